@@ -19,7 +19,7 @@ import { placeOfKey } from './read-key.ts';
 import { holds, isImported, versionsOf, waitOf } from './rotate.ts';
 import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
 import { ReadKey } from './secret-made.tsx';
-import { budgetWords, limitWords, periodWords } from './words.ts';
+import { budgetWords, limitWords, spanWords } from './words.ts';
 
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { session, formats, announce } = useShell();
@@ -256,7 +256,7 @@ function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
           <li key={period}>
             <p>
               <strong>{formats.money(spend)}</strong> {limit !== undefined && <>of {formats.money(limit)} </>}
-              <span class="faint">{period === 'Total' ? 'in all' : `this ${periodWords(period)}`}</span>
+              <span class="faint">{spanWords(period)}</span>
             </p>
             {limit !== undefined && (
               <Meter
@@ -265,7 +265,7 @@ function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
               />
             )}
             <p class="faint small">
-              {formats.number(requests ?? 0)} requests · {formats.compact(inputTokens ?? 0)} tokens in ·{' '}
+              {formats.counted(requests ?? 0, 'request')} · {formats.compact(inputTokens ?? 0)} tokens in ·{' '}
               {formats.compact(outputTokens ?? 0)} out
             </p>
           </li>

@@ -67,8 +67,8 @@ export function Keys() {
     if (isBehindEnd) change({ offset: String(Math.floor((total - 1) / limit) * limit) }, true);
   }, [isBehindEnd, total]);
   useEffect(() => {
-    if (total !== undefined && filters.q !== '') announce(`${total} keys found.`);
-  }, [total, filters.q, announce]);
+    if (total !== undefined && filters.q !== '') announce(`${formats.counted(total, 'key')} found.`);
+  }, [total, filters.q, formats, announce]);
   const isNarrowed = filters.q !== '' || filters.state !== '';
 
   return (
@@ -126,7 +126,7 @@ export function Keys() {
                 onPage={(next) => change({ offset: String(next) })}
               />
               <p class="faint small">
-                {formats.number(found)} {found === 1 ? 'key' : 'keys'}.
+                {formats.counted(found, 'key')}.
                 {isTruncated &&
                   ' There are more than are looked through: choose a namespace to see all of its keys.'}
                 {spendFrom === 'status' &&

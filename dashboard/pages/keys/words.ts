@@ -36,6 +36,11 @@ export function periodWords(period: string): string {
   return { Day: 'day', Week: 'week', Month: 'month', Total: 'all time' }[period] ?? period;
 }
 
+/** The one that now is in. */
+export function spanWords(period: string): string {
+  return { Day: 'today', Total: 'in all' }[period] ?? `this ${periodWords(period)}`;
+}
+
 /** Empty: none. */
 export function budgetWords(
   budgets: readonly Budget[] | undefined,

@@ -21,6 +21,7 @@ import { standingOf } from '../words/standing.ts';
 import { Troubles } from './troubles.tsx';
 
 export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
+  const { formats } = useShell();
   const { shown, may, change, open, setOpen } = useObjectPage<Provider>('providers', namespace, name);
   return (
     <>
@@ -28,7 +29,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
       <Loaded shown={shown} what={`The provider ${name}`} title={name}>
         {(provider) => {
           const standing = standingOf(provider);
-          const { health } = provider.status ?? {};
+          const { health, attachedRoutes = 0 } = provider.status ?? {};
           return (
             <>
               <ObjectHead
@@ -53,7 +54,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                       ['Type', provider.spec.type],
                       ['Address', provider.status?.endpoint ?? provider.spec.baseURL ?? '–'],
                       ['Dialects', provider.spec.apis?.join(', ') ?? 'those of its type'],
-                      ['Routes', String(provider.status?.attachedRoutes ?? 0)],
+                      ['Routes', String(attachedRoutes)],
                       [
                         'Health',
                         health?.totalPods === undefined || health.totalPods === 0
@@ -82,8 +83,9 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 list="/providers"
               >
                 <p>
-                  {provider.status?.attachedRoutes ?? 0} routes have a target at it. Those that have no other
-                  go out of service as soon as gateways have taken that. Its Secret stays.
+                  {formats.counted(attachedRoutes, 'route')} {attachedRoutes === 1 ? 'has' : 'have'} a target
+                  at it. Those that have no other go out of service as soon as gateways have taken that. Its
+                  Secret stays.
                 </p>
               </ObjectDialogs>
             </>

@@ -176,7 +176,7 @@ function TargetTroubles({ route: { metadata }, target }: TargetTroublesProps) {
         )),
         more > 0 && (
           <span key={id} class="under">
-            and by {formats.number(more)} more {more === 1 ? 'pod' : 'pods'}
+            and by {formats.counted(more, 'more pod')}
           </span>
         ),
       ])}

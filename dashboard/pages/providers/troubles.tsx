@@ -25,11 +25,7 @@ export function Troubles({ provider }: { readonly provider: Pick<Provider, 'stat
                   {sentence}
                 </p>
               ))}
-              {more > 0 && (
-                <p class="condition-message">
-                  and by {formats.number(more)} more {more === 1 ? 'pod' : 'pods'}
-                </p>
-              )}
+              {more > 0 && <p class="condition-message">and by {formats.counted(more, 'more pod')}</p>}
             </div>
           </li>
         ))}

@@ -2,6 +2,8 @@
 
 export interface Formats {
   number(value: number): string;
+  /** `1 key`, `1,024 keys`. */
+  counted(value: number, thing: string): string;
   /** Short for large counts: 9.1M. */
   compact(value: number): string;
   /** @param usd decimal text or a number; small amounts keep the digits that say something. */
@@ -51,6 +53,7 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
   return {
     number: (value) => plain.format(value),
+    counted: (value, thing) => `${plain.format(value)} ${thing}${value === 1 ? '' : 's'}`,
     compact: (value) => short.format(value),
     money(usd) {
       const value = Number(usd);

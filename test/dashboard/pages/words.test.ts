@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openStreamReader } from '../../../dashboard/pages/keys/read-stream.ts';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
-import { limitWords, tightestBudget } from '../../../dashboard/pages/keys/words.ts';
+import { limitWords, spanWords, tightestBudget } from '../../../dashboard/pages/keys/words.ts';
 import { errorOf } from '../../../dashboard/pages/shell/api.ts';
 import { readFilters, writeFilters } from '../../../dashboard/pages/shell/filters.ts';
 import { pathOf, placeOf } from '../../../dashboard/pages/shell/place.ts';
@@ -23,6 +23,16 @@ describe('formats', () => {
       '$1,234,567.50',
     ]);
     expect(openFormats('de-DE').money('1234.5')).toBe('1.234,50\u00a0$');
+  });
+
+  test('one thing is one, and others are many', () => {
+    const words = [0, 1, 2, 1024].map((count) => formats.counted(count, 'key'));
+    expect(words).toEqual(['0 keys', '1 key', '2 keys', '1,024 keys']);
+  });
+
+  test('what was spent in a period was spent in this one, and of a day today', () => {
+    const words = ['Day', 'Week', 'Month', 'Total'].map(spanWords);
+    expect(words).toEqual(['today', 'this week', 'this month', 'in all']);
   });
 
   test('prices are told to the last digit', () => {

@@ -203,3 +203,10 @@ test('on a phone keys are sorted by a field, and the keyboard comes to nothing t
   await page.getByRole('button', { name: 'Owner' }).click();
   await page.waitForURL('**/keys?*sort=owner*');
 });
+
+test('a search that finds one key says one key, and a spend of the day is that of today', async () => {
+  const page = await open('/keys?q=ci-bot-0&namespace=team-a');
+  await page.locator('p[role=status]', { hasText: /^1 key found\.$/ }).waitFor({ state: 'attached' });
+  await page.getByRole('link', { name: 'ci-bot-0', exact: true }).click();
+  await page.getByText('today', { exact: true }).waitFor();
+});
