@@ -328,9 +328,9 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'a key is not listed as disabled while gateways may serve it',
     file: 'dashboard/rows/key-row.ts',
-    from: "if (spec.disabled && isBehind) return told('Disabling', undefined);",
-    to: '',
-    tests: ['test/dashboard/key-rows.test.ts'],
+    from: "return told(spec.disabled ? 'Disabling' : 'Pending', undefined);",
+    to: "return told(spec.disabled ? 'Disabled' : 'Pending', undefined);",
+    tests: ['test/dashboard/key-states.test.ts'],
   },
   {
     name: 'a client is not offered a model that it cannot call',
