@@ -87,7 +87,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       // All pages are of the moment of the first one.
       resourceVersion ||= Number(page.metadata.resourceVersion) || 0;
       for (const item of page.items ?? []) {
-        const row = keyRowOf(item, spends);
+        const row = keyRowOf(item, spends, clock.wallMs());
         if (row !== undefined) keys.set(`${row.namespace}/${row.name}`, { row, words: wordsOfKey(item) });
       }
       position = page.metadata.continue || undefined;
@@ -156,7 +156,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     kept.reading.then(
       (read) => {
         const { keys, spends } = read;
-        const row = keyRowOf(object, spends);
+        const row = keyRowOf(object, spends, clock.wallMs());
         const version = versionOf(object);
         // What was told late is in a later list already.
         if (row === undefined || version < read.resourceVersion) return;

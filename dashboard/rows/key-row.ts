@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { isRecord } from '../../kube/object.ts';
 import type { KeyBudget, KeyRow, KeyState } from '../api-types.ts';
+import { periodStartMs } from './period-start.ts';
 
 export interface KeySpend {
   readonly lastUsedAt: string | null;
@@ -51,7 +52,7 @@ const keySchema = z.object({
       usage: z
         .object({
           lastUsedAt: optionalText,
-          periods: z.array(z.object({ period: text, spend: optionalText })).catch([]),
+          periods: z.array(z.object({ period: text, start: optionalText, spend: optionalText })).catch([]),
         })
         .nullish()
         .catch(null),
@@ -60,17 +61,26 @@ const keySchema = z.object({
 });
 type ParsedKey = z.infer<typeof keySchema>;
 
-/** Undefined where it is no object of the API. @param ledger Undefined: its word is not there, and the status tells what it knows. */
+/**
+ * Undefined where it is no object of the API.
+ *
+ * @param ledger Undefined: its word is not there, and the status tells what it knows of the periods that this moment is in.
+ */
 export function keyRowOf(
   object: unknown,
   ledger: ReadonlyMap<string, KeySpend> | undefined,
+  nowMs: number,
 ): KeyRow | undefined {
   const parsed = keySchema.safeParse(object);
   if (!parsed.success) return undefined;
   const { metadata, spec, status } = parsed.data;
   const { state, reason, message } = stateOf(parsed.data);
   const used = ledger?.get(`${metadata.namespace}/${metadata.name}`);
-  const periods = new Map((status.usage?.periods ?? []).map(({ period, spend }) => [period, spend ?? null]));
+  const periods = new Map(
+    (status.usage?.periods ?? [])
+      .filter(({ period, start }) => !start || Date.parse(start) >= periodStartMs(period, nowMs))
+      .map(({ period, spend }) => [period, spend ?? null]),
+  );
   // The ledger tells of all that were used in the last month: of another one it says that there was nothing.
   const unused = ledger === undefined ? null : '0';
   const spends = {

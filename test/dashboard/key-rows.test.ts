@@ -23,6 +23,8 @@ const condition = (type: string, status: string, reason = 'Because', message = '
   message,
 });
 
+const nowMs = Date.parse('2026-11-23T12:00:00Z');
+
 describe('a row', () => {
   test('says of a key what its object and the ledger know', () => {
     const key = {
@@ -66,9 +68,9 @@ describe('a row', () => {
       isExhausted: true,
       isImported: true,
     };
-    expect(keyRowOf(key, undefined)).toEqual(row);
+    expect(keyRowOf(key, undefined, nowMs)).toEqual(row);
     const spend = { lastUsedAt: '2026-11-22T00:00:00Z', day: '1', week: '9', month: '42', total: '50' };
-    expect(keyRowOf(key, new Map([['team-a/bot', spend]]))).toEqual({
+    expect(keyRowOf(key, new Map([['team-a/bot', spend]]), nowMs)).toEqual({
       ...row,
       lastUsedAt: spend.lastUsedAt,
       spend: { day: '1', month: '42', total: '50' },
@@ -82,23 +84,37 @@ describe('a row', () => {
   test('of a weekly budget shows what the ledger says of the week, as of any other', () => {
     const week = { metadata, spec: { budgets: [{ period: 'Week', limit: '20' }] } };
     const spend = { lastUsedAt: '2026-11-22T00:00:00Z', day: '1', week: '9', month: '42', total: '50' };
-    const spentOf = (ledger: ReadonlyMap<string, KeySpend>) => keyRowOf(week, ledger)?.budgets[0]?.spend;
+    const spentOf = (ledger: ReadonlyMap<string, KeySpend>) =>
+      keyRowOf(week, ledger, nowMs)?.budgets[0]?.spend;
     expect(spentOf(new Map([['team-a/bot', spend]]))).toBe('9');
     expect(spentOf(new Map())).toBe('0');
   });
 
   test('of a key that the ledger has not seen for a month says that nothing was spent, and what was before', () => {
     const usage = { lastUsedAt: '2026-01-01T00:00:00Z', periods: [{ period: 'Total', spend: '7' }] };
-    expect(keyRowOf({ metadata, status: { usage } }, new Map())).toMatchObject({
+    expect(keyRowOf({ metadata, status: { usage } }, new Map(), nowMs)).toMatchObject({
       lastUsedAt: '2026-01-01T00:00:00Z',
       spend: { day: '0', month: '0', total: '7' },
     });
-    expect(keyRowOf({ metadata }, undefined)).toMatchObject({ lastUsedAt: null, spend: null });
+    expect(keyRowOf({ metadata }, undefined, nowMs)).toMatchObject({ lastUsedAt: null, spend: null });
+  });
+
+  test.each([
+    ['Day', '2026-11-23T00:00:00Z', '2026-11-22T00:00:00Z'],
+    ['Week', '2026-11-23T00:00:00Z', '2026-11-16T00:00:00Z'],
+    ['Month', '2026-11-01T00:00:00Z', '2026-10-01T00:00:00Z'],
+  ])('of a %s that is over says nothing, where the ledger is away', (period, present, past) => {
+    const spendOf = (start: string) => {
+      const status = { usage: { periods: [{ period, start, spend: '99' }] } };
+      return keyRowOf({ metadata, spec: { budgets: [{ period, limit: '100' }] }, status }, undefined, nowMs)
+        ?.budgets[0]?.spend;
+    };
+    expect([spendOf(present), spendOf(past)]).toEqual(['99', null]);
   });
 
   test('has one state, the one that matters most', () => {
     const stateOf = (conditions: object[], spec: object = {}) =>
-      keyRowOf({ metadata, spec, status: { conditions } }, undefined)?.state;
+      keyRowOf({ metadata, spec, status: { conditions } }, undefined, nowMs)?.state;
     const [ready, disabled] = [condition('Ready', 'True', 'DisabledBySpec'), { disabled: true }];
     expect(stateOf([])).toBe('Pending');
     const failed = condition('Ready', 'False');
@@ -120,6 +136,7 @@ describe('a row', () => {
           status: { observedGeneration, conditions },
         },
         undefined,
+        nowMs,
       );
     const isOff = condition('Disabled', 'True', 'DisabledBySpec');
     const ready = condition('Ready', 'True', 'DisabledBySpec');
@@ -148,16 +165,17 @@ describe('a row', () => {
   test('stands for whatever an object holds, and only what is no object has none', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (spec, status) => {
-        expect(keyRowOf({ metadata, spec, status }, undefined)).toMatchObject({ name: 'bot' });
+        expect(keyRowOf({ metadata, spec, status }, undefined, nowMs)).toMatchObject({ name: 'bot' });
         expect(wordsOfKey({ metadata, spec, status })).toBeTypeOf('string');
       }),
     );
-    for (const none of [null, 'x', {}, { metadata: {} }]) expect(keyRowOf(none, undefined)).toBeUndefined();
+    for (const none of [null, 'x', {}, { metadata: {} }])
+      expect(keyRowOf(none, undefined, nowMs)).toBeUndefined();
   });
 });
 
 describe('a page', () => {
-  const plain = keyRowOf({ metadata }, undefined) as KeyRow;
+  const plain = keyRowOf({ metadata }, undefined, nowMs) as KeyRow;
   const some = fc.record({
     name: fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 3 }),
     namespace: fc.constantFrom('team-a', 'team-b'),

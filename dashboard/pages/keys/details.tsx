@@ -19,7 +19,7 @@ import { placeOfKey } from './read-key.ts';
 import { holds, isImported, versionsOf, waitOf } from './rotate.ts';
 import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
 import { ReadKey } from './secret-made.tsx';
-import { budgetWords, limitWords, spanWords } from './words.ts';
+import { budgetWords, limitWords, sinceWords } from './words.ts';
 
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { session, formats, announce } = useShell();
@@ -252,11 +252,11 @@ function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
   return (
     <>
       <ul class="plain-list spend-list">
-        {periods.map(({ period, spend = '0', limit, requests, inputTokens, outputTokens }) => (
+        {periods.map(({ period, start, spend = '0', limit, requests, inputTokens, outputTokens }) => (
           <li key={period}>
             <p>
               <strong>{formats.money(spend)}</strong> {limit !== undefined && <>of {formats.money(limit)} </>}
-              <span class="faint">{spanWords(period)}</span>
+              <span class="faint">{sinceWords(period, start, formats)}</span>
             </p>
             {limit !== undefined && (
               <Meter

@@ -41,6 +41,15 @@ export function spanWords(period: string): string {
   return { Day: 'today', Total: 'in all' }[period] ?? `this ${periodWords(period)}`;
 }
 
+/** Of what was spent in it. It may be over, where nothing newer is known: when it began is true whatever the time. */
+export function sinceWords(
+  period: string,
+  start: string | undefined,
+  { time }: Pick<Formats, 'time'>,
+): string {
+  return start === undefined ? spanWords(period) : `in the ${periodWords(period)} since ${time(start)}`;
+}
+
 /** Empty: none. */
 export function budgetWords(
   budgets: readonly Budget[] | undefined,

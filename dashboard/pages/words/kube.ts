@@ -87,6 +87,7 @@ export interface ApiKey extends KubeObject {
       readonly spend?: string;
       readonly periods?: readonly {
         readonly period: string;
+        readonly start?: string;
         readonly spend?: string;
         readonly limit?: string;
         readonly requests?: number;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openStreamReader } from '../../../dashboard/pages/keys/read-stream.ts';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
-import { limitWords, spanWords, tightestBudget } from '../../../dashboard/pages/keys/words.ts';
+import { limitWords, sinceWords, spanWords, tightestBudget } from '../../../dashboard/pages/keys/words.ts';
 import { errorOf } from '../../../dashboard/pages/shell/api.ts';
 import { readFilters, writeFilters } from '../../../dashboard/pages/shell/filters.ts';
 import { pathOf, placeOf } from '../../../dashboard/pages/shell/place.ts';
@@ -28,6 +28,15 @@ describe('formats', () => {
   test('one thing is one, and others are many', () => {
     const words = [0, 1, 2, 1024].map((count) => formats.counted(count, 'key'));
     expect(words).toEqual(['0 keys', '1 key', '2 keys', '1,024 keys']);
+  });
+
+  test('what was spent in a period is told with when that began, which is true when it is over, too', () => {
+    const since = (period: string, start?: string) => sinceWords(period, start, { time: (at) => at });
+    expect([since('Month', '2026-10-01'), since('Day'), since('Total')]).toEqual([
+      'in the month since 2026-10-01',
+      'today',
+      'in all',
+    ]);
   });
 
   test('what was spent in a period was spent in this one, and of a day today', () => {

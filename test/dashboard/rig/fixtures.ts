@@ -123,7 +123,7 @@ export function makeKeys(count: number): Shown[] {
                 periods: [
                   {
                     period: 'Month',
-                    start: ago(60 * 24 * 20),
+                    start: `${new Date().toISOString().slice(0, 7)}-01T00:00:00Z`,
                     spend: spend.toFixed(3),
                     ...(at % 4 === 0 ? { limit: '100.00' } : {}),
                     requests: 1834,
