@@ -32,10 +32,11 @@ export interface Cluster {
   /**
    * Changes of a collection, from the moment of the first `RESET` on; the next is read only when the last was taken. Ends with the signal.
    *
+   * @param from The version of a list that is known: changes are those since then, as long as they can be told.
    * @throws {ClusterRefusal} where the person may not (any more).
    * @throws {ClusterAway} where nobody answers at its beginning; later it is tried again.
    */
-  watch(path: string, signal: AbortSignal): AsyncIterable<ClusterEvent>;
+  watch(path: string, signal: AbortSignal, from?: string): AsyncIterable<ClusterEvent>;
 }
 
 /** For the log: holds no secret. */

@@ -33,7 +33,7 @@ export function openKubernetes(options: KubernetesOptions): KubeConnection {
 export function clusterFor(connection: KubeConnection, token: string, clock: Clock): Cluster {
   return {
     call: (call) => callKubernetes(connection, token, call),
-    watch: (path, signal) => watchCollection({ connection, token, clock, path, signal }),
+    watch: (path, signal, from) => watchCollection({ connection, token, clock, path, signal, from }),
   };
 }
 

@@ -22,6 +22,8 @@ export interface WatchOptions {
   /** Of the collection. */
   readonly path: string;
   readonly signal: AbortSignal;
+  /** Of a list that is known: it begins there, and not where the collection is now. */
+  readonly from?: string | undefined;
 }
 
 const lineBytesMax = 4 * 2 ** 20;
@@ -32,9 +34,10 @@ const backoff: Backoff = { firstMs: 500, lastMs: 30_000 };
 
 export async function* watchCollection(options: WatchOptions): AsyncGenerator<ClusterEvent, void, void> {
   const { clock, signal } = options;
-  let position: string | undefined;
+  let position = options.from;
   let failures = 0;
-  let isFirst = true;
+  let isFirst = position === undefined;
+  if (position !== undefined) yield { type: 'RESET', resourceVersion: position };
   while (!signal.aborted) {
     try {
       if (position === undefined) {

@@ -58,7 +58,10 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
     try {
       const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
       const cluster = door.parts.clusterOf(session);
-      const events = cluster.watch(`${GROUP_VERSION}${place}/${kind}`, over.signal)[Symbol.asyncIterator]();
+      // From the list that its page has, or is about to have: nothing is missed between, and none is read twice.
+      const from = kind === 'apikeys' ? await keyLists.position(session, namespace) : undefined;
+      const watched = cluster.watch(`${GROUP_VERSION}${place}/${kind}`, over.signal, from);
+      const events = watched[Symbol.asyncIterator]();
       // Who may not is told by a status, and not by a stream.
       let next = await events.next();
       const stream = openStream(reply, clock);

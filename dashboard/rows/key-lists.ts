@@ -27,6 +27,8 @@ type Whose = Pick<Session, 'id' | 'token'>;
 export interface KeyLists {
   /** @param namespace undefined: all. @throws {ClusterRefusal} {ClusterAway} */
   read(session: Whose, namespace: string | undefined): Promise<KeyList>;
+  /** The version of the list that is kept for them, once it has been read; undefined: there is none. */
+  position(session: Whose, namespace: string | undefined): Promise<string | undefined>;
   /** What their watch has told. */
   change(session: Whose, namespace: string | undefined, event: ClusterEvent): void;
   /** Whatever was kept for them. */
@@ -170,7 +172,22 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     );
   }
 
+  /** What has changed since a list was read and before the watch began, nobody tells. */
+  function letGo(key: string, kept: Kept, version: number): void {
+    kept.reading.then(
+      ({ resourceVersion }) => {
+        if (resourceVersion < version) replace(key, kept, kept.next);
+      },
+      () => {},
+    );
+  }
+
   return {
+    async position(session, namespace) {
+      const kept = lists.get(`${personOf(session)} ${namespace ?? ''}`);
+      const read = await kept?.reading.catch(() => undefined);
+      return read?.resourceVersion ? String(read.resourceVersion) : undefined;
+    },
     async read(session, namespace) {
       const key = `${personOf(session)} ${namespace ?? ''}`;
       const kept = lists.get(key) ?? begin(key, session, namespace);
@@ -186,9 +203,10 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     },
     change(session, namespace, event) {
       const key = `${personOf(session)} ${namespace ?? ''}`;
-      // What has changed since a list was read and before the watch began, nobody tells.
-      if (event.type === 'RESET') lists.delete(key);
-      else for (let kept = lists.get(key); kept; kept = kept.next) tell(kept, event);
+      for (let kept = lists.get(key); kept; kept = kept.next) {
+        if (event.type === 'RESET') letGo(key, kept, Number(event.resourceVersion));
+        else tell(kept, event);
+      }
     },
     forget(session) {
       const person = personOf(session);

@@ -366,15 +366,17 @@ test('what has changed between a list and the watch is in the next answer, which
   });
   let version = 5;
   const items = [keyOf('bot', 5)];
+  let reads = 0;
   const clusterOf = (): Cluster => ({
-    call: async () => ({
-      status: 200,
-      body: { metadata: { resourceVersion: String(version) }, items: [...items] },
-    }),
+    call: async () => {
+      reads += 1;
+      return { status: 200, body: { metadata: { resourceVersion: String(version) }, items: [...items] } };
+    },
     watch: () => expect.fail('nothing is watched'),
   });
   const lists = openKeyLists({ clock, clusterOf, ledger: undefined });
   const ada = { id: 'ada', token: 'ada' };
+  expect(await lists.position(ada, 'team-a')).toBeUndefined();
   const shown = async () => {
     const { keys, resourceVersion } = await lists.read(ada, 'team-a');
     return [...keys.map(({ row }) => `${row.name} ${row.owner}`.trim()), resourceVersion];
@@ -392,4 +394,8 @@ test('what has changed between a list and the watch is in the next answer, which
   // By a stream that is slower than the list was.
   lists.change(ada, 'team-a', { type: 'MODIFIED', object: keyOf('bot', 6, 'Ben') });
   expect(await shown()).toEqual(['bot Ada', 'unheard', 9]);
+  // A watch from there on misses nothing, so nothing is read for it.
+  expect(await lists.position(ada, 'team-a')).toBe('9');
+  lists.change(ada, 'team-a', { type: 'RESET', resourceVersion: '9' });
+  expect([...(await shown()), reads]).toEqual(['bot Ada', 'unheard', 9, 2]);
 });

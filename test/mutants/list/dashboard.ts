@@ -188,8 +188,15 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'no list of keys stays that is older than the watch beside it',
     file: 'dashboard/rows/key-lists.ts',
-    from: "if (event.type === 'RESET') lists.delete(key);",
-    to: "if (event.type === 'RESET') return;",
+    from: 'if (resourceVersion < version) replace(',
+    to: 'if (resourceVersion < 0) replace(',
+    tests: ['test/dashboard/key-rows.test.ts'],
+  },
+  {
+    name: 'a list of keys that is not older than its watch is not read twice',
+    file: 'dashboard/rows/key-lists.ts',
+    from: 'if (resourceVersion < version) replace(',
+    to: 'if (resourceVersion <= version) replace(',
     tests: ['test/dashboard/key-rows.test.ts'],
   },
   {
