@@ -1,7 +1,7 @@
 // GET /v1/models: what may this caller use, and what does it cost? One body that OpenAI and
 // Anthropic clients both read. Served from memory.
 
-import type { Caller } from '../caller.ts';
+import { type Caller, ownsProvider } from '../caller.ts';
 import { type Rates, ratesFor } from '../contract/cost.ts';
 import type { Price } from '../contract/routing-table.ts';
 import { findListedModel, listModels, modelNotFound } from '../route/find-model.ts';
@@ -103,8 +103,7 @@ function pricesOf(
   caller: Caller | undefined,
 ): readonly (Price | null)[] {
   const prices = targets.map(({ provider, entry }) => {
-    const isOwn = !provider.entry.isPlatform && provider.namespace === caller?.namespace;
-    return isOwn ? free : entry.price;
+    return caller && ownsProvider(caller, provider) ? free : entry.price;
   });
   return unpriced === 'Deny' ? prices.filter((price) => price !== null) : prices;
 }

@@ -1,6 +1,6 @@
 // One finished attempt to one ledger record: who used what, what it cost, who pays. Pure.
 
-import type { Caller } from '../caller.ts';
+import { type Caller, ownsProvider } from '../caller.ts';
 import { costPicodollars, paysForRequest } from '../contract/cost.ts';
 import type { LedgerRecord, Usage } from '../contract/ledger-record.ts';
 import type { DialectName } from '../contract/routing-table.ts';
@@ -60,7 +60,7 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
   const { caller, target, outcome } = facts;
   const { usage, isEstimated } = countUsage(facts);
   const price = target.entry.price;
-  const isOwnKey = !target.provider.entry.isPlatform && target.provider.namespace === caller.namespace;
+  const isOwnKey = ownsProvider(caller, target.provider);
   const payer = isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant';
   return {
     id: recordId(facts.requestId, facts.number),

@@ -1,5 +1,6 @@
 // Which of a client's headers goes on to the upstream, and which does a request of our own making carry?
 
+import { ownsProvider } from '../caller.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Exchange } from './parts.ts';
@@ -17,8 +18,7 @@ export function isOwnProvider(
   { caller }: Pick<Exchange, 'caller'>,
   { target }: Pick<Candidate, 'target'>,
 ): boolean {
-  const { provider } = target;
-  return !provider.entry.isPlatform && provider.namespace === caller.namespace;
+  return ownsProvider(caller, target.provider);
 }
 
 /**
