@@ -184,12 +184,12 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
 
   return {
     async position(session, namespace) {
-      const kept = lists.get(`${personOf(session)} ${namespace ?? ''}`);
+      const kept = lists.get(keyOf(session, namespace));
       const read = await kept?.reading.catch(() => undefined);
       return read?.resourceVersion ? String(read.resourceVersion) : undefined;
     },
     async read(session, namespace) {
-      const key = `${personOf(session)} ${namespace ?? ''}`;
+      const key = keyOf(session, namespace);
       const kept = lists.get(key) ?? begin(key, session, namespace);
       if (kept.next === undefined && clock.now() >= kept.oldAtMs) begin(key, session, namespace, kept);
       const { keys, spends, at, resourceVersion, isTruncated } = await kept.reading;
@@ -202,7 +202,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       };
     },
     change(session, namespace, event) {
-      const key = `${personOf(session)} ${namespace ?? ''}`;
+      const key = keyOf(session, namespace);
       for (let kept = lists.get(key); kept; kept = kept.next) {
         if (event.type === 'RESET') letGo(key, kept, Number(event.resourceVersion));
         else tell(kept, event);
@@ -219,6 +219,10 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
 function versionOf({ metadata }: ClusterChange['object']): number {
   return Number(isRecord(metadata) ? metadata.resourceVersion : 0) || 0;
 }
+
+/** Of the map. */
+const keyOf = (session: Whose, namespace: string | undefined): string =>
+  `${personOf(session)} ${namespace ?? ''}`;
 
 /** Not the token itself, so that it stands in memory for no longer than it is needed; of the token, as that is what Kubernetes judges. */
 function personOf({ token }: Whose): string {

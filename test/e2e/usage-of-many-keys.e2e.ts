@@ -47,9 +47,11 @@ beforeAll(async () => {
     ...{ operators: 0, gateways: 1, hasLedger: true },
     // Fifty thousand other statuses at the usual rate are seventeen minutes.
     values: { operator: { kubeApi: { qps: 1_000, burst: 1_000 } } },
-    build: Object.fromEntries(
-      ['operator', 'gateway', 'ledger'].map((name) => [name, join(folder, `${name}.js`)]),
-    ) as { operator: string; gateway: string; ledger: string },
+    build: {
+      operator: join(folder, 'operator.js'),
+      gateway: join(folder, 'gateway.js'),
+      ledger: join(folder, 'ledger.js'),
+    },
     operatorEnv: probedNode('--max-old-space-size=256', '--max-semi-space-size=8'),
   });
   await installation.apply(...['platform', ...teams].map((name) => namespaceOf(name)));
