@@ -73,7 +73,8 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   const gate = makeGate(readsAtOnce);
   const lists = new Map<string, Kept>();
 
-  async function readKeys(session: Whose, namespace: string | undefined, spends: Read['spends']) {
+  /** @param spending Is read meanwhile: both take long where there are many keys. */
+  async function readKeys(session: Whose, namespace: string | undefined, spending: Promise<Read['spends']>) {
     const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const keys = new Map<string, ListedKey>();
     let resourceVersion = 0;
@@ -86,6 +87,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       });
       const page = pageSchema.safeParse(answer.body).data;
       if (answer.status !== 200 || page === undefined) throw new ClusterRefusal(answer);
+      const spends = await spending;
       // All pages are of the moment of the first one.
       resourceVersion ||= Number(page.metadata.resourceVersion) || 0;
       for (const item of page.items ?? []) {
@@ -99,8 +101,9 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
 
   async function readAll(session: Whose, namespace: string | undefined): Promise<Read> {
     const at = new Date(clock.wallMs()).toISOString();
-    const spends = await readSpends(parts, session.token, namespace);
-    return { at, spends, ...(await readKeys(session, namespace, spends)) };
+    const spending = readSpends(parts, session.token, namespace);
+    const [spends, keys] = await Promise.all([spending, readKeys(session, namespace, spending)]);
+    return { at, spends, ...keys };
   }
 
   function makeRoom(): void {

@@ -283,6 +283,31 @@ test('a list is read once for all who wait, is gone after ten seconds, and is ne
   expect(asked).toHaveLength(6);
 });
 
+test('what was spent is asked while the keys are being read, as both take long where there are many', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => nowMs };
+  const isListed = Promise.withResolvers<void>();
+  const clusterOf = (): Cluster => ({
+    async call() {
+      isListed.resolve();
+      return { status: 200, body: { metadata: {}, items: [{ metadata }] } };
+    },
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const ledger = {
+    async ask() {
+      await isListed.promise;
+      const row = ['team-a/bot', nowMs, '1', '9', '42', '50'];
+      return { status: 200, text: JSON.stringify({ rows: [row] }) };
+    },
+  };
+  const { keys, spendFrom } = await openKeyLists({ clock, clusterOf, ledger }).read(
+    { id: 'ada', token: 'ada' },
+    'team-a',
+  );
+  expect(keys.map(({ row }) => row.spend)).toEqual([{ day: '1', month: '42', total: '50' }]);
+  expect(spendFrom).toBe('ledger');
+});
+
 test('a key is found by its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
   const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
   const bot = (team: string) => ({
