@@ -65,6 +65,8 @@ interface Read {
   readonly at: string;
   /** Rises with what is told. */
   resourceVersion: number;
+  /** It lacks what nobody tells: whoever waits for it gets it as it was read. */
+  isOver: boolean;
   readonly isTruncated: boolean;
 }
 
@@ -103,7 +105,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     const at = new Date(clock.wallMs()).toISOString();
     const spending = readSpends(parts, session.token, namespace);
     const [spends, keys] = await Promise.all([spending, readKeys(session, namespace, spending)]);
-    return { at, spends, ...keys };
+    return { at, spends, isOver: false, ...keys };
   }
 
   function makeRoom(): void {
@@ -164,7 +166,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
         const row = keyRowOf(object, spends, clock.wallMs());
         const version = versionOf(object);
         // What was told late is in a later list already.
-        if (row === undefined || version < read.resourceVersion) return;
+        if (row === undefined || version < read.resourceVersion || read.isOver) return;
         read.resourceVersion = version;
         const name = `${row.namespace}/${row.name}`;
         if (type === 'DELETED') keys.delete(name);
@@ -178,8 +180,10 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   /** What has changed since a list was read and before the watch began, nobody tells. */
   function letGo(key: string, kept: Kept, version: number): void {
     kept.reading.then(
-      ({ resourceVersion }) => {
-        if (resourceVersion < version) replace(key, kept, kept.next);
+      (read) => {
+        if (read.resourceVersion >= version) return;
+        read.isOver = true;
+        replace(key, kept, kept.next);
       },
       () => {},
     );

@@ -188,16 +188,23 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'no list of keys stays that is older than the watch beside it',
     file: 'dashboard/rows/key-lists.ts',
-    from: 'if (resourceVersion < version) replace(',
-    to: 'if (resourceVersion < 0) replace(',
+    from: 'if (read.resourceVersion >= version) return;',
+    to: 'if (read.resourceVersion >= 0) return;',
     tests: ['test/dashboard/key-rows.test.ts'],
   },
   {
     name: 'a list of keys that is not older than its watch is not read twice',
     file: 'dashboard/rows/key-lists.ts',
-    from: 'if (resourceVersion < version) replace(',
-    to: 'if (resourceVersion <= version) replace(',
+    from: 'if (read.resourceVersion >= version) return;',
+    to: 'if (read.resourceVersion > version) return;',
     tests: ['test/dashboard/key-rows.test.ts'],
+  },
+  {
+    name: 'no list of keys that lacks a change is made newer by a later one',
+    file: 'dashboard/rows/key-lists.ts',
+    from: ' || read.isOver',
+    to: '',
+    tests: ['test/dashboard/key-lists.test.ts'],
   },
   {
     name: 'what is told late does not take the place of a later list',
