@@ -8,7 +8,6 @@ import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/objec
 import { kubePath, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
-import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
@@ -16,7 +15,7 @@ import { KeyMade, UseKey } from './key-made.tsx';
 import type { MintedKey } from './mint-key.ts';
 import { canMint } from './new-key.tsx';
 import { placeOfKey } from './read-key.ts';
-import { holds, isImported, versionsOf, waitOf } from './rotate.ts';
+import { holds, isImported, versionsOf } from './rotate.ts';
 import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
 import { ReadKey } from './secret-made.tsx';
 import { budgetWords, limitWords, sinceWords } from './words.ts';
@@ -189,11 +188,11 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                     setAttempt(undefined);
                     setRotated(made);
                   }}
-                  whenAsked={() => {
+                  whenAsked={(words) => {
                     setOpen(undefined);
                     setAttempt(undefined);
                     shown.again();
-                    announce(waitOf(key, serverClock.now(), formats.time) ?? 'A new key is being made.');
+                    announce(words);
                   }}
                 />
               )}

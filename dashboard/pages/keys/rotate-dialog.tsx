@@ -39,8 +39,8 @@ interface RotateDialogProps {
   readonly whenUnknown: (attempt: RotateAttempt) => void;
   /** A new key was made here. */
   readonly whenMinted: (minted: MintedKey) => void;
-  /** The operator makes it. */
-  readonly whenAsked: () => void;
+  /** The operator makes it. @param words when. */
+  readonly whenAsked: (words: string) => void;
 }
 
 export function RotateDialog({
@@ -87,7 +87,7 @@ export function RotateDialog({
         isAgain: unanswered !== undefined,
       });
       if (sent.is === 'done') {
-        if (minted === undefined) whenAsked();
+        if (minted === undefined) whenAsked(wait ?? 'A new key is being made.');
         else whenMinted(minted);
         return;
       }
@@ -110,7 +110,8 @@ export function RotateDialog({
 
   // What makes keys on a laptop keeps them.
   const isKept = !imported && session.mode === 'local';
-  const wait = imported || isKept ? undefined : waitOf(apiKey, serverClock.now(), formats.time);
+  const wait = imported || isKept ? undefined : waitOf(apiKey, overlap, serverClock.now(), formats.time);
+  const isWithout = isWithoutOverlap(apiKey, overlap);
   const isPossible = imported ? canMint : !isKept;
   return (
     <Dialog title={`Rotate ${name}`} onClose={onClose}>
@@ -134,15 +135,18 @@ export function RotateDialog({
           hint={
             imported || overlap === ''
               ? undefined
-              : 'It stays set in the ApiKey: planned rotations have this overlap too from now on.'
+              : 'It stays set in the ApiKey: planned rotations have this overlap too from now on, and so has one under way.'
           }
         />
         {wait !== undefined && (
           <Notice tone="warn">
-            <p>{wait} Where it has leaked, delete this ApiKey and make another one.</p>
+            <p>
+              {wait}
+              {!isWithout && ' Where it has leaked, choose none.'}
+            </p>
           </Notice>
         )}
-        {wait === undefined && isWithoutOverlap(apiKey, overlap) && (
+        {wait === undefined && isWithout && (
           <Notice tone="warn">
             <p>The old key is refused, usually within a second. Choose this where it has leaked.</p>
           </Notice>

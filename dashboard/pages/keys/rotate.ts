@@ -82,16 +82,37 @@ export type Rotation =
       readonly trigger: string;
     };
 
-/** What the operator waits for before it makes the next key of its own, in words; undefined: for nothing. */
+/** Clocks may differ by so much: the operator makes no third key before the end of the first is past on all of them. */
+const clockToleranceMs = 600_000;
+
+/**
+ * What the operator waits for before it makes the next key of its own, in words; undefined: for nothing.
+ *
+ * @param overlap the chosen one, which holds for an overlap under way too.
+ */
 export function waitOf(
-  { spec, status }: ApiKey,
+  key: ApiKey,
+  overlap: string,
   nowMs: number,
   time: (at: string) => string,
 ): string | undefined {
-  if (spec.disabled === true) return 'The new key is made when this one is enabled.';
-  const notAfter = status?.versions?.find(({ state }) => state === 'Retiring')?.notAfter;
-  if (notAfter === undefined || Date.parse(notAfter) <= nowMs) return undefined;
-  return `The new key is made when the overlap is over, ${time(notAfter)}: until then this one and the one before go on working.`;
+  const { disabled, expiresAt } = key.spec;
+  const dueMs = Math.max(nowMs, endOfPrevious(key, overlapMsOf(key, overlap)) + clockToleranceMs);
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= dueMs)
+    return `No new key is made unless the end of this one, ${time(expiresAt)}, is set later.`;
+  if (disabled === true) return 'No new key is made before this one is enabled.';
+  if (dueMs === nowMs) return undefined;
+  return `The new key is made ${time(new Date(dueMs).toISOString())}, ten minutes after the present overlap is over. Until then this one goes on working.`;
+}
+
+/** Unix milliseconds; before all time where there is none, or is to be none. */
+function endOfPrevious({ status }: ApiKey, overlapMs: number): number {
+  const versions = status?.versions ?? [];
+  const previous = versions.find(({ state }) => state !== 'Active');
+  if (previous === undefined || overlapMs === 0) return Number.NEGATIVE_INFINITY;
+  const issuedAt = versions.find(({ state }) => state === 'Active')?.createdAt;
+  const ends = [Date.parse(previous.notAfter ?? ''), Date.parse(issuedAt ?? '') + overlapMs];
+  return Math.min(...ends.filter((endMs) => !Number.isNaN(endMs)));
 }
 
 /** A merge patch. @throws Error where an ApiKey has no room for one key more. */
@@ -131,8 +152,11 @@ export function overlapsFor(key: ApiKey): readonly { readonly value: string; rea
 
 /** Whether the old key stops at once. */
 export function isWithoutOverlap(key: ApiKey, overlap: string): boolean {
-  if (overlap !== '') return Number(overlap) === 0;
-  return durationMs(key.spec.rotation?.overlap ?? usualOverlap) === 0;
+  return overlapMsOf(key, overlap) === 0;
+}
+
+function overlapMsOf({ spec }: ApiKey, overlap: string): number {
+  return overlap === '' ? durationMs(spec.rotation?.overlap ?? usualOverlap) : Number(overlap) * 3_600_000;
 }
 
 /** The same, to be applied by somebody else. @throws as `rotatedPatch`. */

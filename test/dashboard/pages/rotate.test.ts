@@ -14,7 +14,12 @@ import {
   waitOf,
 } from '../../../dashboard/pages/keys/rotate.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
+import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
+import { compileKey } from '../../../operator/compile/keys.ts';
+import { planKeySecret } from '../../../operator/keys/plan-key.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
+import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
+import { API_VERSION, apiKey, PLATFORM, secret } from '../../operator/make.ts';
 
 const nowMs = Date.parse('2026-11-23T12:00:00Z');
 const hourMs = 3_600_000;
@@ -177,17 +182,66 @@ describe('as YAML, a rotation is the whole object, which the operator takes', ()
   });
 });
 
-test('a rotation that the operator puts off says until when', () => {
-  const nowMs = Date.parse('2026-11-23T00:00:00Z');
-  const wait = (spec: object, versions: readonly object[] = []) =>
-    waitOf(
-      { metadata: { name: 'bot', namespace: 'team-a' }, spec, status: { versions } } as unknown as ApiKey,
-      nowMs,
-      (at) => at,
-    );
-  const retiring = (notAfter: string) => [{ id: 1, state: 'Retiring', fingerprint: 'f', notAfter }];
-  expect(wait({})).toBeUndefined();
-  expect(wait({ disabled: true })).toContain('when this one is enabled');
-  expect(wait({}, retiring('2026-11-23T20:00:00Z'))).toContain('2026-11-23T20:00:00Z');
-  expect(wait({}, retiring('2026-11-22T20:00:00Z'))).toBeUndefined();
+describe('what is said of a rotation in a Secret is what the operator does', () => {
+  const day = { rotation: { overlap: '24h' } };
+  const at = (hours: number) => new Date(Math.round(nowMs + hours * hourMs)).toISOString();
+  const waits = (hours: number) =>
+    `The new key is made ${at(hours + 1 / 6)}, ten minutes after the present overlap is over. Until then this one goes on working.`;
+  const never = (hours: number) =>
+    `No new key is made unless the end of this one, ${at(hours)}, is set later.`;
+  const disabled = 'No new key is made before this one is enabled.';
+
+  // In hours from now: the end of the key before, and, where it is not two hours ago, when the present one came.
+  test.each<[string, object, number | undefined, Readonly<Record<string, string | undefined>>, number?]>([
+    ['with no other key', day, undefined, { '': undefined, 0: undefined, 168: undefined }],
+    ['two hours into a day', day, 22, { '': waits(22), 0: undefined, 1: undefined, 168: waits(22) }],
+    ['a minute into a day', day, 24, { '': waits(24 - 1 / 60), 0: undefined, 1: waits(59 / 60) }, -1 / 60],
+    ['two hours into a day that is usual', {}, 22, { '': waits(22), 0: undefined, 1: undefined }],
+    ['two hours into a week', { rotation: { overlap: '168h' } }, 166, { '': waits(166), 24: waits(22) }],
+    ['as soon as it is over', day, -0.1, { '': waits(-0.1), 0: undefined }],
+    ['ten minutes later', day, -1 / 6, { '': undefined }],
+    ['in an overlap that is to be none by now', { rotation: { overlap: '0s' } }, 22, { '': undefined }],
+    ['of an expired key', { ...day, expiresAt: at(-1) }, undefined, { '': never(-1), 0: never(-1) }],
+    ['that would wait beyond the end', { ...day, expiresAt: at(22) }, 22, { '': never(22), 0: undefined }],
+    ['while disabled', { ...day, disabled: true }, undefined, { '': disabled, 0: disabled }],
+    ['while disabled, in an overlap', { ...day, disabled: true }, 22, { '': disabled, 0: disabled }],
+  ])('%s', (_, spec, previousEndHours, wordsByOverlap, issuedHours = -2) => {
+    const object = apiKey({ imports: undefined, ...spec }, { uid: 'u-1' });
+    const held = secret({
+      name: 'bot-key',
+      labels: { [ISSUED_SECRET_LABEL]: 'bot' },
+      data: { apiKey: 'psk_'.padEnd(53, 'a') },
+      owners: [{ apiVersion: API_VERSION, kind: 'ApiKey', name: 'bot', uid: 'u-1', controller: true }],
+      annotations: { 'penstock.dev/issued-at': at(issuedHours), 'penstock.dev/key-version': '2' },
+    });
+    const overlapping = {
+      ...held,
+      data: { ...held.data, previousApiKey: 'psk_'.padEnd(53, 'b') },
+      annotations: { ...held.annotations, 'penstock.dev/previous-not-after': at(previousEndHours ?? 0) },
+    };
+    const before = previousEndHours === undefined ? held : overlapping;
+    const platform = PLATFORM;
+    const compiled = compileKey({ object, parsed: parseApiKey(object), secret: before, platform, nowMs });
+    const { versions } = compiled.verdict as { versions: NonNullable<ApiKey['status']>['versions'] };
+    const key = { ...object, status: { versions } } as unknown as ApiKey;
+    for (const [overlap, words] of Object.entries(wordsByOverlap)) {
+      expect(waitOf(key, overlap, nowMs, (time) => time)).toBe(words);
+      const overlapHours = overlap === '' ? undefined : Number(overlap);
+      const patch = rotatedPatch(key, { minted: undefined, overlapHours, trigger: 'now' });
+      const parsed = parseApiKey(mergePatch(object, patch));
+      if (!parsed.ok) expect.fail(JSON.stringify(parsed.problems));
+      const planOf = (of: typeof held) =>
+        planKeySecret({
+          ...{ apiKey: parsed.value, secret: of, keyPrefix: platform.keyPrefix, baseUrl: undefined, nowMs },
+          ...{ lastVersion: 0, isOut: () => false, makeKey: () => 'psk_'.padEnd(53, 'c') },
+        });
+      const first = planOf(before);
+      // A key that is out of use goes first.
+      const plan = first.type === 'change' && first.step === 'retire' ? planOf(held) : first;
+      if (words === undefined) expect(plan).toMatchObject({ type: 'change', step: 'stage' });
+      else expect(plan).not.toMatchObject({ step: 'stage' });
+      const dueMs = plan.type === 'nothing' ? plan.atMs : undefined;
+      expect(dueMs && new Date(dueMs).toISOString()).toBe(/is made (\S+Z),/.exec(words ?? '')?.[1]);
+    }
+  });
 });

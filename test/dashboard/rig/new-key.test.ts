@@ -114,6 +114,22 @@ test('a rotation leaves the overlap that is set, and says when it would change',
   expect(rest).toEqual({ interval: '12h', overlap: '6h' });
 });
 
+test('a leaked key in its overlap is rotated without one at once, and the page says so', async () => {
+  const page = await open('/keys/research/agent-2');
+  const said = page.getByRole('status').filter({ hasText: /new key/ });
+  const rotate = async (overlap: string, words: RegExp) => {
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await dialogOf(page).getByLabel('Overlap').selectOption(overlap);
+    await dialogOf(page).getByText(words).waitFor();
+    await click(page, 'Rotate');
+  };
+  await rotate('', /The new key is made .* ten minutes after .*Where it has leaked, choose none/);
+  await said.getByText(/ten minutes after/).waitFor({ state: 'attached' });
+  await rotate('0', /The old key is refused/);
+  await said.getByText('A new key is being made.').waitFor({ state: 'attached' });
+  expect(await page.getByText('ten minutes after').count()).toBe(0);
+});
+
 test('a rotation as YAML holds the hash of the key that is shown with it', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Rotate' }).click();

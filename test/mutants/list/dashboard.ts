@@ -270,6 +270,20 @@ export const dashboard: readonly Mutant[] = [
     tests: rotate,
   },
   {
+    name: 'an overlap that has just begun is over at once where none is chosen',
+    file: 'dashboard/pages/keys/rotate.ts',
+    from: 'previous === undefined || overlapMs === 0',
+    to: 'previous === undefined',
+    tests: rotate,
+  },
+  {
+    name: 'of an expired key nobody is told that there will be another',
+    file: 'dashboard/pages/keys/rotate.ts',
+    from: 'if (expiresAt !== undefined && Date.parse(expiresAt) <= dueMs)',
+    to: 'if (expiresAt !== undefined && dueMs < 0)',
+    tests: rotate,
+  },
+  {
     name: 'a rotation gives an older key no more time than it had',
     file: 'dashboard/pages/keys/rotate.ts',
     from: 'entry.notAfter !== undefined && Date.parse(entry.notAfter) < endMs ? entry.notAfter : ',
