@@ -42,6 +42,8 @@ const spec = {
   measure: { usual: 'cost', words: MEASURES },
 } as const;
 
+const measureWords = { cost: 'Spend', tokens: 'Tokens', requests: 'Requests' } as const;
+
 export function Overview() {
   const { api, session, namespace, path, search, go, formats } = useShell();
   const filters = readFilters(spec, search);
@@ -57,40 +59,41 @@ export function Overview() {
   const questions = overviewQuestions({ namespace, query, by, measure }, nowMs);
   // Periods and groupings are of one view; a namespace is another.
   const place = `overview of ${namespace ?? '*'}`;
-  const ask = <Answer,>(question: Question | undefined, stretch: string) =>
-    useAsked(
-      session.hasLedger && question !== undefined ? `${question.what} of ${stretch} in ${place}` : undefined,
-      async (signal) => {
-        const answer = await api.call<Answer>(`ledger/v1/${question?.what}`, {
-          query: question?.query ?? {},
-          signal,
-        });
-        // What was asked before stands until the answer is there, and it was asked by something else.
-        return { ...answer, query };
-      },
-      place,
-      nowMs,
-    );
-  const series = useAsked(
-    session.hasLedger ? `series ${by} ${measure} ${period} ${place}` : undefined,
+  const call = <Answer,>({ what, query }: Question, signal: AbortSignal) =>
+    api.call<Answer>(`ledger/v1/${what}`, { query, signal });
+  // One question: what is shown of both is of the same time. What was asked before stands until all is there, and it was asked by something else.
+  const used = useAsked(
+    session.hasLedger ? `used in ${period} ${place}` : undefined,
     async (signal) => {
-      const answer = await api.call<SeriesAnswer>('ledger/v1/series', {
-        query: questions.series.query,
-        signal,
-      });
-      return { ...answer, by, measure, query };
+      const [requests, whole] = await Promise.all([
+        call<RequestsAnswer>(questions.requests, signal),
+        call<SeriesAnswer>(questions.whole, signal),
+      ]);
+      return { requests, whole, query };
     },
     place,
     nowMs,
   );
+  const series = useAsked(
+    session.hasLedger ? `series ${by} ${measure} ${period} ${place}` : undefined,
+    async (signal) => ({ ...(await call<SeriesAnswer>(questions.series, signal)), by, measure, query }),
+    place,
+    nowMs,
+  );
   const month = monthOf(nowMs);
-  const whole = ask<SeriesAnswer>(questions.whole, period);
-  const requests = ask<RequestsAnswer>(questions.requests, period);
-  const spent = ask<NamespacesAnswer>(questions.spent, month);
-  const own = ask<BudgetsAnswer>(questions.own, month);
-  const usedUp = ask<BudgetsAnswer>(questions.usedUp, month);
-  // They stand in one row: where one of them is old, it says so of all.
-  const figures = [requests, whole, spent, own];
+  // Of another month it is another view: nothing of the one before is this month's.
+  const ofMonth = <Answer,>(question: Question | undefined) =>
+    useAsked(
+      session.hasLedger && question !== undefined ? `${question.what} of ${month} in ${place}` : undefined,
+      (signal) => call<Answer>(question as Question, signal),
+      undefined,
+      nowMs,
+    );
+  const spent = ofMonth<NamespacesAnswer>(questions.spent);
+  const own = ofMonth<BudgetsAnswer>(questions.own);
+  const usedUp = ofMonth<BudgetsAnswer>(questions.usedUp);
+  // They stand in one row: where one of them is old, or is asked for, it says so of all.
+  const figures = [used, spent, own];
   const keys = useAsked(
     `recent keys in ${place}`,
     (signal) =>
@@ -107,7 +110,7 @@ export function Overview() {
       <div class="head">
         <div>
           <h1 tabIndex={-1}>Overview</h1>
-          <p class="faint small">Since {formats.time((requests.answer?.query ?? query).starts[0] ?? '')}</p>
+          <p class="faint small">Since {formats.time((used.answer?.query ?? query).starts[0] ?? '')}</p>
         </div>
         <Choice<Period>
           label="Period"
@@ -125,33 +128,26 @@ export function Overview() {
         <>
           <Answered
             asked={{
-              ...requests,
+              ...used,
               error: figures.find(({ error }) => error)?.error,
+              isAsking: figures.some(({ isAsking }) => isAsking),
               again: () => {
                 for (const { again } of figures) again();
               },
             }}
             what="What was used"
           >
-            {(answer) => (
-              <Tiles requests={answer} whole={whole.answer} spent={spent.answer} budgets={own.answer} />
-            )}
+            {(answer) => <Tiles {...answer} spent={spent.answer} budgets={own.answer} />}
           </Answered>
           <section class="panel" aria-labelledby="chart-heading">
             <div class="head">
-              <h2 id="chart-heading">
-                {{ cost: 'Spend', tokens: 'Tokens', requests: 'Requests' }[measure]} over time
-              </h2>
+              <h2 id="chart-heading">{measureWords[series.answer?.measure ?? measure]} over time</h2>
               <div class="row">
                 <Choice<Measure>
                   label="What is counted"
                   value={measure}
                   onInput={(next) => change({ measure: next })}
-                  options={[
-                    { value: 'cost', label: 'Spend' },
-                    { value: 'tokens', label: 'Tokens' },
-                    { value: 'requests', label: 'Requests' },
-                  ]}
+                  options={MEASURES.map((value) => ({ value, label: measureWords[value] }))}
                 />
                 <Choice<Grouping>
                   label="By what"
@@ -197,13 +193,13 @@ function Tiles({
   budgets,
 }: {
   readonly requests: RequestsAnswer;
-  readonly whole: SeriesAnswer | undefined;
+  readonly whole: SeriesAnswer;
   readonly spent: NamespacesAnswer | undefined;
   readonly budgets: BudgetsAnswer | undefined;
 }) {
   const { formats, namespace } = useShell();
   const totals = requestTotals(requests);
-  const sum = (of: (row: SeriesRow) => number) => (whole?.rows ?? []).reduce((all, row) => all + of(row), 0);
+  const sum = (of: (row: SeriesRow) => number) => whole.rows.reduce((all, row) => all + of(row), 0);
   const month = (spent?.namespaces ?? []).reduce((all, { month: { costUsd } }) => all + Number(costUsd), 0);
   const [own] = (budgets?.budgets ?? [])
     .filter((one) => one.apiKey === undefined && one.namespace === namespace)
@@ -221,7 +217,7 @@ function Tiles({
           <p class="hint">
             {own !== undefined &&
               `${formats.money(own.costUsd)} of ${formats.money(own.limitUsd)} / ${periodWords(own.period)} · `}
-            {whole === undefined ? '' : `${formats.money(sum((row) => Number(row.costUsd)))} in this period`}
+            {`${formats.money(sum((row) => Number(row.costUsd)))} in this period`}
             {unpriced > 0 && ` · ${formats.number(unpriced)} without a price`}
           </p>
         </li>
@@ -236,12 +232,9 @@ function Tiles({
         </li>
         <li class="panel">
           <h2>Tokens</h2>
-          <p class="figure">
-            {whole === undefined ? '–' : formats.compact(sum(({ tokens }) => tokens.input + tokens.output))}
-          </p>
+          <p class="figure">{formats.compact(sum(({ tokens }) => tokens.input + tokens.output))}</p>
           <p class="hint">
-            {whole !== undefined &&
-              `${formats.compact(sum(({ tokens }) => tokens.input))} in · ${formats.compact(sum(({ tokens }) => tokens.output))} out`}
+            {`${formats.compact(sum(({ tokens }) => tokens.input))} in · ${formats.compact(sum(({ tokens }) => tokens.output))} out`}
           </p>
         </li>
         <li class="panel">
@@ -326,12 +319,7 @@ function Series({
           </p>
         </Notice>
       )}
-      <Chart
-        label={`${{ cost: 'Spend', tokens: 'Tokens', requests: 'Requests' }[measure]} over time`}
-        stack={stack}
-        labels={labels}
-        format={format}
-      />
+      <Chart label={`${measureWords[measure]} over time`} stack={stack} labels={labels} format={format} />
     </>
   );
 }

@@ -11,7 +11,7 @@ import { failedWords, troublesOf } from './went-wrong.ts';
 
 interface WentWrongProps {
   /** Those that are used up. */
-  readonly budgets: Pick<Asked<BudgetsAnswer>, 'answer' | 'error'>;
+  readonly budgets: Pick<Asked<BudgetsAnswer>, 'answer' | 'error' | 'isAsking'>;
   /** All of it is asked anew at each other one. */
   readonly nowMs: number;
   readonly period: string;
@@ -42,9 +42,11 @@ export function WentWrong({ budgets, nowMs, period, question: { query } }: WentW
   const unread = [providers.error, routes.error, health.error, budgets.error].flatMap(
     (error) => error?.message ?? [],
   );
-  const isAsking = [providers, routes, health].some((asked) => asked.isAsking && asked.answer === undefined);
+  const isAsking = [providers, routes, health, budgets].some(
+    (asked) => asked.isAsking && asked.answer === undefined,
+  );
   return (
-    <section class="panel" aria-labelledby="wrong-heading" aria-busy={isAsking}>
+    <section class="panel" aria-labelledby="wrong-heading" aria-busy={isAsking || health.isAsking}>
       <h2 id="wrong-heading">What went wrong lately</h2>
       {isAsking && (
         <p class="loading" role="status">

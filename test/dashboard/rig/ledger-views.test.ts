@@ -11,6 +11,10 @@ import { goTo, makeOpen, modelOf } from './pages.ts';
 
 const open = makeOpen();
 
+/** Whatever has come is shown by then. */
+const shownNext = (page: Page) =>
+  page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+
 const losses = [
   {
     loss: 'the ledger does not answer',
@@ -64,21 +68,68 @@ test.each(losses)(
   },
 );
 
-test('the overview says since when it counts what it shows, not what was asked for since', async () => {
+test.each(['requests', 'series'])(
+  'the overview says since when it counts what it shows, not what was asked for since, also where %s are slow',
+  async (slow) => {
+    const page = await open('/');
+    const tiles = page.locator('.tiles');
+    const read = async () => [await page.getByText(/^Since /).innerText(), await tiles.innerText()] as const;
+    const before = await read();
+    const held = Promise.withResolvers<void>();
+    await page.route(`**/api/ledger/v1/${slow}?*`, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const quick = slow === 'series' ? 'requests' : 'series';
+    const answered = page.waitForResponse(`**/api/ledger/v1/${quick}?*`);
+    await page.getByRole('radio', { name: '30 days' }).check();
+    await (await answered).finished();
+    await shownNext(page);
+    expect(await read()).toEqual(before);
+    expect(await page.locator('[aria-busy="true"]').filter({ has: tiles }).count()).toBe(1);
+    held.resolve();
+    await settled(page);
+    const [since, figures] = await read();
+    expect(since).not.toBe(before[0]);
+    const [spent, former] = [figures, before[1]].map((text) => /\S+ in this period/.exec(text)?.[0]);
+    expect(spent).not.toBe(former);
+  },
+);
+
+test('a chart is called what it shows, not what was asked for since', async () => {
   const page = await open('/');
-  const since = page.getByText(/^Since /);
-  const before = await since.innerText();
+  const heading = page.getByRole('heading', { name: /over time$/ });
   const held = Promise.withResolvers<void>();
-  await page.route('**/api/ledger/v1/requests?*', async (route) => {
+  await page.route('**/api/ledger/v1/series?*', async (route) => {
     await held.promise;
     await route.continue();
   });
-  const asked = page.waitForRequest('**/api/ledger/v1/requests?*');
-  await page.getByRole('radio', { name: '30 days' }).check();
+  const asked = page.waitForRequest('**/api/ledger/v1/series?*');
+  await page.getByRole('radio', { name: 'Tokens' }).check();
   await asked;
-  expect(await since.innerText()).toBe(before);
+  await shownNext(page);
+  expect(await heading.innerText()).toBe('Spend over time');
   held.resolve();
-  await until(async () => (await since.innerText()) !== before);
+  await page.getByRole('heading', { name: 'Tokens over time' }).waitFor();
+});
+
+test('that no budget is used up is said when that is known', async () => {
+  const page = await open('/nothing', { hasNothing: true });
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/ledger/v1/budgets?*', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const answered = ['providers', 'modelroutes', 'health'].map((what) =>
+    page.waitForResponse((response) => response.url().includes(`/${what}?`)),
+  );
+  await goTo(page, '/');
+  await Promise.all(answered.map(async (one) => (await one).finished()));
+  await shownNext(page);
+  const nothing = page.getByText('no budget is used up');
+  expect(await nothing.count()).toBe(0);
+  held.resolve();
+  await nothing.waitFor();
 });
 
 test('what goes wrong while the overview is open is told within a minute', async () => {

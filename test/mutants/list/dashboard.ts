@@ -186,6 +186,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/follow-changes.test.ts'],
   },
   {
+    name: 'figures of one period stand below the beginning of no other',
+    file: 'dashboard/pages/overview/overview.tsx',
+    from: 'used.answer?.query ?? query',
+    to: 'query',
+    tests: ['test/dashboard/rig/ledger-views.test.ts'],
+  },
+  {
     name: 'no list of keys stays that is older than the watch beside it',
     file: 'dashboard/rows/key-lists.ts',
     from: 'if (read.resourceVersion >= version) return;',
