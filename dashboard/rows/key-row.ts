@@ -87,7 +87,8 @@ export function keyRowOf(
     Day: used?.day ?? unused ?? periods.get('Day') ?? null,
     Week: used?.week ?? unused ?? periods.get('Week') ?? null,
     Month: used?.month ?? unused ?? periods.get('Month') ?? null,
-    Total: used?.total ?? periods.get('Total') ?? null,
+    // What was before that the operator has from the ledger, too: of a key that was never used it says nothing.
+    Total: used?.total ?? periods.get('Total') ?? (status.usage ? null : unused),
   };
   const { Day: day, Month: month, Total: total } = spends;
   const hint = status.keyHint || spec.imports.at(-1)?.hint || '';

@@ -97,6 +97,10 @@ describe('a row', () => {
       spend: { day: '0', month: '0', total: '7' },
     });
     expect(keyRowOf({ metadata }, undefined, nowMs)).toMatchObject({ lastUsedAt: null, spend: null });
+    // Nobody knows of a call of it.
+    expect(keyRowOf({ metadata }, new Map(), nowMs)?.spend).toEqual({ day: '0', month: '0', total: '0' });
+    const monthly = { usage: { ...usage, periods: [{ period: 'Month', spend: '0' }] } };
+    expect(keyRowOf({ metadata, status: monthly }, new Map(), nowMs)?.spend?.total).toBeNull();
   });
 
   test.each([

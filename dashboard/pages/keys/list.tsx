@@ -143,6 +143,9 @@ export function Keys() {
 }
 
 function columnsFor({ formats, namespace }: Shell): readonly Column<KeyRow>[] {
+  /** Where it is not known, that is not nothing. */
+  const moneyOf = (spent: string | null | undefined) =>
+    spent ? formats.money(spent) : <span class="faint">–</span>;
   return [
     {
       label: 'Name',
@@ -169,14 +172,15 @@ function columnsFor({ formats, namespace }: Shell): readonly Column<KeyRow>[] {
       isNumber: true,
       cell: ({ spend, budgets }) => {
         const budget = tightestBudget(budgets);
-        const spent = spend?.month;
         return (
           <>
-            {spent === null || spent === undefined ? <span class="faint">–</span> : formats.money(spent)}
+            {moneyOf(spend?.month)}
             {budget !== undefined && (
               <span class="under">
-                <Meter share={budget.share} label={`${formats.percent(budget.share)} of the budget`} />
-                {formats.money(budget.spend)} of {formats.money(budget.limit)} /{'\u00a0'}
+                {budget.share !== undefined && (
+                  <Meter share={budget.share} label={`${formats.percent(budget.share)} of the budget`} />
+                )}
+                {moneyOf(budget.spend)} of {formats.money(budget.limit)} /{'\u00a0'}
                 {periodWords(budget.period)}
               </span>
             )}

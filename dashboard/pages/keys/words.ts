@@ -63,17 +63,15 @@ export function budgetWords(
     .join(' · ');
 }
 
-/** The budget nearest to its limit, or none. */
-export function tightestBudget(
-  budgets: readonly { readonly period: string; readonly limit: string; readonly spend: string | null }[],
-):
-  | { readonly period: string; readonly limit: string; readonly spend: string; readonly share: number }
-  | undefined {
+/** The budget nearest to its limit, or none. One of which nobody knows what was spent comes last. */
+export function tightestBudget<Of extends { readonly limit: string; readonly spend: string | null }>(
+  budgets: readonly Of[],
+): (Of & { readonly share: number | undefined }) | undefined {
   return budgets
-    .map(({ period, limit, spend }) => {
-      const most = Number(limit);
-      const spent = Number(spend ?? '0');
-      return { period, limit, spend: spend ?? '0', share: most === 0 ? 1 : spent / most };
+    .map((budget) => {
+      const { limit, spend } = budget;
+      const share = spend === null ? undefined : Number(limit) === 0 ? 1 : Number(spend) / Number(limit);
+      return { ...budget, share };
     })
-    .sort((a, b) => b.share - a.share)[0];
+    .sort((a, b) => (b.share ?? -1) - (a.share ?? -1))[0];
 }

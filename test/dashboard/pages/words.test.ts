@@ -192,7 +192,11 @@ test('limits and budgets are said in few words', () => {
     { period: 'Total', limit: '50', spend: null },
   ];
   expect(tightestBudget(budgets)).toEqual({ period: 'Day', limit: '10', spend: '9', share: 0.9 });
-  expect(tightestBudget([{ period: 'Day', limit: '0', spend: null }])).toMatchObject({ share: 1 });
+  expect(tightestBudget([{ limit: '0', spend: '0' }])).toMatchObject({ share: 1 });
+  // What is not known is not nothing.
+  const unknown = { limit: '0', spend: null };
+  expect(tightestBudget([unknown])).toEqual({ ...unknown, share: undefined });
+  expect(tightestBudget([unknown, { limit: '1', spend: '0' }])).toMatchObject({ share: 0 });
   expect(tightestBudget([])).toBeUndefined();
 });
 

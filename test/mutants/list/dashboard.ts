@@ -193,6 +193,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/ledger-views.test.ts'],
   },
   {
+    name: 'what nobody knows of a budget is not shown as nothing spent',
+    file: 'dashboard/pages/keys/words.ts',
+    from: 'spend === null ? undefined : ',
+    to: '',
+    tests: ['test/dashboard/pages/words.test.ts'],
+  },
+  {
     name: 'no list of keys stays that is older than the watch beside it',
     file: 'dashboard/rows/key-lists.ts',
     from: 'if (read.resourceVersion >= version) return;',
