@@ -242,6 +242,7 @@ function Versions({ apiKey }: { readonly apiKey: ApiKey }) {
 
 function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
   const { session, formats } = useShell();
+  const nowMs = useNow();
   const usage = apiKey.status?.usage;
   const periods = usage?.periods ?? [];
   if (usage === undefined)
@@ -255,7 +256,7 @@ function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
           <li key={period}>
             <p>
               <strong>{formats.money(spend)}</strong> {limit !== undefined && <>of {formats.money(limit)} </>}
-              <span class="faint">{sinceWords(period, start, formats)}</span>
+              <span class="faint">{sinceWords(period, start, nowMs, formats)}</span>
             </p>
             {limit !== undefined && (
               <Meter

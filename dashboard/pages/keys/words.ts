@@ -45,9 +45,20 @@ export function spanWords(period: string): string {
 export function sinceWords(
   period: string,
   start: string | undefined,
+  nowMs: number,
   { time }: Pick<Formats, 'time'>,
 ): string {
-  return start === undefined ? spanWords(period) : `in the ${periodWords(period)} since ${time(start)}`;
+  return start === undefined || nowMs < endMsOf(period, start)
+    ? spanWords(period)
+    : `in the ${periodWords(period)} since ${time(start)}`;
+}
+
+/** In UTC, as budgets are counted. */
+function endMsOf(period: string, start: string): number {
+  const at = new Date(start);
+  return period === 'Month'
+    ? at.setUTCMonth(at.getUTCMonth() + 1)
+    : at.setUTCDate(at.getUTCDate() + (period === 'Week' ? 7 : 1));
 }
 
 /** Empty: none. */

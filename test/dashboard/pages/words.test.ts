@@ -9,6 +9,7 @@ import { errorOf } from '../../../dashboard/pages/shell/api.ts';
 import { readFilters, writeFilters } from '../../../dashboard/pages/shell/filters.ts';
 import { pathOf, placeOf } from '../../../dashboard/pages/shell/place.ts';
 import { openFormats, perMillion } from '../../../dashboard/pages/words/format.ts';
+import { periodStartMs } from '../../../dashboard/rows/period-start.ts';
 
 describe('formats', () => {
   const formats = openFormats('en-US', 'Europe/Berlin');
@@ -30,13 +31,35 @@ describe('formats', () => {
     expect(words).toEqual(['0 keys', '1 key', '2 keys', '1,024 keys']);
   });
 
-  test('what was spent in a period is told with when that began, which is true when it is over, too', () => {
-    const since = (period: string, start?: string) => sinceWords(period, start, { time: (at) => at });
-    expect([since('Month', '2026-10-01'), since('Day'), since('Total')]).toEqual([
+  test('what was spent in a period that is over is told with when that began', () => {
+    const since = (period: string, start?: string) => sinceWords(period, start, nowMs, { time: (at) => at });
+    expect([since('Month', '2026-10-01'), since('Day', '2026-11-22'), since('Week', '2026-11-16')]).toEqual([
       'in the month since 2026-10-01',
-      'today',
-      'in all',
+      'in the day since 2026-11-22',
+      'in the week since 2026-11-16',
     ]);
+    expect([since('Month', '2026-11-01'), since('Day', '2026-11-23'), since('Week', '2026-11-23')]).toEqual([
+      'this month',
+      'today',
+      'this week',
+    ]);
+    expect([since('Day'), since('Total')]).toEqual(['today', 'in all']);
+  });
+
+  test('a period is over when budgets begin anew', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('Day', 'Week', 'Month'),
+        fc.integer({ min: 0, max: 4e12 }),
+        fc.integer({ min: 0, max: 40 * 86_400_000 }),
+        (period, atMs, laterMs) => {
+          const startMs = periodStartMs(period, atMs);
+          const words = sinceWords(period, new Date(startMs).toISOString(), atMs + laterMs, { time: String });
+          const isPresent = periodStartMs(period, atMs + laterMs) === startMs;
+          expect(words === spanWords(period)).toBe(isPresent);
+        },
+      ),
+    );
   });
 
   test('what was spent in a period was spent in this one, and of a day today', () => {

@@ -133,6 +133,7 @@ export function makeKeys(count: number): Shown[] {
                   },
                   {
                     period: 'Day',
+                    start: `${ago(0).slice(0, 10)}T00:00:00Z`,
                     spend: '3.21',
                     ...(at % 4 === 0 ? { limit: '10.00' } : {}),
                     requests: 84,
