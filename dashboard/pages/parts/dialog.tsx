@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { Said } from '../shell/context.tsx';
+import { Said, useShell } from '../shell/context.tsx';
 import { type Plain, toYaml } from '../words/yaml.ts';
 import { Code } from './basics.tsx';
 
@@ -14,6 +14,7 @@ export interface DialogProps {
 }
 
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
+  const { announce } = useShell();
   const dialog = useRef<HTMLDialogElement>(null);
   const isGone = useRef(false);
   const id = useId();
@@ -22,6 +23,8 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
     // The browser gives it back to what had it, unless that is gone meanwhile.
     const before = document.activeElement;
     shown?.showModal();
+    // What was said before is no word of this one.
+    announce('');
     return () => {
       isGone.current = true;
       shown?.close();

@@ -128,6 +128,16 @@ test('a page of one object needs no other namespace than its own', async () => {
   await page.getByRole('heading', { level: 1, name: /ci-bot-0/ }).waitFor();
 });
 
+test('a dialog begins with nothing said: what was announced before it is no word of it', async () => {
+  const page = await open('/keys/team-b/notebook-1');
+  await page.context().grantPermissions(['clipboard-write']);
+  await page.getByRole('button', { name: 'Copy' }).first().click();
+  await page.getByRole('status').getByText('Copied.').waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialogOf(page).waitFor();
+  await dialogOf(page).getByRole('status').getByText('Copied.').waitFor({ state: 'detached' });
+});
+
 test('what is announced in a dialog is said inside it: what is behind it is not heard', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.context().grantPermissions(['clipboard-write']);

@@ -200,6 +200,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/words.test.ts'],
   },
   {
+    name: 'a dialog does not say what was announced before it',
+    file: 'dashboard/pages/parts/dialog.tsx',
+    from: "announce('');",
+    to: '',
+    tests: ['test/dashboard/rig/frame.test.ts'],
+  },
+  {
     name: 'no list of keys stays that is older than the watch beside it',
     file: 'dashboard/rows/key-lists.ts',
     from: 'if (read.resourceVersion >= version) return;',
