@@ -305,10 +305,11 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     bump(made);
     objects[kind]?.push(made);
     tell(kind, 'ADDED', made);
+    const { imports } = made.spec as { readonly imports?: readonly { readonly hint?: string }[] };
     setTimeout(() => {
       made.status = {
         observedGeneration: 1,
-        keyHint: 'psk_…new1',
+        keyHint: imports?.at(-1)?.hint ?? 'psk_…new1',
         programmed: { pods: '3/3', tableGeneration: 1_795_312_400_200, observedAt: ago(0) },
         conditions: ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'].map((type) => ({
           type,
