@@ -9,10 +9,21 @@ import { DashboardError, notSignedIn } from '../errors.ts';
 import { partsOfRight } from './kube-paths.ts';
 
 const askedAgainMs = 10_000;
-const reviewSchema = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
+const reviewSchema = z.object({
+  status: z.object({ allowed: z.boolean().default(false), evaluationError: z.string().optional() }),
+});
 
 /** @param namespace null: all of them. @throws {ClusterAway}; 401 where their token is not known. */
 export async function mayDo(cluster: Cluster, right: RightName, namespace: string | null): Promise<boolean> {
+  return (await review(cluster, right, namespace)) === 'yes';
+}
+
+/** @returns unsure: not all who judge for Kubernetes, such as a webhook, have answered, and nobody else said yes. */
+async function review(
+  cluster: Cluster,
+  right: RightName,
+  namespace: string | null,
+): Promise<'yes' | 'no' | 'unsure'> {
   const { status, body } = await cluster.call({
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
@@ -25,11 +36,13 @@ export async function mayDo(cluster: Cluster, right: RightName, namespace: strin
   });
   if (status === 401) throw notSignedIn();
   // Who may not even ask may do nothing.
-  if (status === 403) return false;
-  const review = reviewSchema.safeParse(body).data;
-  if (status !== 201 || review === undefined)
+  if (status === 403) return 'no';
+  const answer = reviewSchema.safeParse(body).data;
+  if (status !== 201 || answer === undefined)
     throw new ClusterAway(`a question for rights was answered with ${status}`);
-  return review.status.allowed;
+  const { allowed, evaluationError } = answer.status;
+  if (allowed) return 'yes';
+  return evaluationError ? 'unsure' : 'no';
 }
 
 /** Settled when the right is gone, or the token is not known any more; false where the signal came before. */
@@ -44,10 +57,10 @@ export async function isTakenAway(
     await wait(clock, askedAgainMs, signal);
     if (signal.aborted) return false;
     try {
-      if (!(await mayDo(cluster, right, namespace))) return true;
+      // Where they are unsure or nobody answers, what was said before stands until it is asked again.
+      if ((await review(cluster, right, namespace)) === 'no') return true;
     } catch (error) {
       if (error instanceof DashboardError) return true;
-      // Where nobody answers, what was said before stands until it is asked again.
     }
   }
 }

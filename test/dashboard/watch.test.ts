@@ -87,15 +87,19 @@ describe('it ends', () => {
     const asked: unknown[] = [];
     const answers = [
       async () => allowed(true),
-      // Nobody answers: what was said before stands.
+      // Nobody answers, or not all who judge for Kubernetes: what was said before stands.
       async () => Promise.reject(new ClusterAway('no answer')),
+      async () => ({
+        status: 201,
+        body: { status: { allowed: false, evaluationError: 'the webhook does not answer' } },
+      }),
       async () => no,
     ];
     const { stream, clock } = await openStream(silence, async ({ body }) => {
       asked.push(body);
       return (await answers[asked.length - 1]?.()) ?? expect.fail('it is asked no more');
     });
-    for (const count of [1, 2, 3]) {
+    for (const count of [1, 2, 3, 4]) {
       await until(async () => clock.pending().includes(count * 10_000));
       clock.advance(10_000);
       await until(async () => asked.length === count);

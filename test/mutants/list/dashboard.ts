@@ -249,6 +249,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/watch.test.ts'],
   },
   {
+    name: 'a stream goes on while those who judge for Kubernetes do not answer',
+    file: 'dashboard/guard/may-do.ts',
+    from: "evaluationError ? 'unsure' : 'no'",
+    to: "evaluationError ? 'no' : 'no'",
+    tests: ['test/dashboard/watch.test.ts'],
+  },
+  {
     name: 'a stream ends with the time of its session',
     file: 'dashboard/routes/watch.ts',
     from: 'session.expiresAtMs - clock.wallMs(), endSession',
