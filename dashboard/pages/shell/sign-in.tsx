@@ -68,10 +68,11 @@ export function SignIn({ signIn, note, whenSignedIn }: SignInProps) {
     }
   };
 
-  useLinkedToken((linked) => void send(linked));
+  const isLocal = signIn.mode === 'local';
+  // On a cluster nobody prints a link: it would sign people in as whoever has sent it to them.
+  useLinkedToken((linked) => void (isLocal && send(linked)));
 
   const to = encodeURIComponent(location.pathname + location.search);
-  const isLocal = signIn.mode === 'local';
   return (
     <main class="alone">
       <div class="brand large">

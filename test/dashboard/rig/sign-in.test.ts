@@ -56,6 +56,20 @@ test('the link of a laptop stands in no address where somebody is signed in', as
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
 });
 
+test('a link of a laptop signs nobody in on a cluster: whoever sent it would see what is entered there', async () => {
+  const sent: string[] = [];
+  const page = await open('/keys/new', { isSignedOut: true });
+  page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
+  await page.goto(`${new URL(page.url()).origin}/keys/new?namespace=team-a#token=of-somebody-else`);
+  await page.getByRole('textbox', { name: 'Token' }).waitFor();
+  await page.evaluate(`location.hash = 'token=again'`);
+  await until(async () => new URL(page.url()).hash === '');
+  // Whatever was asked before it has been heard of with this.
+  await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+  expect(sent).not.toContain('POST /api/session');
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+});
+
 /** From here on the cookie of this browser is Bob's, and what is asked for Ada is refused. */
 async function becomeBob(page: Page): Promise<void> {
   await page.route('**/api/**', async (route) => {

@@ -18,6 +18,13 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/sign-in.test.ts'],
   },
   {
+    name: 'a link like those of local mode signs nobody in on a cluster',
+    file: 'dashboard/pages/shell/sign-in.tsx',
+    from: 'isLocal && send(linked)',
+    to: 'send(linked)',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
     name: 'the dashboard of local mode listens for this machine alone',
     file: 'local/dashboard/start.ts',
     from: "const host = '127.0.0.1';",
