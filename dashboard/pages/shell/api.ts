@@ -1,5 +1,6 @@
 // How do the pages ask their server? One function for questions and changes, and one kind of error, in words.
 
+import type { SessionAnswer } from '../../api-types.ts';
 import { serverClock } from './server-clock.ts';
 
 export class ApiError extends Error {
@@ -29,37 +30,66 @@ export interface Api {
   call<Answer>(path: string, call?: Call): Promise<Answer>;
 }
 
-/** @param whenSignedOut is told when the session has ended, or is no longer that of this browser, and why. */
-export function openApi(csrf: string, whenSignedOut: (why: ApiError) => void): Api {
+/** In whose name it is asked. */
+export type Asker = Pick<SessionAnswer, 'csrf' | 'user'>;
+
+/**
+ * @param asker undefined: nobody is signed in yet.
+ * @param whenSignedOut is told when the session has ended, or is no longer that of this browser, and why; finds the one that is there now.
+ */
+export function openApi(
+  asker: Asker | undefined,
+  whenSignedOut: (why: ApiError) => Promise<Asker | undefined>,
+): Api {
+  let csrf = asker?.csrf;
   return {
-    async call<Answer>(path: string, { method = 'GET', query, body, signal }: Call = {}): Promise<Answer> {
-      const sentMs = Date.now();
-      const response = await fetch(`/api/${path}${searchOf(query)}`, {
-        method,
-        credentials: 'same-origin',
-        cache: 'no-store',
-        headers: {
-          accept: 'application/json',
-          ...(csrf === '' ? {} : { 'x-penstock-csrf': csrf }),
-          ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
-        ...(signal === undefined ? {} : { signal }),
-      }).catch((error: unknown) => {
-        if (error instanceof DOMException && error.name === 'AbortError') throw error;
-        throw new ApiError(0, 'offline', 'The dashboard’s server cannot be reached. Check your connection.');
-      });
-      serverClock.hear(response.headers.get('date'), sentMs);
-      const answer: unknown =
-        response.status === 204 ? undefined : await response.json().catch(() => undefined);
-      if (response.ok) return answer as Answer;
-      const error = errorOf(response.status, answer);
-      // Signing in again is asked for where the session is gone, not where a token was refused.
-      const isOver = response.status === 401 || error.code === 'csrf_missing';
-      if (isOver && path !== 'session') whenSignedOut(error);
-      throw error;
+    async call<Answer>(path: string, call: Call = {}): Promise<Answer> {
+      try {
+        return await send<Answer>(path, call, csrf);
+      } catch (error) {
+        if (!(error instanceof ApiError) || !isOver(error)) throw error;
+        const present = await whenSignedOut(error);
+        // The same person has signed in again in another tab. What was refused was not done, so now it is done once; in the name of another
+        // person it never is.
+        if (present === undefined || present.user.name !== asker?.user.name) throw error;
+        csrf = present.csrf;
+        return await send<Answer>(path, call, csrf);
+      }
     },
   };
+}
+
+/** Signing in again is asked for where the session is gone, not where a right is missing. */
+function isOver({ status, code }: ApiError): boolean {
+  return status === 401 || code === 'csrf_missing';
+}
+
+/** @throws ApiError */
+async function send<Answer>(
+  path: string,
+  { method = 'GET', query, body, signal }: Call,
+  csrf: string | undefined,
+): Promise<Answer> {
+  const sentMs = Date.now();
+  const response = await fetch(`/api/${path}${searchOf(query)}`, {
+    method,
+    credentials: 'same-origin',
+    cache: 'no-store',
+    headers: {
+      accept: 'application/json',
+      ...(csrf === undefined ? {} : { 'x-penstock-csrf': csrf }),
+      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError(0, 'offline', 'The dashboard’s server cannot be reached. Check your connection.');
+  });
+  serverClock.hear(response.headers.get('date'), sentMs);
+  const answer: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
+  if (response.ok) return answer as Answer;
+  throw errorOf(response.status, answer);
 }
 
 /**

@@ -13,11 +13,18 @@ type State =
   | { readonly is: 'asking' }
   | { readonly is: 'failed'; readonly message: string }
   | { readonly is: 'signed-out'; readonly signIn: SignedOutAnswer['signIn']; readonly note?: string }
-  /** `ended`: why the session is over, while what is shown has to stay. */
-  | { readonly is: 'signed-in'; readonly session: SessionAnswer; readonly ended?: string };
+  | {
+      readonly is: 'signed-in';
+      readonly session: SessionAnswer;
+      /** Why the session is over, while what is shown has to stay. */
+      readonly ended?: string;
+      /** Why it goes on, though somebody has signed out. */
+      readonly notSignedOut?: string;
+    };
 
 const pastEndMs = 30_000;
-const noSession = openApi('', () => {});
+const ofAnother = 'Somebody else has signed in in this browser.';
+const noSession = openApi(undefined, async () => undefined);
 
 export function App() {
   const [state, setState] = useState<State>({ is: 'asking' });
@@ -26,18 +33,19 @@ export function App() {
   const shownTo = useRef<string | undefined>(undefined);
   shownTo.current = session?.user.name;
 
+  /** @returns the session that is there now; undefined where there is none, or it is another's than what has to stay. */
   const ask = useCallback(
-    async (note?: string) => {
+    async (note?: string): Promise<SessionAnswer | undefined> => {
       try {
         const present = await noSession.call<SessionAnswer>('session');
         const isAnothers = shownTo.current !== undefined && shownTo.current !== present.user.name;
         const isKept = isAnothers && keeping.isHeld();
         setState((before) =>
           isKept && before.is === 'signed-in'
-            ? { ...before, ended: 'Somebody else has signed in in this browser.' }
+            ? { ...before, ended: ofAnother }
             : { is: 'signed-in', session: present },
         );
-        return !isKept;
+        return isKept ? undefined : present;
       } catch (thrown) {
         const error = thrown as ApiError;
         const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
@@ -51,7 +59,7 @@ export function App() {
             ? { ...before, ended: next.is === 'failed' ? next.message : (why ?? error.message) }
             : next,
         );
-        return false;
+        return undefined;
       }
     },
     [keeping],
@@ -60,12 +68,10 @@ export function App() {
 
   const whenSignedOut = useCallback(
     (why?: ApiError) =>
-      void ask(
-        why?.code === 'renewal_refused' ? why.message : 'Your session has ended. Sign in again to go on.',
-      ),
+      ask(why?.code === 'renewal_refused' ? why.message : 'Your session has ended. Sign in again to go on.'),
     [ask],
   );
-  const api = useMemo(() => openApi(session?.csrf ?? '', whenSignedOut), [session?.csrf, whenSignedOut]);
+  const api = useMemo(() => openApi(session, whenSignedOut), [session?.user.name, whenSignedOut]);
 
   // A session that ends by its own time says so before a click fails.
   useEffect(() => {
@@ -74,9 +80,19 @@ export function App() {
     // Longer than a timer can count, it is asked for at the next call.
     if (leftMs > 2 ** 31 - 1) return;
     // The server has just called it good: where its end is past here, the clocks disagree, and it is not asked for each second.
-    const timer = setTimeout(() => whenSignedOut(), leftMs > 0 ? leftMs + 1_000 : pastEndMs);
+    const timer = setTimeout(() => void whenSignedOut(), leftMs > 0 ? leftMs + 1_000 : pastEndMs);
     return () => clearTimeout(timer);
   }, [session, whenSignedOut]);
+
+  const signOut = async () => {
+    const refusal = await api
+      .call<undefined>('session', { method: 'DELETE' })
+      .catch((error: ApiError) => error);
+    const left = await ask('You are signed out.');
+    if (refusal === undefined || left === undefined) return;
+    const notSignedOut = refusal.code === 'csrf_missing' ? ofAnother : refusal.message;
+    setState({ is: 'signed-in', session: left, notSignedOut });
+  };
 
   switch (state.is) {
     case 'asking':
@@ -112,11 +128,9 @@ export function App() {
           api={api}
           keeping={keeping}
           ended={state.ended}
-          signIn={() => ask('Your session has ended. Sign in again to go on.')}
-          signOut={async () => {
-            await api.call('session', { method: 'DELETE' }).catch(() => undefined);
-            await ask('You are signed out.');
-          }}
+          notSignedOut={state.notSignedOut}
+          signIn={async () => (await ask('Your session has ended. Sign in again to go on.')) !== undefined}
+          signOut={signOut}
         />
       );
   }

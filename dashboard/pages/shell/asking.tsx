@@ -82,6 +82,7 @@ export function useWatch(
   whenReset: (version?: number) => void,
   everyMs = lookAgainMs,
 ): void {
+  const { csrf } = useShell().session;
   const isVisible = useVisible();
   const [isLive, setLive] = useState(false);
   const wasHidden = useRef(false);
@@ -107,7 +108,8 @@ export function useWatch(
       over.abort();
       setLive(false);
     };
-  }, [kind, namespace, isVisible]);
+    // A stream ends with its session: in the next one of the same person it is another one.
+  }, [kind, namespace, isVisible, csrf]);
   useEffect(() => {
     if (kind === undefined || !isVisible || isLive) return;
     const timer = setInterval(() => told.current.whenReset(), everyMs);

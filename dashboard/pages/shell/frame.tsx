@@ -22,6 +22,8 @@ interface FrameProps {
   readonly keeping: Keeping;
   /** Why the session has ended, where what is shown stays for a key that is kept. */
   readonly ended: string | undefined;
+  /** Why the session goes on, though the person has signed out. */
+  readonly notSignedOut: string | undefined;
   /** @returns whether there is a session again. */
   readonly signIn: () => Promise<boolean>;
   readonly signOut: () => Promise<void>;
@@ -47,7 +49,7 @@ const needNoToken = () => {};
 /** Where the browser is. */
 const here = () => ({ path: location.pathname, search: location.search });
 
-export function Frame({ session, api, keeping, ended, signIn, signOut }: FrameProps) {
+export function Frame({ session, api, keeping, ended, notSignedOut, signIn, signOut }: FrameProps) {
   const [{ path, search }, setAddress] = useState(here);
   const [namespaces, setNamespaces] = useState<NamespacesAnswer | undefined>(undefined);
   const [said, setSaid] = useState('');
@@ -192,6 +194,11 @@ export function Frame({ session, api, keeping, ended, signIn, signOut }: FramePr
                 >
                   Go on
                 </Button>
+              </Notice>
+            )}
+            {notSignedOut !== undefined && (
+              <Notice tone="bad" title="This browser is still signed in">
+                <p>{notSignedOut}</p>
               </Notice>
             )}
             <HeldBack session={session} api={api} path={path} />

@@ -13,7 +13,7 @@ interface SignInProps {
   readonly whenSignedIn: (session: SessionAnswer) => void;
 }
 
-const api = openApi('', () => {});
+const api = openApi(undefined, async () => undefined);
 
 /** What `signInError` says in the address that somebody comes back to from an issuer. */
 const signInErrors = {

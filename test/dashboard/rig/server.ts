@@ -63,6 +63,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       };
   const watchers = new Set<{ kind: string; response: ServerResponse }>();
   let isSignedIn = !options.isSignedOut;
+  let user = 'ada';
+  let csrf = 'csrf';
   let version = 50_000;
   let origin = '';
 
@@ -113,7 +115,6 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       return;
     }
     if (path === 'session') {
-      if (method === 'DELETE') isSignedIn = false;
       if (method === 'POST' && String((body as { token?: string }).token).length < 5) {
         answer(response, 401, {
           error: {
@@ -123,8 +124,14 @@ export async function startRig(options: RigOptions): Promise<Rig> {
         });
         return;
       }
-      if (method === 'POST') isSignedIn = true;
+      if (method === 'POST') {
+        isSignedIn = true;
+        begin((body as { token: string }).token);
+      }
       if (method === 'DELETE') {
+        if (!isOwnHeader(request, response)) return;
+        isSignedIn = false;
+        endStreams();
         response.writeHead(204).end();
         return;
       }
@@ -135,6 +142,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       answer(response, 401, { error: { message: 'Sign in first.', code: 'not_signed_in' } });
       return;
     }
+    if (!isOwnHeader(request, response)) return;
     if (path === 'namespaces') {
       const isComplete = !options.without.includes('list namespaces');
       const all = ['platform', 'research', 'team-a', 'team-b'];
@@ -182,12 +190,37 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     answer(response, 404, { error: { message: `There is no ${path}.`, code: 'not_found' } });
   }
 
+  /** A session of its own, and the one before is over: of Bob with a token that begins so, else of Ada. */
+  function begin(token: string): void {
+    user = token.startsWith('bob') ? 'bob' : 'ada';
+    version += 1;
+    csrf = `csrf-${version}`;
+    endStreams();
+  }
+
+  function endStreams(): void {
+    for (const { response } of watchers) response.end('event: end\ndata: {"reason":"session"}\n\n');
+  }
+
+  /** False: it was answered that the header is of another session. */
+  function isOwnHeader({ headers }: IncomingMessage, response: ServerResponse): boolean {
+    const { 'x-penstock-csrf': sent = csrf } = headers;
+    if (sent !== csrf)
+      answer(response, 403, {
+        error: {
+          message: 'The header x-penstock-csrf is missing or not that of this session; load the page again.',
+          code: 'csrf_missing',
+        },
+      });
+    return sent === csrf;
+  }
+
   function session() {
     return {
       mode: options.mode ?? 'kubernetes',
-      user: { name: 'system:serviceaccount:team-a:ada', groups: ['system:authenticated'] },
+      user: { name: `system:serviceaccount:team-a:${user}`, groups: ['system:authenticated'] },
       expiresAt: new Date(nowMs + 3_600_000).toISOString(),
-      csrf: 'csrf',
+      csrf,
       namespace: null,
       gatewayUrl: options.gatewayUrl ?? origin,
       keyPrefix: 'psk_',

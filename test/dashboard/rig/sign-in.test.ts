@@ -70,29 +70,96 @@ test('a link of a laptop signs nobody in on a cluster: whoever sent it would see
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
 });
 
-/** From here on the cookie of this browser is Bob's, and what is asked for Ada is refused. */
-async function becomeBob(page: Page): Promise<void> {
-  await page.route('**/api/**', async (route) => {
-    const isSession = route.request().url().endsWith('/api/session');
-    if (isSession) {
-      const response = await route.fetch();
-      const json = { ...(await response.json()), csrf: 'of bob', user: { name: 'bob', groups: [] } };
-      return await route.fulfill({ response, json });
-    }
-    if (route.request().headers()['x-penstock-csrf'] !== 'csrf') return await route.continue();
-    await route.fulfill({ status: 403, json: { error: { message: 'not yours', code: 'csrf_missing' } } });
-  });
-}
+/** As in another tab: the session of this browser is theirs from here on. */
+const signInElsewhere = (page: Page, token: string) =>
+  page.evaluate(`fetch('/api/session', { method: 'POST', body: '{"token":"${token}"}' })`);
 const person = (page: Page) => page.locator('.person-name').innerText();
 
 test('a page of one person becomes that of another who has signed in in this browser', async () => {
   const page = await open('/keys?namespace=team-a');
   expect(await person(page)).toBe('ada');
-  await becomeBob(page);
+  await signInElsewhere(page, 'bob, today');
   await page.getByRole('link', { name: 'Models', exact: true }).click();
   await page.locator('.person-name').filter({ hasText: 'bob' }).waitFor();
   await page.getByRole('table', { name: 'Models' }).waitFor();
-  expect(await page.getByText('not yours').count()).toBe(0);
+  expect(await page.getByText('x-penstock-csrf').count()).toBe(0);
+});
+
+test.each([
+  ['a key', '/keys?namespace=team-a', 'ci-bot-0', 'Edit'],
+  ['the list of keys', '/models?namespace=team-a', 'Keys', 'Create key'],
+])(
+  'who has signed in again in another tab opens %s here, and may do there what they may',
+  async (_, path, link, action) => {
+    const page = await open(path);
+    await signInElsewhere(page, 'ada, again');
+    await page.getByRole('link', { name: link, exact: true }).click();
+    const button = page.getByRole('button', { name: action }).first();
+    await until(() => button.isEnabled());
+    expect(await page.getByText('x-penstock-csrf').count()).toBe(0);
+  },
+);
+
+test('what is sent by a page whose person has signed in again in another tab is done, once', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await page.getByPlaceholder('ci-bot').fill('again');
+  await signInElsewhere(page, 'ada, again');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByTestId('key').waitFor();
+});
+
+test('what was sent in the name of one person is not sent again in that of another', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await page.getByPlaceholder('ci-bot').fill('adas');
+  await signInElsewhere(page, 'bob, today');
+  const sent: (string | undefined)[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().includes('/apikeys'))
+      sent.push(request.headers()['x-penstock-csrf']);
+  });
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.locator('.person-name').filter({ hasText: 'bob' }).waitFor();
+  expect(sent).toEqual(['csrf']);
+});
+
+test('changes are followed on in the session of who has signed in again in another tab', async () => {
+  const page = await open('/keys?namespace=team-a');
+  await signInElsewhere(page, 'ada, again');
+  await page.waitForRequest(/api\/watch/);
+});
+
+test.each([
+  ['as ever', undefined],
+  ['though they have signed in again in another tab', 'ada, again'],
+])('who signs out is signed out, %s', async (_, token) => {
+  const page = await open('/nothing');
+  if (token !== undefined) await signInElsewhere(page, token);
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out.').waitFor();
+});
+
+test('who could not be signed out is told so', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/session', (route) =>
+    route.request().method() === 'DELETE'
+      ? route.fulfill({ status: 503, json: { error: { message: 'Ask again in a moment.', code: 'busy' } } })
+      : route.continue(),
+  );
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('This browser is still signed in').waitFor();
+  await page.getByText('Ask again in a moment.').waitFor();
+});
+
+test('who signs out where somebody else has signed in is told so: it is theirs that stays', async () => {
+  const page = await open('/nothing');
+  await signInElsewhere(page, 'bob, today');
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('This browser is still signed in').waitFor();
+  await page.getByText('Somebody else has signed in in this browser.').waitFor();
+  expect(await person(page)).toBe('bob');
 });
 
 test('a key that was not copied stays with who made it, until they let it go', async () => {
@@ -100,7 +167,7 @@ test('a key that was not copied stays with who made it, until they let it go', a
   await page.getByPlaceholder('ci-bot').fill('adas');
   await page.getByRole('button', { name: 'Create key' }).click();
   const key = (await page.getByTestId('key').innerText()).trim();
-  await becomeBob(page);
+  await signInElsewhere(page, 'bob, today');
   await page.evaluate(`dispatchEvent(new Event('online'))`);
   await page.getByText('Somebody else has signed in').waitFor();
   expect([await person(page), await page.content()]).toEqual(['ada', expect.stringContaining(key)]);

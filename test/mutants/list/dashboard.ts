@@ -172,6 +172,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/asked-state.test.ts'],
   },
   {
+    name: 'what one person has sent is not sent again in the name of another',
+    file: 'dashboard/pages/shell/api.ts',
+    from: ' || present.user.name !== asker?.user.name',
+    to: '',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
     name: 'a page takes one place of the few that all windows share',
     file: 'dashboard/pages/shell/stream-slots.ts',
     from: '        had.abort();\n',
