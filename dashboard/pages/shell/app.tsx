@@ -6,13 +6,19 @@ import { Button, Notice } from '../parts/basics.tsx';
 import { type ApiError, openApi } from './api.ts';
 import { Frame } from './frame.tsx';
 import { openKeeping } from './keeping.ts';
+import { takeLinkedToken } from './linked-token.ts';
 import { serverClock } from './server-clock.ts';
 import { SignIn, takeSignInError } from './sign-in.tsx';
 
 type State =
   | { readonly is: 'asking' }
-  | { readonly is: 'failed'; readonly message: string }
-  | { readonly is: 'signed-out'; readonly signIn: SignedOutAnswer['signIn']; readonly note?: string }
+  | { readonly is: 'failed'; readonly message: string; readonly linked: string | undefined }
+  | {
+      readonly is: 'signed-out';
+      readonly signIn: SignedOutAnswer['signIn'];
+      readonly note: string | undefined;
+      readonly linked: string | undefined;
+    }
   | {
       readonly is: 'signed-in';
       readonly session: SessionAnswer;
@@ -33,9 +39,12 @@ export function App() {
   const shownTo = useRef<string | undefined>(undefined);
   shownTo.current = session?.user.name;
 
-  /** @returns the session that is there now; undefined where there is none, or it is another's than what has to stay. */
+  /**
+   * @param linked of the link by which somebody has come; while a session lives none is needed, and it stays good for another browser.
+   * @returns the session that is there now; undefined where there is none, or it is another's than what has to stay.
+   */
   const ask = useCallback(
-    async (note?: string): Promise<SessionAnswer | undefined> => {
+    async (note?: string, linked?: string): Promise<SessionAnswer | undefined> => {
       try {
         const present = await noSession.call<SessionAnswer>('session');
         const isAnothers = shownTo.current !== undefined && shownTo.current !== present.user.name;
@@ -52,8 +61,8 @@ export function App() {
         const why = error.code === 'renewal_refused' ? error.message : note;
         const next: State =
           error.status === 401 && signIn !== undefined
-            ? { is: 'signed-out', signIn, ...(why === undefined ? {} : { note: why }) }
-            : { is: 'failed', message: error.message };
+            ? { is: 'signed-out', signIn, note: why, linked }
+            : { is: 'failed', message: error.message, linked };
         setState((before) =>
           before.is === 'signed-in' && keeping.isHeld()
             ? { ...before, ended: next.is === 'failed' ? next.message : (why ?? error.message) }
@@ -64,7 +73,16 @@ export function App() {
     },
     [keeping],
   );
-  useEffect(() => void ask(takeSignInError()), [ask]);
+  useEffect(() => {
+    void ask(takeSignInError(), takeLinkedToken());
+    // A link that is opened in a tab that is there already loads nothing.
+    const follow = () => {
+      const linked = takeLinkedToken();
+      if (linked !== undefined) void ask(undefined, linked);
+    };
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, [ask]);
 
   const whenSignedOut = useCallback(
     (why?: ApiError) =>
@@ -107,7 +125,7 @@ export function App() {
           <h1>Penstock</h1>
           <Notice tone="bad" title="The dashboard cannot be shown">
             <p>{state.message}</p>
-            <Button onClick={() => void ask()}>Try again</Button>
+            <Button onClick={() => void ask(undefined, state.linked)}>Try again</Button>
           </Notice>
         </main>
       );
@@ -116,6 +134,7 @@ export function App() {
         <SignIn
           signIn={state.signIn}
           note={state.note}
+          linked={state.linked}
           whenSignedIn={(signedIn) => setState({ is: 'signed-in', session: signedIn })}
         />
       );

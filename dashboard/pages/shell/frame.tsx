@@ -10,7 +10,6 @@ import { Link, Said, SaidProvider, type Shell, ShellProvider, withNamespace } fr
 import { HeldBack } from './held-back.tsx';
 import type { Keeping } from './keeping.ts';
 import { useLeaving } from './leaving.tsx';
-import { useLinkedToken } from './linked-token.ts';
 import { NamespacePicker } from './namespace-picker.tsx';
 import { placeOf } from './place.ts';
 import { Mark } from './sign-in.tsx';
@@ -43,9 +42,6 @@ const ways = [
 const formats = openFormats();
 const allNamespaces = '*';
 
-/** Of a link: whoever is signed in needs none, and it stays good for another browser. */
-const needNoToken = () => {};
-
 /** Where the browser is. */
 const here = () => ({ path: location.pathname, search: location.search });
 
@@ -55,7 +51,6 @@ export function Frame({ session, api, keeping, ended, notSignedOut, signIn, sign
   const [said, setSaid] = useState('');
   const isOnline = useOnline();
   const { leave, question } = useLeaving(keeping);
-  useLinkedToken(needNoToken);
 
   useEffect(() => {
     const follow = () => {

@@ -5,11 +5,12 @@ import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, CodeText, CopyText, Notice } from '../parts/basics.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { type ApiError, openApi } from './api.ts';
-import { useLinkedToken } from './linked-token.ts';
 
 interface SignInProps {
   readonly signIn: SignedOutAnswer['signIn'];
   readonly note: string | undefined;
+  /** Of the link by which somebody has come. */
+  readonly linked: string | undefined;
   readonly whenSignedIn: (session: SessionAnswer) => void;
 }
 
@@ -40,7 +41,7 @@ export function takeSignInError(): string | undefined {
   ];
 }
 
-export function SignIn({ signIn, note, whenSignedIn }: SignInProps) {
+export function SignIn({ signIn, note, linked, whenSignedIn }: SignInProps) {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
@@ -69,8 +70,11 @@ export function SignIn({ signIn, note, whenSignedIn }: SignInProps) {
   };
 
   const isLocal = signIn.mode === 'local';
-  // On a cluster nobody prints a link: it would sign people in as whoever has sent it to them.
-  useLinkedToken((linked) => void (isLocal && send(linked)));
+  useEffect(() => {
+    // On a cluster nobody prints a link: it would sign people in as whoever has sent it to them.
+    if (isLocal && linked !== undefined) void send(linked);
+    // Each link that is opened asks for the session, and so brings its own `signIn`: the same one, too, is tried again.
+  }, [signIn, linked]);
 
   const to = encodeURIComponent(location.pathname + location.search);
   return (

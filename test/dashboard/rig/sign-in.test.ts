@@ -46,14 +46,39 @@ test('the link of a laptop signs in a tab that is there already, and stands in n
   expect(new URL(page.url()).hash).toBe('');
 });
 
-test('the link of a laptop stands in no address where somebody is signed in', async () => {
+test('where somebody is signed in, the link of a laptop is left for another browser, and stands in no address', async () => {
   const page = await open('/keys#token=printed', { mode: 'local' });
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
   const isClean = async () => new URL(page.url()).hash === '';
   await page.getByRole('table', { name: 'API keys' }).waitFor();
   await until(isClean);
   await page.evaluate(`location.hash = 'token=again'`);
   await until(isClean);
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  // Nor is it kept, to sign in whoever signs out.
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out.').waitFor();
+  await page.getByText('Open the link that was printed').waitFor();
+  expect(sent).not.toContain('POST /api/session');
+});
+
+test.each([
+  ['has not noticed', false],
+  ['has noticed by itself', true],
+])('after a restart the new link of a laptop signs in a tab that %s', async (_, hasNoticed) => {
+  const page = await open('/nothing', { mode: 'local' });
+  // As after a restart: what was sealed before is nobody's.
+  await page.evaluate(`fetch('/api/session', { method: 'DELETE' })`);
+  if (hasNoticed) await page.getByText('Your session has ended').waitFor();
+  const sent = page.waitForRequest(
+    (request) => request.method() === 'POST' && request.url().endsWith('/session'),
+  );
+  await page.evaluate(`location.hash = 'token=printed'`);
+  expect((await sent).postDataJSON()).toEqual({ token: 'printed' });
+  await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+  expect(new URL(page.url()).hash).toBe('');
 });
 
 test('a link of a laptop signs nobody in on a cluster: whoever sent it would see what is entered there', async () => {
