@@ -30,11 +30,12 @@ export interface Cluster {
   /** The answer, whatever it is. @throws {ClusterAway} where nobody answers. */
   call(call: ClusterCall): Promise<ClusterAnswer>;
   /**
-   * Changes of a collection, from the moment of the first `RESET` on; the next is read only when the last was taken. Ends with the signal.
+   * Changes of a collection, from the moment of the first `RESET` on, which is told when the watch stands; the next is read only when the
+   * last was taken. Ends with the signal.
    *
    * @param from The version of a list that is known: changes are those since then, as long as they can be told.
    * @throws {ClusterRefusal} where the person may not (any more).
-   * @throws {ClusterAway} where nobody answers at its beginning; later it is tried again.
+   * @throws {ClusterAway} where nobody answers before the first `RESET`; later it is tried again.
    */
   watch(path: string, signal: AbortSignal, from?: string): AsyncIterable<ClusterEvent>;
 }

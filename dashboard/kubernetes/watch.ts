@@ -1,8 +1,8 @@
 // What changes in a collection, as one person may see it? A watch that goes on where it was cut off, and says so where it cannot.
 //
-//   position --RESET--> watch --ended, cut, idle--> wait --> watch, from the last resourceVersion
-//      ^                  |
-//      +------ wait <-----+-- 410, nonsense
+//   position --> watch stands --RESET--> changes --ended, cut, idle--> wait --> watch, from the last resourceVersion
+//      ^                                    |
+//      +--------------- wait <--------------+-- 410, nonsense
 //
 // Read by a generator: whoever takes no next event makes the API server wait, and nothing is kept here.
 
@@ -36,16 +36,19 @@ export async function* watchCollection(options: WatchOptions): AsyncGenerator<Cl
   const { clock, signal } = options;
   let position = options.from;
   let failures = 0;
-  let isFirst = position === undefined;
-  if (position !== undefined) yield { type: 'RESET', resourceVersion: position };
+  let isFirst = true;
+  let isReset = true;
   while (!signal.aborted) {
     try {
       if (position === undefined) {
         position = await readPosition(options);
-        isFirst = false;
-        yield { type: 'RESET', resourceVersion: position };
+        isReset = true;
       }
-      for await (const { event, resourceVersion } of readWatch(options, position)) {
+      using stream = await openWatch(options, position);
+      // Not before it stands: whoever is told it waits for changes, and asks for nothing by themselves.
+      if (isReset) yield { type: 'RESET', resourceVersion: position };
+      isFirst = isReset = false;
+      for await (const { event, resourceVersion } of readSteps(stream, options)) {
         position = resourceVersion;
         failures = 0;
         if (event !== undefined) yield event;
@@ -53,8 +56,8 @@ export async function* watchCollection(options: WatchOptions): AsyncGenerator<Cl
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof KubeError) || isRefusal(error)) throw refusalOf(error);
-      // Nobody has seen anything yet, so there is somebody to tell.
-      if (isFirst) throw new ClusterAway(error.message);
+      // Nobody has seen anything yet, so there is somebody to tell; that a list is too old is no fault.
+      if (isFirst && error.status !== 410) throw new ClusterAway(error.message);
       if (error.status !== 0) position = undefined;
       failures += 1;
     }
@@ -85,9 +88,9 @@ interface Step {
   readonly resourceVersion: string;
 }
 
-/** @throws {KubeError} */
-async function* readWatch(options: WatchOptions, from: string): AsyncGenerator<Step, void, void> {
-  const { connection, token, clock, path, signal } = options;
+/** Its head has come. @throws {KubeError} */
+async function openWatch(options: WatchOptions, from: string): Promise<KubeStream & Disposable> {
+  const { connection, token, path, signal } = options;
   const stream = await connection.stream({
     method: 'GET',
     path,
@@ -97,6 +100,20 @@ async function* readWatch(options: WatchOptions, from: string): AsyncGenerator<S
   });
   const stop = (): void => stream.close();
   signal.addEventListener('abort', stop, { once: true });
+  return {
+    ...stream,
+    [Symbol.dispose]() {
+      signal.removeEventListener('abort', stop);
+      stop();
+    },
+  };
+}
+
+/** @throws {KubeError} */
+async function* readSteps(
+  stream: KubeStream,
+  { clock, path }: WatchOptions,
+): AsyncGenerator<Step, void, void> {
   try {
     const lines = makeLineSplitter(lineBytesMax);
     for await (const piece of piecesOf(stream, clock))
@@ -104,9 +121,6 @@ async function* readWatch(options: WatchOptions, from: string): AsyncGenerator<S
   } catch (error) {
     if (error instanceof KubeError) throw error;
     throw new KubeError(0, 'Cut', `GET ${path}: the watch was cut off`, { cause: error });
-  } finally {
-    signal.removeEventListener('abort', stop);
-    stream.close();
   }
 }
 

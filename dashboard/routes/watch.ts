@@ -62,7 +62,7 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       const from = kind === 'apikeys' ? await keyLists.position(session, namespace) : undefined;
       const watched = cluster.watch(`${GROUP_VERSION}${place}/${kind}`, over.signal, from);
       const events = watched[Symbol.asyncIterator]();
-      // Who may not is told by a status, and not by a stream.
+      // Who may not, or for whom nobody answers, is told by a status, and not by a stream.
       let next = await events.next();
       const stream = openStream(reply, clock);
       // Kubernetes judges a watch when it begins, and not while it goes on.

@@ -256,6 +256,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/watch.test.ts'],
   },
   {
+    name: 'a page whose watch cannot begin is told so, and waits for no change',
+    file: 'dashboard/kubernetes/watch.ts',
+    from: 'throw new ClusterAway(error.message);',
+    to: 'return;',
+    tests: ['test/dashboard/collection.test.ts'],
+  },
+  {
     name: 'a stream goes on while those who judge for Kubernetes do not answer',
     file: 'dashboard/guard/may-do.ts',
     from: "evaluationError ? 'unsure' : 'no'",
