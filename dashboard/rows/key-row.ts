@@ -16,6 +16,8 @@ export interface KeySpend {
 
 const text = z.string().catch('');
 const optionalText = z.string().nullish().catch(null);
+/** The ledger is asked which keys were used in so many: a month, and the day that it begins with. */
+export const ledgerDays = 32;
 /** What is missing, or no object, is as what is empty. */
 const orEmpty = (value: unknown): unknown => (isRecord(value) ? value : {});
 const condition = z.object({ type: text, status: text, reason: text, message: text });
@@ -83,12 +85,12 @@ export function keyRowOf(
   );
   // The ledger tells of all that were used in the last month: of another one it says that there was nothing.
   const unused = ledger === undefined ? null : '0';
+  const isOlder = !(Date.parse(metadata.creationTimestamp) > nowMs - ledgerDays * 86_400_000);
   const spends = {
     Day: used?.day ?? unused ?? periods.get('Day') ?? null,
     Week: used?.week ?? unused ?? periods.get('Week') ?? null,
     Month: used?.month ?? unused ?? periods.get('Month') ?? null,
-    // What was before that the operator has from the ledger, too: of a key that was never used it says nothing.
-    Total: used?.total ?? periods.get('Total') ?? (status.usage ? null : unused),
+    Total: used?.total ?? periods.get('Total') ?? (isOlder ? null : unused),
   };
   const { Day: day, Month: month, Total: total } = spends;
   const hint = status.keyHint || spec.imports.at(-1)?.hint || '';

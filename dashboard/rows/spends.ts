@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { LedgerAway } from '../cluster.ts';
 import type { ServerParts } from '../door.ts';
-import type { KeySpend } from './key-row.ts';
+import { type KeySpend, ledgerDays } from './key-row.ts';
 
 const dollars = z.string();
 /** Of each key no more than rows show, as they may be all of them. */
@@ -11,8 +11,6 @@ const costsSchema = z.object({
   rows: z.array(z.tuple([z.string(), z.number(), dollars, dollars, dollars, dollars])),
   next: z.number().optional(),
 });
-/** A month and the day that it begins with. */
-const days = 32;
 const dayMs = 86_400_000;
 const pageMax = 10_000;
 const pagesMax = 5;
@@ -21,7 +19,7 @@ const patienceMs = 3_000;
 
 /** What is asked, and asked again from `offset` on. */
 export function spendsQuestion(nowMs: number, namespace: string | undefined, offset = 0) {
-  const from = new Date(nowMs - days * dayMs).toISOString().slice(0, 10);
+  const from = new Date(nowMs - ledgerDays * dayMs).toISOString().slice(0, 10);
   const search = new URLSearchParams({ from, limit: String(pageMax), offset: String(offset) });
   if (namespace !== undefined) search.set('namespace', namespace);
   return { path: '/v1/costs', search: `?${search}` } as const;

@@ -97,10 +97,10 @@ describe('a row', () => {
       spend: { day: '0', month: '0', total: '7' },
     });
     expect(keyRowOf({ metadata }, undefined, nowMs)).toMatchObject({ lastUsedAt: null, spend: null });
-    // Nobody knows of a call of it.
     expect(keyRowOf({ metadata }, new Map(), nowMs)?.spend).toEqual({ day: '0', month: '0', total: '0' });
-    const monthly = { usage: { ...usage, periods: [{ period: 'Month', spend: '0' }] } };
-    expect(keyRowOf({ metadata, status: monthly }, new Map(), nowMs)?.spend?.total).toBeNull();
+    // What an older one spent before, nobody says.
+    const older = { ...metadata, creationTimestamp: '2026-10-01T00:00:00Z' };
+    expect(keyRowOf({ metadata: older }, new Map(), nowMs)?.spend?.total).toBeNull();
   });
 
   test.each([

@@ -93,7 +93,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
       expect(body.spendFrom).toBe('ledger');
       expect(body.rows.map(({ name, spend }: { name: string; spend: unknown }) => [name, spend])).toEqual([
         ['bot', { day: '2.5', month: '2.5', total: '2.5' }],
-        ['idle', { day: '0', month: '0', total: null }],
+        ['idle', { day: '0', month: '0', total: '0' }],
       ]);
     }
   });
