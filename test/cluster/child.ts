@@ -19,13 +19,21 @@ export interface Child {
   kill(): Promise<void>;
 }
 
-/** @throws where the program cannot be started. */
-export async function startChild(command: string, args: readonly string[], logFile: string): Promise<Child> {
+/**
+ * @param memoryGib What a program in Go may take before it collects garbage. What it holds must be well below: near it, it does nothing else.
+ * @throws where the program cannot be started.
+ */
+export async function startChild(
+  command: string,
+  args: readonly string[],
+  logFile: string,
+  memoryGib = 1,
+): Promise<Child> {
   const log = openSync(logFile, 'a');
   const child = spawn('sh', leashed(command, args, '$$'), {
     // Memory is there for it, and the cores have others to serve: a server that collects near its limit alone, and looks for work on one
     // thread at a time, takes up to a tenth less of them.
-    env: { ...bareEnvironment(), GOGC: 'off', GOMEMLIMIT: '1GiB', GOMAXPROCS: '1' },
+    env: { ...bareEnvironment(), GOGC: 'off', GOMEMLIMIT: `${memoryGib}GiB`, GOMAXPROCS: '1' },
     stdio: ['ignore', log, log, 'pipe'],
   });
   closeSync(log);

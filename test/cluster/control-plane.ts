@@ -23,6 +23,8 @@ export interface ControlPlaneOptions {
   readonly apiserverFlags?: readonly string[];
   /** Default: the run's etcd, which must never be frozen: other suites use it. */
   readonly hasOwnEtcd?: boolean;
+  /** Of the API server, default 1. Ten thousand objects of ours fill that, and from there on each answer waits for the collection of garbage. */
+  readonly memoryGib?: number;
   /** Default true. Without it nothing is collected and namespaces stay Terminating. */
   readonly hasControllers?: boolean;
 }
@@ -116,7 +118,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
   async function startServer(): Promise<void> {
     const logFile = join(folder, 'kube-apiserver.log');
-    server = await startChild(shared.programs['kube-apiserver'], serverFlags, logFile);
+    server = await startChild(shared.programs['kube-apiserver'], serverFlags, logFile, options.memoryGib);
     await untilReady('kube-apiserver', server, logFile, async () => {
       // The namespaces of the system are made beside the first answers; tests expect `default`.
       const paths = ['/readyz', '/api/v1/namespaces/default'];

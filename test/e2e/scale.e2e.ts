@@ -75,6 +75,7 @@ beforeAll(async () => {
   installation = await startInstallation({
     operators: 0,
     gateways: gatewayCount,
+    plane: { memoryGib: 6 },
     // Fifty thousand statuses at the usual rate are seventeen minutes.
     values: { operator: { kubeApi: { qps: 1_000, burst: 1_000 } } },
     // What is shipped: to run the sources takes memory that no pod of ours takes.

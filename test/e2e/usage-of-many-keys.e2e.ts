@@ -44,7 +44,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-usage-'));
   await buildDist(fileURLToPath(new URL('../..', import.meta.url)), folder);
   installation = await startInstallation({
-    ...{ operators: 0, gateways: 1, hasLedger: true },
+    ...{ operators: 0, gateways: 1, hasLedger: true, plane: { memoryGib: 6 } },
     // Fifty thousand other statuses at the usual rate are seventeen minutes.
     values: { operator: { kubeApi: { qps: 1_000, burst: 1_000 } } },
     build: {

@@ -59,11 +59,12 @@ function objectsAt(url: string): readonly object[] {
   ];
 }
 
-export function useStage(): () => Stage {
+/** @param memoryGib Of the API server, see control planes. */
+export function useStage(memoryGib = 1): () => Stage {
   const parts = new AsyncDisposableStack();
   let stage: Stage | undefined;
   beforeAll(async () => {
-    stage = await startStage(parts);
+    stage = await startStage(parts, memoryGib);
   }, clusterWaitMs);
   afterAll(() => parts.disposeAsync(), 60_000);
   return () => {
@@ -72,7 +73,7 @@ export function useStage(): () => Stage {
   };
 }
 
-async function startStage(parts: AsyncDisposableStack): Promise<Stage> {
+async function startStage(parts: AsyncDisposableStack, memoryGib: number): Promise<Stage> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const simulator = await startSimulator();
@@ -85,7 +86,7 @@ async function startStage(parts: AsyncDisposableStack): Promise<Stage> {
     gateways: 2,
     hasLedger: true,
     // Its files are searched.
-    plane: { hasOwnEtcd: true },
+    plane: { hasOwnEtcd: true, memoryGib },
     gatewayEnv: { PENSTOCK_DASHBOARD_ORIGINS: url },
   });
   parts.defer(() => installation.stop());
