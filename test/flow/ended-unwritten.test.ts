@@ -102,7 +102,7 @@ describe('calls of a request that goes on', () => {
     });
     const seen = await answer;
     while (!(await seen.nextEvent())?.data?.includes('"index":1'));
-    await untilWritten(/"failed".*"interrupted"|"interrupted".*"failed"/s);
+    await untilWritten(/^(?=.*"answered")(?=.*"failed")(?=.*"t1")/s);
     const records = await afterKill();
     connection.close();
     expect(records.map(lineOf).sort()).toEqual([
