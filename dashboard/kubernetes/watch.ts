@@ -65,16 +65,9 @@ export async function* watchCollection(options: WatchOptions): AsyncGenerator<Cl
   }
 }
 
-/** Where a watch misses nothing that a list from now on does not show. */
+/** Where a watch misses nothing that a list from now on does not show. @throws {KubeError} */
 async function readPosition({ connection, token, path, signal }: WatchOptions): Promise<string> {
-  const { status, body } = await connection.ask({
-    method: 'GET',
-    path,
-    query: { limit: 1 },
-    bearer: token,
-    signal,
-  });
-  if (status !== 200) throw new ClusterRefusal({ status, body });
+  const body = await connection.call({ method: 'GET', path, query: { limit: 1 }, bearer: token, signal });
   const metadata = isRecord(body) ? body.metadata : undefined;
   const resourceVersion = isRecord(metadata) ? metadata.resourceVersion : undefined;
   if (typeof resourceVersion !== 'string')

@@ -50,6 +50,8 @@ const changed = (type: string, version: number) => ({
   type,
   object: { metadata: { namespace: 'a', name: 'a', resourceVersion: String(version) } },
 });
+/** As the API server ends each after five minutes. */
+const ends6 = watch(line('ADDED', object('a', 6)), (response) => response.end());
 const tooOld = watch(line('ERROR', { code: 410 }));
 
 describe.each([
@@ -103,6 +105,29 @@ describe.each([
     ]);
     expect(server.asked.at(-1)).toContain('resourceVersion=6');
   });
+});
+
+test.each([
+  ['an authorizer is away', refusal(500, 'InternalError')],
+  ['the server is not well', refusal(503, 'Unavailable')],
+  ['it has too much to do', refusal(429, 'TooManyRequests')],
+])('one that ends while %s goes on when that is over', async (_, answer) => {
+  const { next } = await start(
+    '5',
+    ends6,
+    answer,
+    answer,
+    list(9, {}),
+    watch(line('ADDED', object('a', 10))),
+  );
+  expect([await next(), await next()]).toEqual([began('5'), changed('ADDED', 6)]);
+  expect([await next(), await next()]).toEqual([began('9'), changed('ADDED', 10)]);
+});
+
+test('one that ends is over for whoever may no more', async () => {
+  const { next } = await start('5', ends6, refusal(403, 'Forbidden'));
+  expect([await next(), await next()]).toEqual([began('5'), changed('ADDED', 6)]);
+  await expect(next()).rejects.toBeInstanceOf(ClusterRefusal);
 });
 
 test.each([
