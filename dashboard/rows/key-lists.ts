@@ -75,10 +75,18 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   const gate = makeGate(readsAtOnce);
   const lists = new Map<string, Kept>();
 
-  /** @param spending Is read meanwhile: both take long where there are many keys. */
+  /** @param spending Is read meanwhile: both take long where there are many keys. Of its failure its reader is told. */
   async function readKeys(session: Whose, namespace: string | undefined, spending: Promise<Read['spends']>) {
     const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const keys = new Map<string, ListedKey>();
+    const addRows = (items: readonly unknown[], spends: Read['spends']): void => {
+      for (const item of items) {
+        const row = keyRowOf(item, spends, clock.wallMs());
+        if (row !== undefined) keys.set(`${row.namespace}/${row.name}`, { row, words: wordsOfKey(item) });
+      }
+    };
+    const adding: Promise<void>[] = [];
+    let count = 0;
     let resourceVersion = 0;
     let position: string | undefined;
     do {
@@ -89,15 +97,20 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       });
       const page = pageSchema.safeParse(answer.body).data;
       if (answer.status !== 200 || page === undefined) throw new ClusterRefusal(answer);
-      const spends = await spending;
+      const items = page.items ?? [];
+      // While the next page is on its way.
+      adding.push(
+        spending.then(
+          (spends) => addRows(items, spends),
+          () => {},
+        ),
+      );
       // All pages are of the moment of the first one.
       resourceVersion ||= Number(page.metadata.resourceVersion) || 0;
-      for (const item of page.items ?? []) {
-        const row = keyRowOf(item, spends, clock.wallMs());
-        if (row !== undefined) keys.set(`${row.namespace}/${row.name}`, { row, words: wordsOfKey(item) });
-      }
       position = page.metadata.continue || undefined;
-    } while (position !== undefined && keys.size < rowsMax);
+      count += items.length;
+    } while (position !== undefined && count < rowsMax);
+    await Promise.all(adding);
     return { keys, resourceVersion, isTruncated: position !== undefined };
   }
 

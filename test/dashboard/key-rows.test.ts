@@ -291,9 +291,11 @@ test('what was spent is asked while the keys are being read, as both take long w
   const clock = { ...makeFakeClock(), wallMs: () => nowMs };
   const isListed = Promise.withResolvers<void>();
   const clusterOf = (): Cluster => ({
-    async call() {
-      isListed.resolve();
-      return { status: 200, body: { metadata: {}, items: [{ metadata }] } };
+    async call({ query }) {
+      const isLast = query?.continue !== undefined;
+      if (isLast) isListed.resolve();
+      const items = [{ metadata: isLast ? { ...metadata, name: 'idle' } : metadata }];
+      return { status: 200, body: { metadata: isLast ? {} : { continue: 'more' }, items } };
     },
     watch: () => expect.fail('nothing is watched'),
   });
@@ -308,7 +310,10 @@ test('what was spent is asked while the keys are being read, as both take long w
     { id: 'ada', token: 'ada' },
     'team-a',
   );
-  expect(keys.map(({ row }) => row.spend)).toEqual([{ day: '1', month: '42', total: '50' }]);
+  expect(keys.map(({ row }) => [row.name, row.spend])).toEqual([
+    ['bot', { day: '1', month: '42', total: '50' }],
+    ['idle', { day: '0', month: '0', total: '0' }],
+  ]);
   expect(spendFrom).toBe('ledger');
 });
 
