@@ -82,14 +82,17 @@ export function useWatch(
   whenReset: (version?: number) => void,
   everyMs = lookAgainMs,
 ): void {
-  const { csrf } = useShell().session;
+  const {
+    session: { csrf },
+    isEnded,
+  } = useShell();
   const isVisible = useVisible();
   const [isLive, setLive] = useState(false);
   const wasHidden = useRef(false);
   const told = useRef({ whenChanged, whenReset });
   told.current = { whenChanged, whenReset };
   useEffect(() => {
-    if (kind === undefined) return;
+    if (kind === undefined || isEnded) return;
     if (!isVisible) {
       wasHidden.current = true;
       return;
@@ -109,7 +112,7 @@ export function useWatch(
       setLive(false);
     };
     // A stream ends with its session: in the next one of the same person it is another one.
-  }, [kind, namespace, isVisible, csrf]);
+  }, [kind, namespace, isVisible, csrf, isEnded]);
   useEffect(() => {
     if (kind === undefined || !isVisible || isLive) return;
     const timer = setInterval(() => told.current.whenReset(), everyMs);

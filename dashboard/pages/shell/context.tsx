@@ -9,6 +9,8 @@ import type { Keeping } from './keeping.ts';
 
 export interface Shell {
   readonly session: SessionAnswer;
+  /** It is over, and what is shown stays: whatever comes by the browser's cookie may be another person's. */
+  readonly isEnded: boolean;
   readonly api: Api;
   readonly formats: Formats;
   readonly namespaces: NamespacesAnswer;

@@ -107,6 +107,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, signIn, sign
   const shell = useMemo<Shell>(
     () => ({
       session,
+      isEnded: ended !== undefined,
       api,
       formats,
       namespaces: namespaces ?? { namespaces: [], isComplete: false },
@@ -117,7 +118,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, signIn, sign
       keeping,
       announce,
     }),
-    [session, api, namespaces, namespace, path, search, go, keeping, announce],
+    [session, ended, api, namespaces, namespace, path, search, go, keeping, announce],
   );
 
   const pick = (next: string) => {

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
-import { makeOpen } from './pages.ts';
+import { makeOpen, show } from './pages.ts';
 
 const open = makeOpen();
 
@@ -196,6 +196,12 @@ test('a key that was not copied stays with who made it, until they let it go', a
   await page.evaluate(`dispatchEvent(new Event('online'))`);
   await page.getByText('Somebody else has signed in').waitFor();
   expect([await person(page), await page.content()]).toEqual(['ada', expect.stringContaining(key)]);
+  // A stream is opened by the cookie alone: it would tell what Bob may see.
+  const followed: string[] = [];
+  page.on('request', (request) => request.url().includes('/api/watch') && followed.push(request.url()));
+  await show(page, 'hidden');
+  await Promise.all([page.waitForResponse(/\/apikeys\/adas/), show(page, 'visible')]);
+  expect(followed).toEqual([]);
   await page.getByRole('button', { name: 'Go on' }).click();
   await page.getByRole('button', { name: 'Leave: forget the key' }).click();
   await page.locator('.person-name').filter({ hasText: 'bob' }).waitFor();

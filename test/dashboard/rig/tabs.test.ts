@@ -9,6 +9,7 @@ import { buildPages } from '../../../dashboard/build-pages.ts';
 import { STREAMS_MAX } from '../../../dashboard/pages/shell/stream-slots.ts';
 import { until } from '../../support/until.ts';
 import { openChromium, openVisitor, type Visitor } from '../browser/chromium.ts';
+import { show } from './pages.ts';
 import { type Rig, startRig } from './server.ts';
 import { USUAL } from './views.ts';
 
@@ -42,13 +43,6 @@ async function enter(): Promise<(path: string) => Promise<Page>> {
     await tab.getByRole('table').first().waitFor();
     return tab;
   };
-}
-
-/** Every tab of this browser counts as seen, whatever is in front of it. */
-async function show(page: Page, state: 'visible' | 'hidden'): Promise<void> {
-  await page.evaluate(
-    `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' }); document.dispatchEvent(new Event('visibilitychange'))`,
-  );
 }
 
 test('ten windows that are all seen show what they are about, and are answered', async () => {
