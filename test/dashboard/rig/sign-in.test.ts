@@ -133,6 +133,24 @@ test('what is sent by a page whose person has signed in again in another tab is 
   await page.getByTestId('key').waitFor();
 });
 
+test('a change that was refused in the former session is sent in the new one, and in no third one', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  const disable = page.getByRole('button', { name: 'Disable' });
+  await until(() => disable.isEnabled());
+  // Nothing else finds the new session before.
+  await page.route(/\/api\/(?!session)/, (route) =>
+    route.request().method() === 'GET' ? route.abort() : route.continue(),
+  );
+  await signInElsewhere(page, 'ada, again');
+  const sent: (string | undefined)[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') sent.push(request.headers()['x-penstock-csrf']);
+  });
+  await disable.click();
+  await page.locator('p[role=status]', { hasText: 'Switched off' }).waitFor({ state: 'attached' });
+  expect(sent).toEqual(['csrf', expect.stringMatching(/^csrf-/)]);
+});
+
 test('what was sent in the name of one person is not sent again in that of another', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByPlaceholder('ci-bot').fill('adas');
