@@ -40,8 +40,8 @@ export function addSessionRoutes(api: FastifyInstance, door: Door): void {
   api.get('/session', async (request, reply): Promise<SessionAnswer | SignedOutAnswer> => {
     expectOwnPage(door, request);
     let refusal = notSignedIn();
+    const read = await readSession(door, request);
     try {
-      const read = await readSession(door, request);
       const session = read && (await renewSession(door, request, reply, read));
       // Asked each time: a page that is loaded must not show a person whose token is no good any more.
       const person = session && (await signIn.personOf(session.token));
@@ -50,7 +50,9 @@ export function addSessionRoutes(api: FastifyInstance, door: Door): void {
       if (!(error instanceof DashboardError) || error.status !== 401) throw error;
       refusal = error;
     }
-    await setSessionCookies(door, request, reply, undefined);
+    // In the place of one that is over there may be a later one by the time that this is heard.
+    if (read !== undefined && !door.ended.isOver(read))
+      await setSessionCookies(door, request, reply, undefined);
     reply.status(401);
     return {
       ...errorAnswer(refusal),
