@@ -7,12 +7,13 @@ import { type ApiError, openApi } from './api.ts';
 import { Frame } from './frame.tsx';
 import { openKeeping } from './keeping.ts';
 import { takeLinkedToken } from './linked-token.ts';
+import { openLookUps } from './look-ups.ts';
 import { serverClock } from './server-clock.ts';
 import { SignIn, takeSignInError } from './sign-in.tsx';
 
 type State =
   | { readonly is: 'asking' }
-  | { readonly is: 'failed'; readonly message: string; readonly linked: string | undefined }
+  | { readonly is: 'failed'; readonly message: string }
   | {
       readonly is: 'signed-out';
       readonly signIn: SignedOutAnswer['signIn'];
@@ -28,58 +29,74 @@ type State =
       readonly notSignedOut?: string;
     };
 
+type Found =
+  | { readonly session: SessionAnswer; readonly error?: never }
+  | { readonly session?: never; readonly error: ApiError };
+
 const pastEndMs = 30_000;
 const ofAnother = 'Somebody else has signed in in this browser.';
 const noSession = openApi(undefined, async () => undefined);
 
+function look(): Promise<Found> {
+  return noSession.call<SessionAnswer>('session').then(
+    (session) => ({ session }),
+    (error: ApiError) => ({ error }),
+  );
+}
+
 export function App() {
   const [state, setState] = useState<State>({ is: 'asking' });
   const keeping = useMemo(openKeeping, []);
+  const lookUps = useMemo(() => openLookUps<Found, SessionAnswer | undefined>(look), []);
   const session = state.is === 'signed-in' ? state.session : undefined;
   const shownTo = useRef<string | undefined>(undefined);
   shownTo.current = session?.user.name;
+  /** Of the link by which somebody has come: for the next page to sign in; while a session lives none is needed, and it stays good for another browser. */
+  const linked = useRef<string | undefined>(undefined);
 
-  /**
-   * @param linked of the link by which somebody has come; while a session lives none is needed, and it stays good for another browser.
-   * @returns the session that is there now; undefined where there is none, or it is another's than what has to stay.
-   */
+  /** @returns the session that is there now; undefined where there is none, or it is another's than what has to stay. */
   const ask = useCallback(
-    async (note?: string, linked?: string): Promise<SessionAnswer | undefined> => {
-      try {
-        const present = await noSession.call<SessionAnswer>('session');
-        const isAnothers = shownTo.current !== undefined && shownTo.current !== present.user.name;
+    (note?: string) =>
+      lookUps.ask(({ session: present, error }) => {
+        const isAnothers = shownTo.current !== undefined && shownTo.current !== present?.user.name;
         const isKept = isAnothers && keeping.isHeld();
-        setState((before) =>
-          isKept && before.is === 'signed-in'
-            ? { ...before, ended: ofAnother }
-            : { is: 'signed-in', session: present },
-        );
-        return isKept ? undefined : present;
-      } catch (thrown) {
-        const error = thrown as ApiError;
+        const keep = (ended: string) =>
+          setState((before) => (before.is === 'signed-in' ? { ...before, ended } : before));
+        if (present !== undefined) {
+          if (isKept) {
+            keep(ofAnother);
+            return undefined;
+          }
+          linked.current = undefined;
+          setState({ is: 'signed-in', session: present });
+          return present;
+        }
         const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
         const why = error.code === 'renewal_refused' ? error.message : note;
-        const next: State =
-          error.status === 401 && signIn !== undefined
-            ? { is: 'signed-out', signIn, note: why, linked }
-            : { is: 'failed', message: error.message, linked };
-        setState((before) =>
-          before.is === 'signed-in' && keeping.isHeld()
-            ? { ...before, ended: next.is === 'failed' ? next.message : (why ?? error.message) }
-            : next,
-        );
+        if (error.status !== 401 || signIn === undefined)
+          // It is not known that the session is over: with the page would go whatever was typed.
+          setState((before) =>
+            before.is === 'signed-in' ? before : { is: 'failed', message: error.message },
+          );
+        else if (isKept) keep(why ?? error.message);
+        else {
+          setState({ is: 'signed-out', signIn, note: why, linked: linked.current });
+          linked.current = undefined;
+        }
         return undefined;
-      }
-    },
-    [keeping],
+      }),
+    [keeping, lookUps],
   );
   useEffect(() => {
-    void ask(takeSignInError(), takeLinkedToken());
-    // A link that is opened in a tab that is there already loads nothing.
     const follow = () => {
-      const linked = takeLinkedToken();
-      if (linked !== undefined) void ask(undefined, linked);
+      const token = takeLinkedToken();
+      if (token === undefined) return;
+      linked.current = token;
+      void ask();
     };
+    linked.current = takeLinkedToken();
+    void ask(takeSignInError());
+    // A link that is opened in a tab that is there already loads nothing.
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, [ask]);
@@ -106,6 +123,8 @@ export function App() {
     const refusal = await api
       .call<undefined>('session', { method: 'DELETE' })
       .catch((error: ApiError) => error);
+    lookUps.overtake();
+    setState({ is: 'asking' });
     const left = await ask('You are signed out.');
     if (refusal === undefined || left === undefined) return;
     const notSignedOut = refusal.code === 'csrf_missing' ? ofAnother : refusal.message;
@@ -125,7 +144,7 @@ export function App() {
           <h1>Penstock</h1>
           <Notice tone="bad" title="The dashboard cannot be shown">
             <p>{state.message}</p>
-            <Button onClick={() => void ask(undefined, state.linked)}>Try again</Button>
+            <Button onClick={() => void ask()}>Try again</Button>
           </Notice>
         </main>
       );
@@ -135,7 +154,10 @@ export function App() {
           signIn={state.signIn}
           note={state.note}
           linked={state.linked}
-          whenSignedIn={(signedIn) => setState({ is: 'signed-in', session: signedIn })}
+          whenSignedIn={(signedIn) => {
+            lookUps.overtake();
+            setState({ is: 'signed-in', session: signedIn });
+          }}
         />
       );
     case 'signed-in':

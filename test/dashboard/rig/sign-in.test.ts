@@ -165,6 +165,70 @@ test('what was sent in the name of one person is not sent again in that of anoth
   expect(sent).toEqual(['csrf']);
 });
 
+/** From here on who is signed in is answered when it is let through; @returns how often it was asked, by the page. */
+async function holdLookUps(page: Page) {
+  const goOn = Promise.withResolvers<void>();
+  const state = { asked: 0, letThrough: goOn.resolve };
+  await page.route('**/api/session', async (route) => {
+    if (route.request().method() !== 'GET') return route.continue();
+    state.asked += 1;
+    const response = await route.fetch();
+    await goOn.promise;
+    return route.fulfill({ response });
+  });
+  return state;
+}
+
+test('a page that is refused several answers at once asks once who is signed in', async () => {
+  const page = await open('/nothing');
+  let refused = 0;
+  page.on('response', (response) => {
+    if (response.status() === 403) refused += 1;
+  });
+  await signInElsewhere(page, 'ada, again');
+  const lookUps = await holdLookUps(page);
+  await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  await until(async () => refused >= 4);
+  // Whatever was asked before it has been heard of with this.
+  await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+  expect(lookUps.asked).toBe(1);
+  lookUps.letThrough();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  expect(await page.getByText('x-penstock-csrf').count()).toBe(0);
+});
+
+test('an answer of before that comes late does not undo a sign-in', async () => {
+  const page = await open('/nothing', { isSignedOut: true });
+  await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
+  const lookUps = await holdLookUps(page);
+  // As whoever tries a link: it asks once more who is signed in.
+  await page.evaluate(`location.hash = 'token=of-somebody-else'`);
+  await until(async () => lookUps.asked === 1);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const heading = page.getByRole('heading', { level: 1, name: 'There is nothing here' });
+  await heading.waitFor();
+  const late = page.waitForResponse((response) => response.status() === 401);
+  lookUps.letThrough();
+  await (await late).finished();
+  await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+  await heading.waitFor();
+  expect(await page.getByRole('heading', { name: 'Sign in' }).count()).toBe(0);
+});
+
+test('where it is not known who is signed in, the page stays with what was typed', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await page.getByPlaceholder('ci-bot').fill('again');
+  await signInElsewhere(page, 'ada, again');
+  await page.route('**/api/session', (route) =>
+    route.fulfill({ status: 503, json: { error: { message: 'Ask again in a moment.', code: 'busy' } } }),
+  );
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByText('x-penstock-csrf').first().waitFor();
+  await page.unroute('**/api/session');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByTestId('key').waitFor();
+});
+
 test('changes are followed on in the session of who has signed in again in another tab', async () => {
   const page = await open('/keys?namespace=team-a');
   await signInElsewhere(page, 'ada, again');

@@ -179,6 +179,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/sign-in.test.ts'],
   },
   {
+    name: 'who is signed in is not what was so before somebody signed in',
+    file: 'dashboard/pages/shell/look-ups.ts',
+    from: '          if (underWay !== own) return undefined;\n',
+    to: '',
+    tests: ['test/dashboard/pages/look-ups.test.ts'],
+  },
+  {
     name: 'a page takes one place of the few that all windows share',
     file: 'dashboard/pages/shell/stream-slots.ts',
     from: '        had.abort();\n',
