@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, Notice } from '../parts/basics.tsx';
 import { type ApiError, openApi } from './api.ts';
-import { Frame } from './frame.tsx';
+import { Frame, type NotSignedOut } from './frame.tsx';
 import { openKeeping } from './keeping.ts';
 import { takeLinkedToken } from './linked-token.ts';
 import { openLookUps } from './look-ups.ts';
@@ -25,8 +25,8 @@ type State =
       readonly session: SessionAnswer;
       /** Why the session is over, while what is shown has to stay. */
       readonly ended?: string;
-      /** Why it goes on, though somebody has signed out. */
-      readonly notSignedOut?: string;
+      /** That it goes on, though somebody has signed out. */
+      readonly notSignedOut?: NotSignedOut;
     };
 
 type Found =
@@ -124,11 +124,12 @@ export function App() {
       .call<undefined>('session', { method: 'DELETE' })
       .catch((error: ApiError) => error);
     lookUps.overtake();
-    setState({ is: 'asking' });
+    if (refusal === undefined) setState({ is: 'asking' });
     const left = await ask('You are signed out.');
-    if (refusal === undefined || left === undefined) return;
-    const notSignedOut = refusal.code === 'csrf_missing' ? ofAnother : refusal.message;
-    setState({ is: 'signed-in', session: left, notSignedOut });
+    if (refusal === undefined) return;
+    const why = refusal.code === 'csrf_missing' ? ofAnother : refusal.message;
+    const notSignedOut = { isKnown: left !== undefined, why };
+    setState((before) => (before.is === 'signed-in' ? { ...before, notSignedOut } : before));
   };
 
   switch (state.is) {

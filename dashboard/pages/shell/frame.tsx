@@ -15,14 +15,20 @@ import { placeOf } from './place.ts';
 import { Mark } from './sign-in.tsx';
 import { View } from './view.tsx';
 
+/** Somebody has signed out, and it failed. */
+export interface NotSignedOut {
+  /** There is a session; else nobody could be asked. */
+  readonly isKnown: boolean;
+  readonly why: string;
+}
+
 interface FrameProps {
   readonly session: SessionAnswer;
   readonly api: Api;
   readonly keeping: Keeping;
   /** Why the session has ended, where what is shown stays for a key that is kept. */
   readonly ended: string | undefined;
-  /** Why the session goes on, though the person has signed out. */
-  readonly notSignedOut: string | undefined;
+  readonly notSignedOut: NotSignedOut | undefined;
   /** @returns whether there is a session again. */
   readonly signIn: () => Promise<boolean>;
   readonly signOut: () => Promise<void>;
@@ -193,8 +199,15 @@ export function Frame({ session, api, keeping, ended, notSignedOut, signIn, sign
               </Notice>
             )}
             {notSignedOut !== undefined && (
-              <Notice tone="bad" title="This browser is still signed in">
-                <p>{notSignedOut}</p>
+              <Notice
+                tone="bad"
+                title={
+                  notSignedOut.isKnown
+                    ? 'This browser is still signed in'
+                    : 'You may still be signed in in this browser'
+                }
+              >
+                <p>{notSignedOut.why}</p>
               </Notice>
             )}
             <HeldBack session={session} api={api} path={path} />

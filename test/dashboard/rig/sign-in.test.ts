@@ -259,6 +259,31 @@ test('who could not be signed out is told so', async () => {
   await page.getByText('Ask again in a moment.').waitFor();
 });
 
+test('who signs out while the line is cut is told that they may still be signed in, and can sign out again', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/**', (route) => route.abort());
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You may still be signed in in this browser').waitFor();
+  await page.getByText('The dashboard’s server cannot be reached.').waitFor();
+  await page.unroute('**/api/**');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out.').waitFor();
+});
+
+test('who has signed out sees nothing more, though it cannot be said how to sign in again', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/session', (route) =>
+    route.request().method() === 'GET' ? route.abort() : route.continue(),
+  );
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('The dashboard cannot be shown').waitFor();
+  await page.unroute('**/api/session');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+});
+
 test('who signs out where somebody else has signed in is told so: it is theirs that stays', async () => {
   const page = await open('/nothing');
   await signInElsewhere(page, 'bob, today');
