@@ -81,6 +81,22 @@ test.each([
   expect(new URL(page.url()).hash).toBe('');
 });
 
+test('after a restart the new link of a laptop signs in a tab that keeps a key, once the key may go', async () => {
+  const page = await open('/keys/new?namespace=team-a', { mode: 'local' });
+  await page.getByPlaceholder('ci-bot').fill('adas');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByTestId('key').waitFor();
+  await page.evaluate(`fetch('/api/session', { method: 'DELETE' })`);
+  await page.evaluate(`location.hash = 'token=printed'`);
+  await page.getByRole('button', { name: 'Go on' }).click();
+  const sent = page.waitForRequest(
+    (request) => request.method() === 'POST' && request.url().endsWith('/session'),
+  );
+  await page.getByRole('button', { name: 'Leave: forget the key' }).click();
+  expect((await sent).postDataJSON()).toEqual({ token: 'printed' });
+  await page.locator('.person-name').waitFor();
+});
+
 test('a link of a laptop signs nobody in on a cluster: whoever sent it would see what is entered there', async () => {
   const sent: string[] = [];
   const page = await open('/keys/new', { isSignedOut: true });
