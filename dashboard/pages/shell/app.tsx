@@ -171,6 +171,7 @@ export function App() {
           keeping={keeping}
           ended={state.ended}
           notSignedOut={state.notSignedOut}
+          whenRead={() => setState({ is: 'signed-in', session: state.session })}
           signIn={async () => (await ask('Your session has ended. Sign in again to go on.')) !== undefined}
           signOut={signOut}
         />

@@ -29,6 +29,8 @@ interface FrameProps {
   /** Why the session has ended, where what is shown stays for a key that is kept. */
   readonly ended: string | undefined;
   readonly notSignedOut: NotSignedOut | undefined;
+  /** They know: whoever else is signed in here need not read it on every page. */
+  readonly whenRead: () => void;
   /** @returns whether there is a session again. */
   readonly signIn: () => Promise<boolean>;
   readonly signOut: () => Promise<void>;
@@ -51,7 +53,7 @@ const allNamespaces = '*';
 /** Where the browser is. */
 const here = () => ({ path: location.pathname, search: location.search });
 
-export function Frame({ session, api, keeping, ended, notSignedOut, signIn, signOut }: FrameProps) {
+export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, signIn, signOut }: FrameProps) {
   const [{ path, search }, setAddress] = useState(here);
   const [namespaces, setNamespaces] = useState<NamespacesAnswer | undefined>(undefined);
   const [said, setSaid] = useState('');
@@ -208,6 +210,14 @@ export function Frame({ session, api, keeping, ended, notSignedOut, signIn, sign
                 }
               >
                 <p>{notSignedOut.why}</p>
+                <Button
+                  onClick={() => {
+                    main.current?.focus();
+                    whenRead();
+                  }}
+                >
+                  Close
+                </Button>
               </Notice>
             )}
             <HeldBack session={session} api={api} path={path} />

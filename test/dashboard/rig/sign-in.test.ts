@@ -308,6 +308,10 @@ test('who signs out where somebody else has signed in is told so: it is theirs t
   await page.getByText('This browser is still signed in').waitFor();
   await page.getByText('Somebody else has signed in in this browser.').waitFor();
   expect(await person(page)).toBe('bob');
+  // That is for who has signed out, and not for Bob.
+  await page.getByRole('main').getByRole('button', { name: 'Close' }).click();
+  await page.getByText('This browser is still signed in').waitFor({ state: 'detached' });
+  expect(await person(page)).toBe('bob');
 });
 
 test('a key that was not copied stays with who made it, until they let it go', async () => {
