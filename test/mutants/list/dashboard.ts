@@ -179,6 +179,34 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/sign-in.test.ts'],
   },
   {
+    name: 'what was refused in the session before is sent again in the next one of the same person',
+    file: 'dashboard/pages/shell/api.ts',
+    from: 'if (present === undefined || present.user.name !== asker?.user.name) throw error;',
+    to: 'throw error;',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
+    name: 'and it is sent once',
+    file: 'dashboard/pages/shell/api.ts',
+    from: '        csrf = present.csrf;\n',
+    to: '        csrf = present.csrf;\n        await send<Answer>(path, call, csrf);\n',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
+    name: 'changes are followed on in the next session of the same person',
+    file: 'dashboard/pages/shell/asking.tsx',
+    from: 'isVisible, csrf, isEnded]);',
+    to: 'isVisible, isEnded]);',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
+    name: 'a page that stays beside another person’s session follows no stream of theirs',
+    file: 'dashboard/pages/shell/asking.tsx',
+    from: 'if (kind === undefined || isEnded) return;',
+    to: 'if (kind === undefined) return;',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
     name: 'who is signed in is not what was so before somebody signed in',
     file: 'dashboard/pages/shell/look-ups.ts',
     from: '          if (underWay !== own) return undefined;\n',
@@ -267,6 +295,13 @@ export const dashboard: readonly Mutant[] = [
     file: 'dashboard/kubernetes/watch.ts',
     from: 'throw new ClusterAway(error.message);',
     to: 'return;',
+    tests: ['test/dashboard/collection.test.ts'],
+  },
+  {
+    name: 'a watch goes on when the list behind it could not be read for a while',
+    file: 'dashboard/kubernetes/watch.ts',
+    from: 'if (!(error instanceof KubeError) || isRefusal(error)) throw refusalOf(error);',
+    to: 'if (!(error instanceof KubeError) || isRefusal(error) || position === undefined) throw refusalOf(error);',
     tests: ['test/dashboard/collection.test.ts'],
   },
   {
