@@ -73,14 +73,20 @@ export function App() {
         }
         const signIn = (error.body as SignedOutAnswer | undefined)?.signIn;
         const why = error.code === 'renewal_refused' ? error.message : note;
+        const token = linked.current;
+        const isAsIs = (before: State) => before.is === 'signed-out' && token === undefined;
         if (error.status !== 401 || signIn === undefined)
           // It is not known that the session is over: with the page would go whatever was typed.
           setState((before) =>
-            before.is === 'signed-in' ? before : { is: 'failed', message: error.message },
+            before.is === 'signed-in' || isAsIs(before) ? before : { is: 'failed', message: error.message },
           );
         else if (isKept) keep(why ?? error.message);
         else {
-          setState({ is: 'signed-out', signIn, note: why, linked: linked.current });
+          setState((before) =>
+            why === undefined && isAsIs(before)
+              ? before
+              : { is: 'signed-out', signIn, note: why, linked: token },
+          );
           linked.current = undefined;
         }
         return undefined;
@@ -155,6 +161,7 @@ export function App() {
           signIn={state.signIn}
           note={state.note}
           linked={state.linked}
+          whenSeen={ask}
           whenSignedIn={(signedIn) => {
             lookUps.overtake();
             setState({ is: 'signed-in', session: signedIn });

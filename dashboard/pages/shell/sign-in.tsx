@@ -11,6 +11,8 @@ interface SignInProps {
   readonly note: string | undefined;
   /** Of the link by which somebody has come. */
   readonly linked: string | undefined;
+  /** Again: somebody may have signed in in another tab. */
+  readonly whenSeen: () => void;
   readonly whenSignedIn: (session: SessionAnswer) => void;
 }
 
@@ -41,13 +43,24 @@ export function takeSignInError(): string | undefined {
   ];
 }
 
-export function SignIn({ signIn, note, linked, whenSignedIn }: SignInProps) {
+export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInProps) {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
   useEffect(() => {
     document.title = 'Sign in · Penstock';
   }, []);
+  useEffect(() => {
+    const follow = () => {
+      if (document.visibilityState === 'visible') whenSeen();
+    };
+    addEventListener('focus', follow);
+    addEventListener('visibilitychange', follow);
+    return () => {
+      removeEventListener('focus', follow);
+      removeEventListener('visibilitychange', follow);
+    };
+  }, [whenSeen]);
 
   const send = async (text: string) => {
     if (text.trim() === '') {

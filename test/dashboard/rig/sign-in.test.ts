@@ -141,6 +141,34 @@ test.each([
   },
 );
 
+test.each(['visibilitychange', 'focus'])(
+  'a tab that asks to sign in goes on when it is seen again (%s) after a sign-in in another tab',
+  async (event) => {
+    const page = await open('/nothing', { isSignedOut: true });
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await signInElsewhere(page, 'ada, again');
+    await page.evaluate(`dispatchEvent(new Event('${event}'))`);
+    await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+  },
+);
+
+test.each([
+  ['nobody has signed in', 401],
+  ['that is not known', 503],
+])('a tab that asks to sign in stays as it is where %s', async (_, status) => {
+  const page = await open('/nothing');
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
+  if (status !== 401) await page.route('**/api/session', (route) => route.fulfill({ status, json: {} }));
+  const heard = page.waitForResponse((response) => response.status() === status);
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await (await heard).finished();
+  await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+  await page.getByText('You are signed out.').waitFor();
+  expect(await page.getByRole('textbox', { name: 'Token' }).inputValue()).toBe('ada, today');
+});
+
 test('what is sent by a page whose person has signed in again in another tab is done, once', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByPlaceholder('ci-bot').fill('again');
