@@ -214,6 +214,20 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/look-ups.test.ts'],
   },
   {
+    name: 'an answer of a former session takes no cookie away',
+    file: 'dashboard/routes/session.ts',
+    from: ' && !door.ended.isOver(read)',
+    to: '',
+    tests: ['test/dashboard/late-answer.test.ts'],
+  },
+  {
+    name: 'a page stays where it is not known who is signed in',
+    file: 'dashboard/pages/shell/app.tsx',
+    from: "before.is === 'signed-in' || isAsIs(before)",
+    to: 'isAsIs(before)',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
     name: 'a page takes one place of the few that all windows share',
     file: 'dashboard/pages/shell/stream-slots.ts',
     from: '        had.abort();\n',
