@@ -164,6 +164,7 @@ export function App() {
           whenSeen={ask}
           whenSignedIn={(signedIn) => {
             lookUps.overtake();
+            linked.current = undefined;
             setState({ is: 'signed-in', session: signedIn });
           }}
         />

@@ -214,7 +214,7 @@ async function holdLookUps(page: Page) {
   const goOn = Promise.withResolvers<void>();
   const state = { asked: 0, letThrough: goOn.resolve };
   await page.route('**/api/session', async (route) => {
-    if (route.request().method() !== 'GET') return route.continue();
+    if (route.request().method() !== 'GET') return route.fallback();
     state.asked += 1;
     const response = await route.fetch();
     await goOn.promise;
@@ -257,6 +257,34 @@ test('an answer of before that comes late does not undo a sign-in', async () => 
   await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
   await heading.waitFor();
   expect(await page.getByRole('heading', { name: 'Sign in' }).count()).toBe(0);
+});
+
+test('a second link that is opened while the first one signs in is not kept for whoever signs out', async () => {
+  const page = await open('/nothing', { mode: 'local', isSignedOut: true });
+  await page.getByText('Open the link that was printed').waitFor();
+  const sent: unknown[] = [];
+  const signIn = Promise.withResolvers<void>();
+  await page.route('**/api/session', async (route) => {
+    if (route.request().method() === 'POST') {
+      sent.push(route.request().postDataJSON());
+      await signIn.promise;
+    }
+    return route.continue();
+  });
+  await page.evaluate(`location.hash = 'token=first'`);
+  await until(async () => sent.length === 1);
+  const lookUps = await holdLookUps(page);
+  await page.evaluate(`location.hash = 'token=second'`);
+  await until(async () => lookUps.asked === 1);
+  signIn.resolve();
+  await page.locator('.person-name').waitFor();
+  lookUps.letThrough();
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out.').waitFor();
+  await page.getByText('Open the link that was printed').waitFor();
+  await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+  expect(sent).toEqual([{ token: 'first' }]);
 });
 
 test('where it is not known who is signed in, the page stays with what was typed', async () => {
