@@ -43,6 +43,8 @@ const keptRowsMax = 60_000;
 const rowsMax = 50_000;
 /** Lists that are read at once: each may be as long as the longest. */
 const readsAtOnce = 4;
+/** Of each: so many wait for the ledger as they came, which are far larger than their rows. */
+const pagesWaiting = 4;
 const never = new AbortController().signal;
 
 const pageSchema = z.object({
@@ -105,6 +107,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
           () => {},
         ),
       );
+      if (adding.length >= pagesWaiting) await adding[0];
       // All pages are of the moment of the first one.
       resourceVersion ||= Number(page.metadata.resourceVersion) || 0;
       position = page.metadata.continue || undefined;

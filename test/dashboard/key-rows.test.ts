@@ -317,6 +317,35 @@ test('what was spent is asked while the keys are being read, as both take long w
   expect(spendFrom).toBe('ledger');
 });
 
+test('few pages wait for a ledger that does not answer: as they come they are far larger than their rows', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => nowMs };
+  let pages = 0;
+  const clusterOf = (): Cluster => ({
+    async call() {
+      pages += 1;
+      const items = [{ metadata: { ...metadata, name: `bot-${pages}` } }];
+      return { status: 200, body: { metadata: { continue: pages < 20 ? 'more' : '' }, items } };
+    },
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const isAsked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const ledger = {
+    async ask() {
+      isAsked.resolve();
+      await answer.promise;
+      return { status: 200, text: JSON.stringify({ rows: [] }) };
+    },
+  };
+  const reading = openKeyLists({ clock, clusterOf, ledger }).read({ id: 'ada', token: 'ada' }, 'team-a');
+  await isAsked.promise;
+  // Whatever is asked without waiting has been asked by then.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(pages).toBe(4);
+  answer.resolve();
+  expect((await reading).keys).toHaveLength(20);
+});
+
 test('a key is found by its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
   const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
   const bot = (team: string) => ({
