@@ -45,7 +45,6 @@ export function makeOpen(): (
   };
 }
 
-/** The front one is the last. */
 /** Every tab of this browser counts as seen, whatever is in front of it. */
 export async function show(page: Page, state: 'visible' | 'hidden'): Promise<void> {
   await page.evaluate(
@@ -53,6 +52,7 @@ export async function show(page: Page, state: 'visible' | 'hidden'): Promise<voi
   );
 }
 
+/** The front one is the last. */
 export const dialogOf = (page: Page) => page.getByRole('dialog').last();
 /** Of the front dialog. */
 export const click = (page: Page, name: string) => dialogOf(page).getByRole('button', { name }).click();
