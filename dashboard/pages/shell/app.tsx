@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, Notice } from '../parts/basics.tsx';
-import { type ApiError, openApi } from './api.ts';
+import { ApiError, openApi } from './api.ts';
 import { Frame, type NotSignedOut } from './frame.tsx';
 import { openKeeping } from './keeping.ts';
 import { takeLinkedToken } from './linked-token.ts';
@@ -26,7 +26,7 @@ type State =
       /** Why the session is over, while what is shown has to stay. */
       readonly ended?: string;
       /** That it goes on, though somebody has signed out. */
-      readonly notSignedOut?: NotSignedOut;
+      readonly notSignedOut?: NotSignedOut | undefined;
     };
 
 type Found =
@@ -34,12 +34,15 @@ type Found =
   | { readonly session?: never; readonly error: ApiError };
 
 const pastEndMs = 30_000;
+const lookUpMs = 30_000;
+const notOurs = 'Something else than the dashboard’s server has answered. Check your connection.';
 const ofAnother = 'Somebody else has signed in in this browser.';
 const noSession = openApi(undefined, async () => undefined);
 
-function look(): Promise<Found> {
-  return noSession.call<SessionAnswer>('session').then(
-    (session) => ({ session }),
+/** Bounded, as all wait for the one that is under way. */
+function lookUp(): Promise<Found> {
+  return noSession.call<SessionAnswer | undefined>('session', { signal: AbortSignal.timeout(lookUpMs) }).then(
+    (session) => (session === undefined ? { error: new ApiError(0, 'offline', notOurs) } : { session }),
     (error: ApiError) => ({ error }),
   );
 }
@@ -47,7 +50,7 @@ function look(): Promise<Found> {
 export function App() {
   const [state, setState] = useState<State>({ is: 'asking' });
   const keeping = useMemo(openKeeping, []);
-  const lookUps = useMemo(() => openLookUps<Found, SessionAnswer | undefined>(look), []);
+  const lookUps = useMemo(() => openLookUps<Found, SessionAnswer | undefined>(lookUp), []);
   const session = state.is === 'signed-in' ? state.session : undefined;
   const shownTo = useRef<string | undefined>(undefined);
   shownTo.current = session?.user.name;
@@ -121,7 +124,12 @@ export function App() {
     // Longer than a timer can count, it is asked for at the next call.
     if (leftMs > 2 ** 31 - 1) return;
     // The server has just called it good: where its end is past here, the clocks disagree, and it is not asked for each second.
-    const timer = setTimeout(() => void whenSignedOut(), leftMs > 0 ? leftMs + 1_000 : pastEndMs);
+    let timer = setTimeout(look, leftMs > 0 ? leftMs + 1_000 : pastEndMs);
+    // Again, as long as it is the same one: the server may be away at its end.
+    function look() {
+      void whenSignedOut();
+      timer = setTimeout(look, pastEndMs);
+    }
     return () => clearTimeout(timer);
   }, [session, whenSignedOut]);
 
@@ -179,7 +187,11 @@ export function App() {
           keeping={keeping}
           ended={state.ended}
           notSignedOut={state.notSignedOut}
-          whenRead={() => setState({ is: 'signed-in', session: state.session })}
+          whenRead={() =>
+            setState((before) =>
+              before.is === 'signed-in' ? { ...before, notSignedOut: undefined } : before,
+            )
+          }
           signIn={async () => (await ask('Your session has ended. Sign in again to go on.')) !== undefined}
           signOut={signOut}
         />

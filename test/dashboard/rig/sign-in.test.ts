@@ -318,6 +318,18 @@ test.each([
   await page.getByText('You are signed out.').waitFor();
 });
 
+test('a page for which something else answers than its server says so', async () => {
+  const page = await open('/nothing');
+  await page.route('**/api/session', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<p>Pay here.' }),
+  );
+  await page.reload();
+  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+  await page.unroute('**/api/session');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+});
+
 test('who could not be signed out is told so', async () => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>
