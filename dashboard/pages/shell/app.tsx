@@ -123,14 +123,20 @@ export function App() {
     const leftMs = Date.parse(session.expiresAt) - serverClock.now();
     // Longer than a timer can count, it is asked for at the next call.
     if (leftMs > 2 ** 31 - 1) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const askIn = (ms: number) => {
+      timer = setTimeout(async () => {
+        await whenSignedOut();
+        // As long as it is the same one: the server may be away at its end.
+        if (timer !== undefined) askIn(pastEndMs);
+      }, ms);
+    };
     // The server has just called it good: where its end is past here, the clocks disagree, and it is not asked for each second.
-    let timer = setTimeout(look, leftMs > 0 ? leftMs + 1_000 : pastEndMs);
-    // Again, as long as it is the same one: the server may be away at its end.
-    function look() {
-      void whenSignedOut();
-      timer = setTimeout(look, pastEndMs);
-    }
-    return () => clearTimeout(timer);
+    askIn(leftMs > 0 ? leftMs + 1_000 : pastEndMs);
+    return () => {
+      clearTimeout(timer);
+      timer = undefined;
+    };
   }, [session, whenSignedOut]);
 
   const signOut = async () => {

@@ -94,6 +94,25 @@ test.each([
   },
 );
 
+test('a session whose end comes while the server is away is asked for again', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  await page.reload();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  let asked = 0;
+  await page.route('**/api/session', (route) => {
+    asked += 1;
+    return route.fulfill({ status: 503, json: {} });
+  });
+  await page.clock.runFor(hourMs);
+  await until(async () => {
+    await page.clock.runFor(10_000);
+    return asked > 1;
+  });
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('There is nothing here');
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
 test('whoever may not list namespaces is asked for theirs, before anything is asked of all of them', async () => {
   const page = await open('/keys', { without: ['list namespaces'] });
   const asked: string[] = [];
