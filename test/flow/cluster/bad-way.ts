@@ -151,13 +151,16 @@ export interface BadWayRun {
 /**
  * Changes a route again and again while every gateway is called; each change has to arrive.
  *
+ * @param changes At least.
  * @param harm Called when all gateways are known to be ready: nobody calls those that are not, and nobody waits for them.
+ * @param isEnough Until then there are more.
  */
 export async function changeOnBadWay(
   { plane, apply, gateways }: Installation,
   upstreamUrl: string,
   changes: number,
   harm: () => void,
+  isEnough = () => true,
 ): Promise<BadWayRun> {
   await apply(
     namespaceOf('platform'),
@@ -176,7 +179,7 @@ export async function changeOnBadWay(
   const traffic = startTraffic(gateways, key, 'm');
   const tookMs: number[] = [];
   const untrue: string[] = [];
-  for (let change = 1; change <= changes; change++) {
+  for (let change = 1; change <= changes || !isEnough(); change++) {
     const model = `change-${change}`;
     const startedMs = performance.now();
     await changeModel(plane, model);
