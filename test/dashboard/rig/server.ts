@@ -54,6 +54,7 @@ export interface Rig {
 
 export async function startRig(options: RigOptions): Promise<Rig> {
   const { hasLedger = true } = options;
+  const startedMs = Date.now();
   const objects: Record<string, Item[]> = options.hasNothing
     ? { apikeys: [], providers: [], modelroutes: [] }
     : {
@@ -219,7 +220,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     return {
       mode: options.mode ?? 'kubernetes',
       user: { name: `system:serviceaccount:team-a:${user}`, groups: ['system:authenticated'] },
-      expiresAt: new Date(nowMs + 3_600_000).toISOString(),
+      expiresAt: new Date(startedMs + 3_600_000).toISOString(),
       csrf,
       namespace: null,
       gatewayUrl: options.gatewayUrl ?? origin,
