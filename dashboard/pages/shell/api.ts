@@ -3,6 +3,9 @@
 import type { SessionAnswer } from '../../api-types.ts';
 import { serverClock } from './server-clock.ts';
 
+const notOurs =
+  'Something else than the dashboard’s server has answered, or the line was cut. Check your connection.';
+
 export class ApiError extends Error {
   /** 0: nobody answered. */
   readonly status: number;
@@ -88,8 +91,10 @@ async function send<Answer>(
   });
   serverClock.hear(response.headers.get('date'), sentMs);
   const answer: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
-  if (response.ok) return answer as Answer;
-  throw errorOf(response.status, answer);
+  if (!response.ok) throw errorOf(response.status, answer);
+  // What our server answers is JSON. A portal or a proxy that answers in its place, with a page of its own, has done nothing of what was asked.
+  if (answer === undefined && response.status !== 204) throw new ApiError(0, 'offline', notOurs);
+  return answer as Answer;
 }
 
 /**

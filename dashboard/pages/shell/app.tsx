@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, Notice } from '../parts/basics.tsx';
-import { ApiError, openApi } from './api.ts';
+import { type ApiError, openApi } from './api.ts';
 import { Frame, type NotSignedOut } from './frame.tsx';
 import { openKeeping } from './keeping.ts';
 import { takeLinkedToken } from './linked-token.ts';
@@ -35,14 +35,13 @@ type Found =
 
 const pastEndMs = 30_000;
 const lookUpMs = 30_000;
-const notOurs = 'Something else than the dashboard’s server has answered. Check your connection.';
 const ofAnother = 'Somebody else has signed in in this browser.';
 const noSession = openApi(undefined, async () => undefined);
 
 /** Bounded, as all wait for the one that is under way. */
 function lookUp(): Promise<Found> {
-  return noSession.call<SessionAnswer | undefined>('session', { signal: AbortSignal.timeout(lookUpMs) }).then(
-    (session) => (session === undefined ? { error: new ApiError(0, 'offline', notOurs) } : { session }),
+  return noSession.call<SessionAnswer>('session', { signal: AbortSignal.timeout(lookUpMs) }).then(
+    (session) => ({ session }),
     (error: ApiError) => ({ error }),
   );
 }

@@ -18,6 +18,20 @@ test('of a key that is switched off nothing is promised, and it is not called di
   await page.getByText('Gateways may go on serving it until they have taken the last change.').waitFor();
 });
 
+test('a change that something else has answered than the server is not said to be done', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.route('**/api/kube/**', (route) =>
+    route.request().method() === 'PATCH'
+      ? route.fulfill({ contentType: 'text/html', body: '<p>Sign in at the proxy.' })
+      : route.continue(),
+  );
+  const said = page.locator('p[role=status]', { hasText: /\S/ });
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await said.waitFor({ state: 'attached' });
+  expect(await said.innerText()).toBe('That was not done.');
+  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+});
+
 test('budgets are added until each period has one, edited and taken away', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Edit', exact: true }).click();

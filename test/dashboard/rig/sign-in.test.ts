@@ -330,17 +330,40 @@ test('a page for which something else answers than its server says so', async ()
   await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
 });
 
-test('who could not be signed out is told so', async () => {
+test('who signs in where something else answers than the server is told so, and can try again', async () => {
+  const page = await open('/nothing', { isSignedOut: true });
+  await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
+  await page.route('**/api/session', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<p>Pay here.' }),
+  );
+  const signIn = page.getByRole('button', { name: 'Sign in', exact: true });
+  await signIn.click();
+  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+  await page.unroute('**/api/session');
+  await signIn.click();
+  await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+});
+
+test.each([
+  [
+    'the server says no',
+    { status: 503, json: { error: { message: 'Ask again in a moment.', code: 'busy' } } },
+    'Ask again in a moment.',
+  ],
+  [
+    'something else answers than it',
+    { contentType: 'text/html', body: '<p>Pay here.' },
+    'Something else than the dashboard’s server has answered',
+  ],
+])('who could not be signed out is told so, where %s', async (_, answer, words) => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>
-    route.request().method() === 'DELETE'
-      ? route.fulfill({ status: 503, json: { error: { message: 'Ask again in a moment.', code: 'busy' } } })
-      : route.continue(),
+    route.request().method() === 'DELETE' ? route.fulfill(answer) : route.continue(),
   );
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('This browser is still signed in').waitFor();
-  await page.getByText('Ask again in a moment.').waitFor();
+  await page.getByText(words).waitFor();
 });
 
 test('who signs out while the line is cut is told that they may still be signed in, and can sign out again', async () => {

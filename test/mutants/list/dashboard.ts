@@ -193,6 +193,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/sign-in.test.ts'],
   },
   {
+    name: 'nothing is said to be done where something else has answered than the server',
+    file: 'dashboard/pages/shell/api.ts',
+    from: "  if (answer === undefined && response.status !== 204) throw new ApiError(0, 'offline', notOurs);\n",
+    to: '',
+    tests: ['test/dashboard/rig/keys.test.ts'],
+  },
+  {
     name: 'changes are followed on in the next session of the same person',
     file: 'dashboard/pages/shell/asking.tsx',
     from: 'isVisible, csrf, isEnded]);',
