@@ -138,11 +138,17 @@ export function App() {
     };
   }, [session, whenSignedOut]);
 
+  /** Somebody has signed in or out: what was asked before is heard by nobody, and a link of before signs nobody in. */
+  const overtake = () => {
+    lookUps.overtake();
+    linked.current = undefined;
+  };
+
   const signOut = async () => {
     const refusal = await api
       .call<undefined>('session', { method: 'DELETE' })
       .catch((error: ApiError) => error);
-    lookUps.overtake();
+    overtake();
     if (refusal === undefined) setState({ is: 'asking' });
     const left = await ask('You are signed out.');
     if (refusal === undefined) return;
@@ -176,8 +182,7 @@ export function App() {
           linked={state.linked}
           whenSeen={ask}
           whenSignedIn={(signedIn) => {
-            lookUps.overtake();
-            linked.current = undefined;
+            overtake();
             setState({ is: 'signed-in', session: signedIn });
           }}
         />

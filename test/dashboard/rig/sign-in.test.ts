@@ -287,6 +287,23 @@ test('a second link that is opened while the first one signs in is not kept for 
   expect(sent).toEqual([{ token: 'first' }]);
 });
 
+test('a link that is opened just before a sign-out does not sign in again who has signed out', async () => {
+  const page = await open('/nothing', { mode: 'local' });
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
+  const lookUps = await holdLookUps(page);
+  await page.evaluate(`location.hash = 'token=printed'`);
+  await until(async () => new URL(page.url()).hash === '');
+  await page.locator('.person summary').click();
+  const done = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await done;
+  lookUps.letThrough();
+  await page.getByText('Open the link that was printed').waitFor();
+  await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
+  expect(sent).not.toContain('POST /api/session');
+});
+
 test('where it is not known who is signed in, the page stays with what was typed', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByPlaceholder('ci-bot').fill('again');

@@ -221,6 +221,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/look-ups.test.ts'],
   },
   {
+    name: 'a link of before a sign-in or a sign-out signs nobody in behind it',
+    file: 'dashboard/pages/shell/app.tsx',
+    from: '    lookUps.overtake();\n    linked.current = undefined;\n',
+    to: '    lookUps.overtake();\n',
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
     name: 'an answer of a former session takes no cookie away',
     file: 'dashboard/routes/session.ts',
     from: ' && !door.ended.isOver(read)',
