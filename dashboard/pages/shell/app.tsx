@@ -34,13 +34,13 @@ type Found =
   | { readonly session?: never; readonly error: ApiError };
 
 const pastEndMs = 30_000;
-const lookUpMs = 30_000;
+const answerMs = 30_000;
 const ofAnother = 'Somebody else has signed in in this browser.';
 const noSession = openApi(undefined, async () => undefined);
 
 /** Bounded, as all wait for the one that is under way. */
 function lookUp(): Promise<Found> {
-  return noSession.call<SessionAnswer>('session', { signal: AbortSignal.timeout(lookUpMs) }).then(
+  return noSession.call<SessionAnswer>('session', { signal: AbortSignal.timeout(answerMs) }).then(
     (session) => ({ session }),
     (error: ApiError) => ({ error }),
   );
@@ -146,7 +146,7 @@ export function App() {
 
   const signOut = async () => {
     const refusal = await api
-      .call<undefined>('session', { method: 'DELETE' })
+      .call<undefined>('session', { method: 'DELETE', signal: AbortSignal.timeout(answerMs) })
       .catch((error: ApiError) => error);
     overtake();
     if (refusal === undefined) setState({ is: 'asking' });

@@ -395,6 +395,33 @@ test('who signs out while the line is cut is told that they may still be signed 
   await page.getByText('You are signed out.').waitFor();
 });
 
+test('who signs out where no answer comes is told so after half a minute', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  const isAsked = Promise.withResolvers<void>();
+  await page.route('**/api/session', (route) =>
+    route.request().method() === 'DELETE' ? isAsked.resolve() : route.continue(),
+  );
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await isAsked.promise;
+  await page.clock.runFor(30_000);
+  await page.getByText('This browser is still signed in').waitFor();
+  await page.getByText('The dashboard’s server cannot be reached.').waitFor();
+});
+
+test('a page that is not told who is signed in says so after half a minute', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  const isAsked = Promise.withResolvers<void>();
+  await page.route('**/api/session', () => isAsked.resolve());
+  await page.reload();
+  await isAsked.promise;
+  await page.clock.runFor(30_000);
+  await page.getByText('The dashboard cannot be shown').waitFor();
+  await page.getByText('The dashboard’s server cannot be reached.').waitFor();
+});
+
 test('who has signed out sees nothing more, though it cannot be said how to sign in again', async () => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>

@@ -228,6 +228,20 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/sign-in.test.ts'],
   },
   {
+    name: 'who is signed in is not waited for without end',
+    file: 'dashboard/pages/shell/app.tsx',
+    from: "'session', { signal: AbortSignal.timeout(answerMs) }",
+    to: "'session'",
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
+    name: 'nor is a sign-out',
+    file: 'dashboard/pages/shell/app.tsx',
+    from: "{ method: 'DELETE', signal: AbortSignal.timeout(answerMs) }",
+    to: "{ method: 'DELETE' }",
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
     name: 'an answer of a former session takes no cookie away',
     file: 'dashboard/routes/session.ts',
     from: ' && !door.ended.isOver(read)',
