@@ -51,7 +51,8 @@ export async function readSpends(
         spends.set(apiKey, { lastUsedAt: new Date(lastUsedMs).toISOString(), day, week, month, total });
       offset = answer.next;
     }
-    return spends;
+    // Of more than that it is not known which are missing: they would be called unused.
+    return offset === undefined ? spends : undefined;
   } catch (error) {
     if (error instanceof LedgerAway || error instanceof SyntaxError) return undefined;
     throw error;

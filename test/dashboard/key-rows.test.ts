@@ -346,6 +346,26 @@ test('few pages wait for a ledger that does not answer: as they come they are fa
   expect((await reading).keys).toHaveLength(20);
 });
 
+test('where more keys were used than the ledger is asked for, none of them is called unused', async () => {
+  const clock = { ...makeFakeClock(), wallMs: () => nowMs };
+  const clusterOf = (): Cluster => ({
+    call: async () => ({ status: 200, body: { metadata: {}, items: [{ metadata }] } }),
+    watch: () => expect.fail('nothing is watched'),
+  });
+  const ledger = {
+    async ask({ search }: { search: string }) {
+      const offset = Number(new URLSearchParams(search).get('offset'));
+      const rows = [[`team-a/a-${offset}`, nowMs, '1', '1', '1', '1']];
+      return { status: 200, text: JSON.stringify({ rows, next: offset + 10_000 }) };
+    },
+  };
+  const { keys, spendFrom } = await openKeyLists({ clock, clusterOf, ledger }).read(
+    { id: 'ada', token: 'ada' },
+    'team-a',
+  );
+  expect([keys.map(({ row }) => row.spend), spendFrom]).toEqual([[null], 'status']);
+});
+
 test('a key is found by its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
   const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
   const bot = (team: string) => ({

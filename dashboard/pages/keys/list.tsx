@@ -131,7 +131,7 @@ export function Keys() {
                   ' There are more than are looked through: choose a namespace to see all of its keys.'}
                 {spendFrom === 'status' &&
                   (session.hasLedger
-                    ? ' The ledger does not answer: spend is as the keys last told it, minutes ago.'
+                    ? ' Spend is as the keys last told it, minutes ago: the ledger does not tell it.'
                     : ' There is no ledger: nobody counts what is used.')}
               </p>
             </>

@@ -184,7 +184,7 @@ test('no list is wider than a phone, however long the hint of a key is', async (
 test('where no ledger is, nothing is said of one that does not answer, nor of keys that were never used', async () => {
   const page = await open('/keys?q=ci-bot-0', { hasLedger: false });
   await page.getByText('There is no ledger: nobody counts what is used.').waitFor();
-  expect(await page.getByText('The ledger does not answer').count()).toBe(0);
+  expect(await page.getByText('the ledger does not tell it').count()).toBe(0);
   await page.getByText(/^–\sof \$100\.00\s\/\smonth$/).waitFor();
   expect(await page.getByRole('img', { name: 'of the budget' }).count()).toBe(0);
   await page.getByRole('link', { name: 'ci-bot-0', exact: true }).click();

@@ -200,6 +200,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/keys.test.ts'],
   },
   {
+    name: 'no key is called unused where the ledger has told of some alone',
+    file: 'dashboard/rows/spends.ts',
+    from: 'offset === undefined ? spends : undefined',
+    to: 'spends',
+    tests: ['test/dashboard/key-rows.test.ts'],
+  },
+  {
     name: 'changes are followed on in the next session of the same person',
     file: 'dashboard/pages/shell/asking.tsx',
     from: 'isVisible, csrf, isEnded]);',
