@@ -22,6 +22,9 @@ const spec = {
 } as const;
 const limit = 50;
 
+const notAllAreLookedThrough =
+  'There are more than are looked through: choose a namespace to see all of its keys.';
+
 export function Keys() {
   const shell = useShell();
   const { api, session, namespace, path, search, go, formats, announce } = shell;
@@ -102,7 +105,9 @@ export function Keys() {
           found === 0 ? (
             isNarrowed ? (
               <Empty title="No key fits">
-                <p>Search for something else, or show all states.</p>
+                <p>
+                  {isTruncated ? notAllAreLookedThrough : 'Search for something else, or show all states.'}
+                </p>
               </Empty>
             ) : (
               <Empty title="There are no keys yet">
@@ -126,9 +131,7 @@ export function Keys() {
                 onPage={(next) => change({ offset: String(next) })}
               />
               <p class="faint small">
-                {formats.counted(found, 'key')}.
-                {isTruncated &&
-                  ' There are more than are looked through: choose a namespace to see all of its keys.'}
+                {formats.counted(found, 'key')}.{isTruncated && ` ${notAllAreLookedThrough}`}
                 {spendFrom === 'status' &&
                   (session.hasLedger
                     ? ' Spend is as the keys last told it, minutes ago: the ledger does not tell it.'

@@ -135,6 +135,19 @@ test('a page of the list that is behind its end is the last one, and no claim th
   expect(new URL(page.url()).search).toBe('');
 });
 
+test.each(['', 'ci-bot-0', 'no-such-key'])(
+  'a list that was cut says so, whatever is found in it (of %j)',
+  async (q) => {
+    const page = await open('/nothing');
+    await page.route('**/api/rows/apikeys?*', async (route) => {
+      const response = await route.fetch();
+      return route.fulfill({ response, json: { ...(await response.json()), isTruncated: true } });
+    });
+    await goTo(page, `/keys?q=${q}`);
+    await page.getByText('There are more than are looked through: choose a namespace').waitFor();
+  },
+);
+
 test('the field of the search says what is searched for, wherever one comes from', async () => {
   const page = await open('/keys');
   const field = page.getByRole('searchbox', { name: 'Search' });
