@@ -85,9 +85,7 @@ export function App() {
         else if (isKept) keep(why ?? error.message);
         else {
           setState((before) =>
-            why === undefined && isAsIs(before)
-              ? before
-              : { is: 'signed-out', signIn, note: why, linked: token },
+            isAsIs(before) ? before : { is: 'signed-out', signIn, note: why, linked: token },
           );
           linked.current = undefined;
         }

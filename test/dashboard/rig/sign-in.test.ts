@@ -335,6 +335,24 @@ test.each([
   await page.getByText('You are signed out.').waitFor();
 });
 
+test('an answer of before that comes late does not tell who has signed out that their session has ended', async () => {
+  const page = await open('/nothing');
+  const goOn = Promise.withResolvers<void>();
+  await page.route('**/api/namespaces', async (route) => {
+    await goOn.promise;
+    return route.continue();
+  });
+  await page.reload();
+  await page.locator('.person summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out.').waitFor();
+  const late = page.waitForResponse(/\/api\/session/);
+  goOn.resolve();
+  await (await late).finished();
+  await page.evaluate(`fetch('/api/session').then((it) => it.text())`);
+  expect(await page.getByText('You are signed out.').count()).toBe(1);
+});
+
 test('a page for which something else answers than its server says so', async () => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>

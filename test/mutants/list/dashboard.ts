@@ -235,6 +235,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/sign-in.test.ts'],
   },
   {
+    name: 'a page that asks to sign in stays as it is, whatever is refused late',
+    file: 'dashboard/pages/shell/app.tsx',
+    from: "isAsIs(before) ? before : { is: 'signed-out'",
+    to: "why === undefined && isAsIs(before) ? before : { is: 'signed-out'",
+    tests: ['test/dashboard/rig/sign-in.test.ts'],
+  },
+  {
     name: 'who is signed in is not waited for without end',
     file: 'dashboard/pages/shell/app.tsx',
     from: "'session', { signal: AbortSignal.timeout(answerMs) }",
