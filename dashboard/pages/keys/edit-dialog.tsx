@@ -1,8 +1,8 @@
 // What of a key can be edited? Whose it is, its end, its models, budget and limits.
 
 import { useRef, useState } from 'preact/hooks';
-import { Button, Notice } from '../parts/basics.tsx';
-import { useChange } from '../parts/change.tsx';
+import { Button } from '../parts/basics.tsx';
+import { NotDone, useChange } from '../parts/change.tsx';
 import { Dialog, YamlDialog } from '../parts/dialog.tsx';
 import { focusFirstProblem } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
@@ -65,11 +65,7 @@ export function EditKeyDialog({
           expiresAt={before.spec.expiresAt}
           onInput={(changes) => setForm((now) => ({ ...now, ...changes }))}
         />
-        {change.problem !== undefined && (
-          <Notice tone="bad" title="It was not saved">
-            <p>{change.problem}</p>
-          </Notice>
-        )}
+        <NotDone problem={change.problem} />
         <div class="row end">
           <Button look="quiet" onClick={() => check() && setYaml(true)}>
             View as YAML

@@ -1,12 +1,19 @@
-// How is something changed by one click? Sent, told to who listens, and asked for anew; a refusal stays to be read.
+// How is something changed by one click? Sent, told to who listens, and asked for anew; why it was not done stays to be read.
 
 import { useState } from 'preact/hooks';
 import type { Api, ApiError, Call } from '../shell/api.ts';
 import { useShell } from '../shell/context.tsx';
+import { isAnswerLost } from '../shell/send-surely.ts';
+import { Notice } from './basics.tsx';
+
+export interface ChangeProblem {
+  readonly title: string;
+  readonly message: string;
+}
 
 export function useChange(whenDone: () => void) {
   const { api, announce } = useShell();
-  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [problem, setProblem] = useState<ChangeProblem | undefined>(undefined);
   const [isSending, setSending] = useState(false);
   /** @returns whether it was done. */
   const runOf = async (send: (api: Api) => Promise<unknown>, words: string): Promise<boolean> => {
@@ -19,8 +26,9 @@ export function useChange(whenDone: () => void) {
       whenDone();
       return true;
     } catch (error) {
-      setProblem((error as ApiError).message);
-      announce('That was not done.');
+      const title = isAnswerLost(error) ? 'It is not known whether that was done' : 'That was not done';
+      setProblem({ title, message: (error as ApiError).message });
+      announce(`${title}.`);
       return false;
     } finally {
       setSending(false);
@@ -34,4 +42,13 @@ export function useChange(whenDone: () => void) {
     run: (path: string, method: NonNullable<Call['method']>, body: unknown, words: string) =>
       runOf((asked) => asked.call(path, { method, body }), words),
   };
+}
+
+export function NotDone({ problem }: { readonly problem: ChangeProblem | undefined }) {
+  if (problem === undefined) return null;
+  return (
+    <Notice tone="bad" title={problem.title}>
+      <p>{problem.message}</p>
+    </Notice>
+  );
 }

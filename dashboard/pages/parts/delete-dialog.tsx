@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button, Notice } from './basics.tsx';
-import { useChange } from './change.tsx';
+import { Button } from './basics.tsx';
+import { NotDone, useChange } from './change.tsx';
 import { Dialog } from './dialog.tsx';
 import { TextField } from './fields.tsx';
 
@@ -31,7 +31,7 @@ export function DeleteDialog({ title, path, name, onClose, whenDone, children }:
       >
         {children}
         <TextField label={`Type ${name} to go on`} value={typed} onInput={setTyped} />
-        {change.problem !== undefined && <Notice tone="bad">{change.problem}</Notice>}
+        <NotDone problem={change.problem} />
         <div class="row end">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="danger" disabled={!isSure || change.isSending}>

@@ -7,8 +7,8 @@ import { Link, useShell } from '../shell/context.tsx';
 import { KINDS, type KubeObject, type Plural } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import type { Standing, Tone } from '../words/standing.ts';
-import { type Action, Actions, Ago, Badge, Notice } from './basics.tsx';
-import { useChange } from './change.tsx';
+import { type Action, Actions, Ago, Badge } from './basics.tsx';
+import { type ChangeProblem, NotDone, useChange } from './change.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { YamlDialog } from './dialog.tsx';
 
@@ -51,7 +51,7 @@ interface ObjectHeadProps {
   readonly actions: readonly Action[];
   readonly onOpen: (dialog: ObjectDialog) => void;
   /** Why the last change was not made. */
-  readonly problem: string | undefined;
+  readonly problem: ChangeProblem | undefined;
 }
 
 export function ObjectHead({ plural, object, standing, may, actions, onOpen, problem }: ObjectHeadProps) {
@@ -80,11 +80,7 @@ export function ObjectHead({ plural, object, standing, may, actions, onOpen, pro
           ]}
         />
       </div>
-      {problem !== undefined && (
-        <Notice tone="bad" title="That was not done">
-          <p>{problem}</p>
-        </Notice>
-      )}
+      <NotDone problem={problem} />
     </>
   );
 }

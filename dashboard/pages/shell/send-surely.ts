@@ -41,7 +41,7 @@ export async function sendSurely({ check, send, wasDone, isAgain }: Sending): Pr
 }
 
 /** Nobody answered, or who stands between did: the request may have come to its end all the same. */
-function isAnswerLost(error: unknown): boolean {
+export function isAnswerLost(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 500);
 }
 

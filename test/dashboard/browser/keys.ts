@@ -186,7 +186,7 @@ export function keysSuite(stage: () => Stage): void {
     await edit('again of the page');
     await patch({ spec: { owner: { team: 'of somebody else' } } });
     await save.click();
-    await page.getByText('It was not saved').waitFor();
+    await page.getByText('That was not done', { exact: true }).waitFor();
     expect(await read('.spec.owner.team')).toBe('of somebody else');
     await visitor.close();
   });

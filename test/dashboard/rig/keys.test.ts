@@ -18,7 +18,7 @@ test('of a key that is switched off nothing is promised, and it is not called di
   await page.getByText('Gateways may go on serving it until they have taken the last change.').waitFor();
 });
 
-test('a change that something else has answered than the server is not said to be done', async () => {
+test('a change that something else has answered than the server is said neither to be done nor not to be', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.route('**/api/kube/**', (route) =>
     route.request().method() === 'PATCH'
@@ -28,7 +28,7 @@ test('a change that something else has answered than the server is not said to b
   const said = page.locator('p[role=status]', { hasText: /\S/ });
   await page.getByRole('button', { name: 'Disable' }).click();
   await said.waitFor({ state: 'attached' });
-  expect(await said.innerText()).toBe('That was not done.');
+  expect(await said.innerText()).toBe('It is not known whether that was done.');
   await page.getByText('Something else than the dashboard’s server has answered').waitFor();
 });
 
