@@ -27,7 +27,10 @@ export interface Pricing {
   readonly completion: string;
   readonly input_cache_read?: string;
   readonly input_cache_write?: string;
+  /** Dollars, on top of the tokens. */
   readonly request?: string;
+  /** Of calls with a longer input, from the lowest bound on. */
+  readonly tiers?: readonly { readonly above: number }[];
 }
 
 export const DIALECTS = {
@@ -52,7 +55,15 @@ export interface ModelWords {
   readonly isOwn: boolean;
   /** Dollars per million tokens; undefined: not known. */
   readonly price:
-    | { readonly input: string; readonly output: string; readonly cached: string | undefined }
+    | {
+        readonly input: string;
+        readonly output: string;
+        readonly cached: string | undefined;
+        /** Of each request, on top of its tokens. */
+        readonly request: string | undefined;
+        /** Input tokens from which on there are other prices. */
+        readonly tiersAbove: number | undefined;
+      }
     | undefined;
   readonly contextTokens: number | undefined;
   readonly outputTokensMax: number | undefined;
@@ -66,17 +77,15 @@ export function modelsOf({ models }: Catalog): readonly ModelWords[] {
     description: model.description,
     ownedBy: model.owned_by,
     isOwn: model.own,
-    price:
-      model.pricing === null || model.pricing === undefined
-        ? undefined
-        : {
-            input: perMillion(model.pricing.prompt),
-            output: perMillion(model.pricing.completion),
-            cached:
-              model.pricing.input_cache_read === undefined
-                ? undefined
-                : perMillion(model.pricing.input_cache_read),
-          },
+    price: model.pricing
+      ? {
+          input: perMillion(model.pricing.prompt),
+          output: perMillion(model.pricing.completion),
+          cached: model.pricing.input_cache_read && perMillion(model.pricing.input_cache_read),
+          request: model.pricing.request,
+          tiersAbove: model.pricing.tiers?.[0]?.above,
+        }
+      : undefined,
     contextTokens: model.context_length ?? undefined,
     outputTokensMax: model.max_completion_tokens ?? undefined,
     dialects: (Object.keys(DIALECTS) as DialectName[]).flatMap((name) => {

@@ -1,5 +1,6 @@
 // Which models may somebody call, what do they cost, and how is each client dialect served?
 
+import type { ComponentChildren } from 'preact';
 import { Answered, Badge, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { everyMinuteMs, useAsked, useNow, useSoon, useWatch } from '../shell/asking.tsx';
@@ -84,30 +85,16 @@ function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
     {
       label: 'Input',
       isNumber: true,
-      cell: ({ price, isOwn }) =>
-        isOwn ? (
-          <span class="faint">your own</span>
-        ) : price === undefined ? (
-          <span class="faint">not known</span>
-        ) : (
-          <>
-            {formats.price(price.input)}
-            {price.cached !== undefined && <span class="under">cached {formats.price(price.cached)}</span>}
-          </>
-        ),
+      cell: priced(({ input, cached, request, tiersAbove }) => (
+        <>
+          {formats.price(input)}
+          {cached && <span class="under">cached {formats.price(cached)}</span>}
+          {request && <span class="under">each request {formats.price(request)}</span>}
+          {tiersAbove && <span class="under">other prices above {formats.compact(tiersAbove)}</span>}
+        </>
+      )),
     },
-    {
-      label: 'Output',
-      isNumber: true,
-      cell: ({ price, isOwn }) =>
-        isOwn ? (
-          <span class="faint">your own</span>
-        ) : price === undefined ? (
-          <span class="faint">not known</span>
-        ) : (
-          formats.price(price.output)
-        ),
-    },
+    { label: 'Output', isNumber: true, cell: priced(({ output }) => formats.price(output)) },
     {
       label: 'Context',
       isNumber: true,
@@ -146,4 +133,13 @@ function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
       ),
     },
   ];
+}
+
+function priced(cell: (price: NonNullable<ModelWords['price']>) => ComponentChildren) {
+  return ({ price, isOwn }: ModelWords) =>
+    price === undefined || isOwn ? (
+      <span class="faint">{isOwn ? 'your own' : 'not known'}</span>
+    ) : (
+      cell(price)
+    );
 }

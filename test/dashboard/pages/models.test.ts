@@ -19,7 +19,7 @@ test('prices are per million tokens, and what is not known stays unknown', () =>
   });
   expect(known).toMatchObject({
     displayName: 'a',
-    price: { input: '2.5', output: '10', cached: undefined },
+    price: { input: '2.5', output: '10', cached: undefined, request: undefined, tiersAbove: undefined },
     contextTokens: 1000,
   });
   expect(unknown).toMatchObject({ displayName: 'B', price: undefined, contextTokens: undefined });

@@ -203,6 +203,18 @@ test('a model that gateways take while its list is open is in it, also one of th
   await until(() => passes('lent', 1_000));
 });
 
+// Its tokens are free, and so it looked like one that costs nothing.
+test('a model that is billed by the request says so, and one that is dearer for long inputs from where on', async () => {
+  const page = await open('/nothing');
+  const pricing = { prompt: '0', completion: '0', request: '0.25', tiers: [{ above: 200_000, prompt: '0' }] };
+  const models = [{ ...modelOf('ocr', {}), pricing }];
+  await page.route('**/api/ledger/v1/catalog', (route) => route.fulfill({ json: { models } }));
+  await goTo(page, '/models?namespace=team-a');
+  const row = page.getByRole('row', { name: /^ocr/ });
+  await row.getByText('each request $0.25', { exact: true }).waitFor();
+  await row.getByText('other prices above 200k', { exact: true }).waitFor();
+});
+
 test('a plan says what it is of, and is not shown below another model, key or namespace', async () => {
   const page = await open('/models/plan?namespace=team-a&model=penstock/large');
   const heading = page.getByRole('heading', { name: /^Targets/ });
