@@ -33,6 +33,7 @@ export interface SeriesRow {
   /** All groups together that have no rows of their own. */
   readonly isRest?: true;
   readonly requests: number;
+  readonly attempts: number;
   readonly unpriced: number;
   readonly tokens: { readonly input: number; readonly output: number };
   readonly costUsd: string;

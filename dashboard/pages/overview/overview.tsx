@@ -44,6 +44,10 @@ const spec = {
 
 const measureWords = { cost: 'Spend', tokens: 'Tokens', requests: 'Requests' } as const;
 
+/** A request counts where it was tried first; what a provider was sent is attempts. */
+const countedWords = (measure: Measure, by: Grouping) =>
+  measure === 'requests' && by === 'provider' ? 'Attempts' : measureWords[measure];
+
 export function Overview() {
   const { api, session, namespace, path, search, go, formats } = useShell();
   const filters = readFilters(spec, search);
@@ -141,7 +145,9 @@ export function Overview() {
           </Answered>
           <section class="panel" aria-labelledby="chart-heading">
             <div class="head">
-              <h2 id="chart-heading">{measureWords[series.answer?.measure ?? measure]} over time</h2>
+              <h2 id="chart-heading">
+                {countedWords(series.answer?.measure ?? measure, series.answer?.by ?? by)} over time
+              </h2>
               <div class="row">
                 <Choice<Measure>
                   label="What is counted"
@@ -286,7 +292,9 @@ function Series({
               ? Number(row.costUsd)
               : measure === 'tokens'
                 ? row.tokens.input + row.tokens.output
-                : row.requests,
+                : by === 'provider'
+                  ? row.attempts
+                  : row.requests,
         })),
         query.starts,
       ),
@@ -319,7 +327,7 @@ function Series({
           </p>
         </Notice>
       )}
-      <Chart label={`${measureWords[measure]} over time`} stack={stack} labels={labels} format={format} />
+      <Chart label={`${countedWords(measure, by)} over time`} stack={stack} labels={labels} format={format} />
     </>
   );
 }

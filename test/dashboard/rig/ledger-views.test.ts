@@ -113,6 +113,26 @@ test('a chart is called what it shows, not what was asked for since', async () =
   await page.getByRole('heading', { name: 'Tokens over time' }).waitFor();
 });
 
+// A request counts where it was tried first: one that answers behind another had no column, and one that fails had those of both.
+test('requests by provider are what each was sent, also behind another one', async () => {
+  const page = await open('/nothing');
+  const minute = `${new Date(Date.now() - 600_000).toISOString().slice(0, 16)}:00Z`;
+  const row = (provider: string, requests: number, attempts: number) => ({
+    ...{ minute, provider, requests, attempts, unpriced: 0, costUsd: '0' },
+    tokens: { input: 0, output: 0 },
+  });
+  await page.route('**/api/ledger/v1/series?*', (route) =>
+    route.fulfill({ json: { rows: [row('platform/down', 4, 4), row('platform/spare', 0, 4)] } }),
+  );
+  await goTo(page, '/?period=1h&by=provider&measure=requests');
+  await page.getByRole('heading', { name: 'Attempts over time' }).waitFor();
+  const legend = await page.locator('.legend li').allInnerTexts();
+  expect(legend.map((text) => text.split(/\s+/))).toEqual([
+    ['platform/down', '4'],
+    ['platform/spare', '4'],
+  ]);
+});
+
 test('that no budget is used up is said when that is known', async () => {
   const page = await open('/nothing', { hasNothing: true });
   const held = Promise.withResolvers<void>();
