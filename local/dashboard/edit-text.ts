@@ -10,6 +10,7 @@ import {
   Parser,
   parseAllDocuments,
   parseDocument,
+  visit,
 } from 'yaml';
 import type { Spot } from '../manifests.ts';
 import { findDeepLine } from '../nesting.ts';
@@ -19,6 +20,9 @@ import { placeComments } from './place-comments.ts';
 
 /** It can only be changed by hand; the message says why, for people. */
 export class EditRefused extends Error {}
+
+const writtenOtherwise =
+  'the way it is written (anchors, merge keys, nesting or names that are no text) would make the change another one; edit the file by hand';
 
 /** As kubectl reads them: with merge keys, and `yes` is no text there. */
 const reading: ParseOptions & DocumentOptions & SchemaOptions = { merge: true, compat: 'yaml-1.1' };
@@ -54,9 +58,7 @@ export function editText(
     const edited = edit();
     if (edited !== undefined && isDeepStrictEqual(tryValues(edited), left)) return edited;
   }
-  throw new EditRefused(
-    'the way it is written (anchors, merge keys, nesting or names that are no text) would make the change another one; edit the file by hand',
-  );
+  throw new EditRefused(writtenOtherwise);
 }
 
 /** Undefined where nobody could read it again. */
@@ -148,8 +150,20 @@ function editDocument(
   const rewritten = document.toString(style).trimEnd();
   if (wanted === undefined) document.deleteIn(path);
   else changeValue(document, path, before, wanted);
+  expectAnchors(document);
   const edited = keep(written, rewritten, document.toString(style).trimEnd()) + end;
   return isWindows ? edited.replaceAll('\n', '\r\n') : edited;
+}
+
+/** One that has gone while something still refers to it cannot be written. */
+function expectAnchors(document: Document): void {
+  const anchors = new Set<string | undefined>();
+  visit(document, {
+    Value: (_, { anchor }) => void anchors.add(anchor),
+    Alias: (_, { source }) => {
+      if (!anchors.has(source)) throw new EditRefused(writtenOtherwise);
+    },
+  });
 }
 
 /** That in which the document, written anew, is nearest to how it is written. */

@@ -136,9 +136,15 @@ describe('one change', () => {
 
   test.each([
     ['an anchor that others use', 'a: &one {x: 1}\nb: *one\n', { 'a.x': 2 }],
+    ['an anchor that goes while others use it', 'a: &one {x: 1}\nb: *one\n', { a: null }],
     ['what a merge key brings', 'base: &base {x: 1}\nown:\n  <<: *base\n  y: 2\n', { 'own.x': null }],
   ])('of %s is refused, as it would be another one', (_, content, values) => {
     expect(() => edit(content, 0, values)).toThrow(EditRefused);
+  });
+
+  test('of an object that goes is refused where another one is written by its anchor', () => {
+    const content = 'kind: List\nitems:\n  - spec: &one {x: 1}\n  - spec: *one\n';
+    expect(() => editText({ content, document: 0, path: ['items', 0] }, undefined)).toThrow(EditRefused);
   });
 
   test('beside anchors is made', () => {
