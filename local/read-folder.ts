@@ -1,5 +1,6 @@
 // Which files of the folder would `kubectl apply -f` take, and what is in them?
 
+import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -47,7 +48,10 @@ async function readManifestFile(
       const reason = `is larger than ${FILE_BYTES_MAX} bytes (1 MiB) and was not read; split it into several files`;
       return { name, reason };
     }
-    return { name, content: await readFile(path, 'utf8'), modifiedMs: mtimeMs };
+    const bytes = await readFile(path);
+    // As kubectl refuses it too. Read all the same, it would be written back with other characters by a change beside them.
+    if (!isUtf8(bytes)) return { name, reason: 'is not written in UTF-8 and was not read; save it as that' };
+    return { name, content: bytes.toString(), modifiedMs: mtimeMs };
   } catch (error) {
     // Removed since the folder was listed.
     if (codeOf(error) === 'ENOENT') return undefined;

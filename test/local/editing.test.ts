@@ -1,6 +1,6 @@
 // An edit of a manifest is live at once; a bad one is told with file, line and field, and changes nothing.
 
-import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { makeCertificate } from '../egress/certificates.ts';
@@ -368,6 +368,11 @@ describe('a bad edit', () => {
       /^problem {2}bomb\.yaml: is larger than 1048576 bytes \(1 MiB\) and was not read; split it into several files$/,
     ],
     [
+      'a file in another encoding',
+      (local) => writeFile(join(local.manifests, 'latin1.yaml'), Buffer.from('# f\u00fcr alle\n', 'latin1')),
+      /^problem {2}latin1\.yaml: is not written in UTF-8 and was not read; save it as that$/,
+    ],
+    [
       'a Secret that does not parse',
       (local) => local.edit('provider.yaml', 'first: sk-simulator-first', `first: "${secretKey}`),
       /^problem {2}provider\.yaml:\d+:\d+: /,
@@ -398,7 +403,9 @@ describe('a bad edit', () => {
     expect(local.printed.join('\n')).not.toContain(secretKey);
 
     await Promise.all(
-      ['bomb', 'list', 'twice'].map((name) => rm(join(local.manifests, `${name}.yaml`), { force: true })),
+      ['bomb', 'latin1', 'list', 'twice'].map((name) =>
+        rm(join(local.manifests, `${name}.yaml`), { force: true }),
+      ),
     );
     await copyQuickstart(local, local.upstream.port);
     await local.next(/^(As before|Live)/);

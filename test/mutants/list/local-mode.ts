@@ -67,6 +67,13 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/edit-text.test.ts'],
   },
   {
+    name: 'a manifest in another encoding is not read, and so not written with other characters',
+    file: 'local/read-folder.ts',
+    from: 'if (!isUtf8(bytes))',
+    to: 'if (false)',
+    tests: ['test/local/editing.test.ts'],
+  },
+  {
     name: 'a comment in a manifest is about what follows it, whatever goes above',
     file: 'local/dashboard/edit-text.ts',
     from: '  placeComments(document, text);\n',
