@@ -11,7 +11,7 @@ import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
-import { KeyFields } from './key-fields.tsx';
+import { KeyFields, writtenIn } from './key-fields.tsx';
 import { checkKeyForm, editPatch, type KeyForm, type KeyProblems, keyFormOf } from './key-form.ts';
 
 export function EditKeyDialog({
@@ -32,12 +32,12 @@ export function EditKeyDialog({
   const { namespace, name } = before.metadata;
   const [isYaml, setYaml] = useState(false);
   const check = (): boolean => {
-    const { expires, ...found } = checkKeyForm(form, serverClock.now());
+    const written = writtenIn(element.current, form);
     // An end that has passed may stay as it is.
-    const isExpiresEdited = form.expires !== keyFormOf(before).expires;
-    const all = expires !== undefined && isExpiresEdited ? { ...found, expires } : found;
-    setProblems(all);
-    if (Object.keys(all).length === 0) return true;
+    const isSameEnd = written.expires === keyFormOf(before).expires;
+    const found = checkKeyForm(isSameEnd ? { ...written, expires: '' } : written, serverClock.now());
+    setProblems(found);
+    if (Object.keys(found).length === 0) return true;
     focusFirstProblem(element.current);
     return false;
   };

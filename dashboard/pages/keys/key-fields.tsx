@@ -99,6 +99,11 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
   );
 }
 
+/** What is written there: of a day that is half written, or is none, browsers give no value, as where there is no end. */
+export function writtenIn(element: HTMLElement | null, form: KeyForm): KeyForm {
+  return element?.querySelector('[type=date]:invalid') ? { ...form, expires: '-' } : form;
+}
+
 interface BudgetsProps {
   readonly budgets: readonly BudgetForm[];
   readonly problems: readonly Problems<BudgetForm>[];

@@ -11,7 +11,7 @@ import { useKept } from '../shell/leaving.tsx';
 import { isWithin, type NotDone, sendSurely } from '../shell/send-surely.ts';
 import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
-import { KeyFields } from './key-fields.tsx';
+import { KeyFields, writtenIn } from './key-fields.tsx';
 import { buildApiKey, checkKeyForm, emptyKeyForm, type KeyForm, type KeyProblems } from './key-form.ts';
 import { KeyMade } from './key-made.tsx';
 import { type KeyYaml, KeyYamlDialog } from './key-yaml.tsx';
@@ -51,7 +51,7 @@ export function NewKey() {
   useKept(attempt?.isOpen === true && attempt.minted !== undefined && made === undefined);
 
   const check = () => {
-    const found = checkKeyForm(form, serverClock.now());
+    const found = checkKeyForm(writtenIn(element.current, form), serverClock.now());
     setProblems(found);
     if (Object.keys(found).length === 0) return true;
     announce('Some fields need another value.');

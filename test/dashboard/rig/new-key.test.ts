@@ -24,6 +24,25 @@ const shownKey = async (page: Page) => (await page.getByTestId('key').innerText(
 const fillName = (page: Page, name: string) => page.getByPlaceholder('ci-bot').fill(name);
 const create = (page: Page) => page.getByRole('button', { name: 'Create key' }).click();
 
+// A browser gives no value for such a day, as for none: the key had no end, and nobody was told.
+test('an end that is half written is none of a key, new or edited', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await fillName(page, 'ends');
+  await page.getByLabel(/^Works until/).focus();
+  await page.keyboard.type('1212');
+  await create(page);
+  const refused = page.getByText('Write a day, such as 2026-12-31.');
+  await refused.waitFor();
+  await goTo(page, '/keys/team-a/ci-bot-0');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await dialogOf(page)
+    .getByLabel(/^Works until/)
+    .fill('2027-01-31');
+  await page.keyboard.press('Backspace');
+  await dialogOf(page).getByRole('button', { name: 'Save' }).click();
+  await refused.waitFor();
+});
+
 test('a new key is shown although the answer to it was lost', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await loseAnswers(page, 'POST', { arrives: true });
