@@ -26,13 +26,6 @@ import {
   routeNameOf,
 } from './provider-form.ts';
 
-const apiLabels = {
-  ChatCompletions: 'Chat completions',
-  Messages: 'Messages',
-  Responses: 'Responses',
-  Completions: 'Completions',
-} as const;
-
 export function NewProvider() {
   const { api, session, namespace, namespaces, announce } = useShell();
   const [form, setForm] = useState<ProviderForm>({
@@ -153,7 +146,7 @@ export function NewProvider() {
                 {APIS.map((one) => (
                   <CheckField
                     key={one}
-                    label={apiLabels[one]}
+                    label={one === 'ChatCompletions' ? 'Chat completions' : one}
                     checked={form.apis.includes(one)}
                     onInput={(checked) =>
                       setForm((before) => ({
