@@ -20,6 +20,15 @@ const timeoutMs = 20_000;
 /** A page of five hundred objects. */
 const answerBytesMax = 16 * 2 ** 20;
 const caKeptMs = 60_000;
+/** In place of what the API server says of a path that it does not know, which is no JSON. */
+const kindsMissing: ClusterAnswer = {
+  status: 404,
+  body: {
+    ...{ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 },
+    message:
+      'Kubernetes does not know Penstock’s kinds: install their CustomResourceDefinitions, which come with the chart.',
+  },
+};
 
 export function openKubernetes(options: KubernetesOptions): KubeConnection {
   return openConnection({
@@ -56,8 +65,9 @@ export async function callKubernetes(
     if (answer.status === 0) throw new ClusterAway('no answer');
     return answer;
   } catch (error) {
-    if (error instanceof KubeError) throw new ClusterAway(error.message);
-    throw error;
+    if (!(error instanceof KubeError)) throw error;
+    if (error.status === 404) return kindsMissing;
+    throw new ClusterAway(error.message);
   }
 }
 

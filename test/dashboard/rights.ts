@@ -4,6 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyRow, Kind, RightName, Verb } from '../../dashboard/api-types.ts';
 import { RIGHTS } from '../../dashboard/guard/kube-paths.ts';
+import { callKubernetes, openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
+import { systemClock } from '../../kube/clock.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { serviceAccountToken } from '../cluster/identities.ts';
 import { until } from '../support/until.ts';
@@ -299,6 +301,17 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await rows(viewer, 'namespace=team-a')).names).not.toContain('seen');
       stream.close();
     });
+  });
+
+  test('kinds that are not installed are told as that, and not as a Kubernetes that does not answer', async () => {
+    const { url, caFile, adminToken } = plane();
+    const connection = openKubernetes({ url, caFile, clock: systemClock });
+    const call = { method: 'GET', path: '/apis/never-installed.penstock.dev/v1alpha1/apikeys' } as const;
+    expect(await callKubernetes(connection, adminToken, call)).toMatchObject({
+      status: 404,
+      body: { kind: 'Status', message: expect.stringContaining('CustomResourceDefinitions') },
+    });
+    connection.close();
   });
 
   describe('a stream', () => {
