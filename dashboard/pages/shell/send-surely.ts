@@ -40,9 +40,13 @@ export async function sendSurely({ check, send, wasDone, isAgain }: Sending): Pr
   }
 }
 
-/** Nobody answered, or who stands between did: the request may have come to its end all the same. */
+/** Nobody answered, or who stands between did: the request may have come to its end all the same. Not so without a token, with which it is sent on. */
 export function isAnswerLost(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 0 || error.status >= 500);
+  return (
+    error instanceof ApiError &&
+    (error.status === 0 || error.status >= 500) &&
+    error.code !== 'issuer_unreachable'
+  );
 }
 
 /** Whether everything that was sent is there; what a server has put beside it does not matter. */

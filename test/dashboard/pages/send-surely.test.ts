@@ -6,6 +6,7 @@ import { isWithin, type Sending, sendSurely } from '../../../dashboard/pages/she
 
 const lost = new ApiError(0, 'offline', 'nobody answers');
 const away = new ApiError(504, 'status_504', 'the API server took too long');
+const noToken = new ApiError(503, 'issuer_unreachable', 'no next token came');
 const exists = new ApiError(409, 'AlreadyExists', 'it already exists');
 const forbidden = new ApiError(403, 'Forbidden', 'you may not');
 
@@ -76,6 +77,13 @@ describe.each([
 test('a refusal is one, whatever is there', async () => {
   const { parts } = serverOf([{ arrives: true, error: exists }]);
   expect(await sendSurely({ ...parts, isAgain: false })).toEqual({ is: 'refused', message: exists.message });
+});
+
+test('whoever has no token was refused, unless it was sent before', async () => {
+  const { parts, letLook } = serverOf([{ arrives: false, error: noToken }]);
+  letLook(false);
+  expect(await sendSurely({ ...parts, isAgain: false })).toMatchObject({ is: 'refused' });
+  expect(await sendSurely({ ...parts, isAgain: true })).toMatchObject({ is: 'unknown' });
 });
 
 test('sent again, it is done where the refusal comes of the first time', async () => {

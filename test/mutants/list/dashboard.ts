@@ -438,6 +438,13 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/patch-seen.test.ts'],
   },
   {
+    name: 'what never came to Kubernetes for want of a token is told as refused',
+    file: 'dashboard/pages/shell/send-surely.ts',
+    from: " &&\n    error.code !== 'issuer_unreachable'",
+    to: '',
+    tests: sendSurely,
+  },
+  {
     name: 'an answer that was lost is no refusal',
     file: 'dashboard/pages/shell/send-surely.ts',
     from: 'error.status === 0 || error.status >= 500',
