@@ -22,9 +22,6 @@ const spec = {
 } as const;
 const limit = 50;
 
-const notAllAreLookedThrough =
-  'There are more than are looked through: choose a namespace to see all of its keys.';
-
 export function Keys() {
   const shell = useShell();
   const { api, session, namespace, path, search, go, formats, announce } = shell;
@@ -72,6 +69,7 @@ export function Keys() {
   useEffect(() => {
     if (total !== undefined && filters.q !== '') announce(`${formats.counted(total, 'key')} found.`);
   }, [total, filters.q, formats, announce]);
+  const notAllAreLookedThrough = `There are more than are looked through${namespace === undefined ? ': choose a namespace to see all of its keys' : ''}.`;
   const isNarrowed = filters.q !== '' || filters.state !== '';
 
   return (

@@ -135,18 +135,22 @@ test('a page of the list that is behind its end is the last one, and no claim th
   expect(new URL(page.url()).search).toBe('');
 });
 
-test.each(['', 'ci-bot-0', 'no-such-key'])(
-  'a list that was cut says so, whatever is found in it (of %j)',
-  async (q) => {
-    const page = await open('/nothing');
-    await page.route('**/api/rows/apikeys?*', async (route) => {
-      const response = await route.fetch();
-      return route.fulfill({ response, json: { ...(await response.json()), isTruncated: true } });
-    });
-    await goTo(page, `/keys?q=${q}`);
-    await page.getByText('There are more than are looked through: choose a namespace').waitFor();
-  },
-);
+test.each([
+  ['', ': choose a namespace to see all of its keys.'],
+  ['q=ci-bot-0', ': choose a namespace to see all of its keys.'],
+  ['q=no-such-key', ': choose a namespace to see all of its keys.'],
+  // There is no smaller part to choose.
+  ['q=no-such-key&namespace=team-a', '.'],
+])('a list that was cut says so, whatever is found in it (of %j)', async (query, wayOut) => {
+  const page = await open('/nothing');
+  await page.route('**/api/rows/apikeys?*', async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), isTruncated: true } });
+  });
+  await goTo(page, `/keys?${query}`);
+  const said = page.getByText('There are more than are looked through');
+  expect(await said.innerText()).toContain(`looked through${wayOut}`);
+});
 
 test('the field of the search says what is searched for, wherever one comes from', async () => {
   const page = await open('/keys');
