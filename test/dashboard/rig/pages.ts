@@ -27,6 +27,8 @@ export function makeOpen(): (
     browser = await openChromium();
   }, 120_000);
   afterEach(async () => {
+    // What is still fetched for a page that nobody looks at any more fails when it is closed, and is no fault of a test.
+    await visitor?.page.unrouteAll({ behavior: 'ignoreErrors' });
     await visitor?.close();
     visitor = undefined;
   });
