@@ -91,9 +91,12 @@ async function send<Answer>(
   });
   serverClock.hear(response.headers.get('date'), sentMs);
   const answer: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
-  if (!response.ok) throw errorOf(response.status, answer);
-  // What our server answers is JSON. A portal or a proxy that answers in its place, with a page of its own, has done nothing of what was asked.
-  if (answer === undefined && response.status !== 204) throw new ApiError(0, 'offline', notOurs);
+  const refusal = response.ok ? undefined : errorOf(response.status, answer);
+  // What our server answers is JSON, and who says there that there is none says of what. A portal or a proxy that answers in its place, with a
+  // page of its own, has done nothing of what was asked.
+  const isForeign = refusal ? refusal.code === 'status_404' : answer === undefined && response.status !== 204;
+  if (isForeign) throw new ApiError(0, 'offline', notOurs);
+  if (refusal) throw refusal;
   return answer as Answer;
 }
 

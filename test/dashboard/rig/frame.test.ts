@@ -48,6 +48,17 @@ test('an object that is made while its page says that there is none is shown', a
   expect(await page.getByText('This is not up to date').count()).toBe(0);
 });
 
+test.each([
+  ['words', { contentType: 'text/plain', body: '404 page not found' }],
+  ['JSON', { json: { message: 'no Route matched with those values' } }],
+])('that there is no object is not taken from whoever stands between, in %s', async (_, answer) => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  await page.route('**/apikeys/ci-bot-0', (route) => route.fulfill({ status: 404, ...answer }));
+  await page.evaluate(`dispatchEvent(new Event('online'))`);
+  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+  await page.getByRole('heading', { level: 1, name: /^ci-bot-0 / }).waitFor();
+});
+
 test('a page that was refused its live updates asks for them again', async () => {
   const page = await open('/nothing');
   let refusals = 0;

@@ -195,9 +195,16 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'nothing is said to be done where something else has answered than the server',
     file: 'dashboard/pages/shell/api.ts',
-    from: "  if (answer === undefined && response.status !== 204) throw new ApiError(0, 'offline', notOurs);\n",
-    to: '',
+    from: 'answer === undefined && response.status !== 204;',
+    to: 'false;',
     tests: ['test/dashboard/rig/keys.test.ts'],
+  },
+  {
+    name: 'whoever stands between does not say that there is no such object',
+    file: 'dashboard/pages/shell/api.ts',
+    from: "refusal.code === 'status_404'",
+    to: 'false',
+    tests: ['test/dashboard/rig/frame.test.ts'],
   },
   {
     name: 'no key is called unused where the ledger has told of some alone',
