@@ -45,7 +45,7 @@ function objectsAt(url: string): readonly object[] {
   const pricing = { inputPerMillion: '100000', outputPerMillion: '200000' };
   const shared = { pricing, allowedNamespaces: { from: 'All' } };
   const own = { name: 'main', providerRef: { name: 'listed' }, upstreamModel: 'sim' };
-  const paced = { name: 'sim', providerRef: { name: 'sim' }, upstreamModel: 'sim+pace=60+tokens=12' };
+  const paced = { name: 'sim', providerRef: { name: 'sim' }, upstreamModel: 'sim+pace=60+tokens=40' };
   return [
     namespaceOf('platform'),
     credentialSecret('platform', 'sim', url, 'sk-of-the-platform'),

@@ -70,10 +70,10 @@ test('a page that was refused its live updates asks for them again', async () =>
   await page.clock.install();
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
   await page.getByRole('table', { name: 'API keys' }).waitFor();
-  await until(async () => refusals === 1);
+  await until(async () => refusals > 0);
   await until(async () => {
     await page.clock.runFor(2_000);
-    return refusals === 2;
+    return refusals > 1;
   });
 });
 

@@ -36,7 +36,6 @@ async function enter(): Promise<(path: string) => Promise<Page>> {
   rig = await startRig({ ...USUAL, pages, keys: 20 });
   visitor = await openVisitor(browser);
   const { page } = visitor;
-  page.context().setDefaultTimeout(10_000);
   return async (path) => {
     const tab = page.url() === 'about:blank' ? page : await page.context().newPage();
     await tab.goto(`${rig.url}${path}`);
