@@ -99,7 +99,7 @@ export function waitOf(
   const { disabled, expiresAt } = key.spec;
   const dueMs = Math.max(nowMs, endOfPrevious(key, overlapMsOf(key, overlap)) + clockToleranceMs);
   if (expiresAt !== undefined && Date.parse(expiresAt) <= dueMs)
-    return `No new key is made unless its end, ${time(expiresAt)}, is moved to a later time.`;
+    return `No new key is made unless the end of this one, ${time(expiresAt)}, is moved to a later time.`;
   if (disabled === true) return 'No new key is made before this one is enabled.';
   if (dueMs === nowMs) return undefined;
   return `The new key is made ${time(new Date(dueMs).toISOString())}, ten minutes after the present overlap is over. Until then this one goes on working.`;

@@ -188,7 +188,7 @@ describe('what is said of a rotation in a Secret is what the operator does', () 
   const waits = (hours: number) =>
     `The new key is made ${at(hours + 1 / 6)}, ten minutes after the present overlap is over. Until then this one goes on working.`;
   const never = (hours: number) =>
-    `No new key is made unless its end, ${at(hours)}, is moved to a later time.`;
+    `No new key is made unless the end of this one, ${at(hours)}, is moved to a later time.`;
   const disabled = 'No new key is made before this one is enabled.';
 
   // In hours from now: the end of the key before, and, where it is not two hours ago, when the present one came.
