@@ -5,7 +5,7 @@ import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
 import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import type { Sums } from '../../../ledger/store/store.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
-import { type RigTarget, tableOf } from '../../gateway/rig.ts';
+import { type RigTarget, tableOf, testKey } from '../../gateway/rig.ts';
 import type { Postgres } from '../../ledger/postgres.ts';
 import { openRaw, type RawTarget, rawCall, writeRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
@@ -139,9 +139,21 @@ async function play(door: RawTarget, model: string, scene: Scene, wall: Wall): P
         throw new Error(`${scene.fault}: the answer ended before ${leavesAfter} tokens`);
       if (textOf({ events: [event], json: undefined }) !== '') read++;
     }
+    await untilRead(door, model, scene, wall);
   }
   connection.abort();
   return 0;
+}
+
+/** What a provider tells behind the words has been written, and the gateway has read it: it answers what was asked after that. */
+async function untilRead(door: RawTarget, model: string, { behaviour }: Scene, wall: Wall): Promise<void> {
+  if (behaviour === 'refused' || behaviour.type !== 'stall' || !('events' in behaviour.after)) return;
+  const { events } = behaviour.after;
+  await until(
+    async () => wall.calls.some((call) => modelOf(call) === model && call.eventsWritten >= events),
+    5,
+  );
+  await rawCall(door, { path: '/v1/models', headers: { authorization: `Bearer ${testKey}` } });
 }
 
 function hasFired({ behaviour, requests }: Scene, calls: readonly Call[] = []): boolean {
