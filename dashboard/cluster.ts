@@ -40,6 +40,17 @@ export interface Cluster {
   watch(path: string, signal: AbortSignal, from?: string): AsyncIterable<ClusterEvent>;
 }
 
+/** A no, in the form of the API server's own. */
+export function failureAnswer(
+  code: number,
+  reason: string,
+  message: string,
+  details?: object,
+): ClusterAnswer {
+  const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason };
+  return { status: code, body: { ...body, ...(details === undefined ? {} : { details }), code } };
+}
+
 /** For the log: holds no secret. */
 export class ClusterAway extends Error {}
 

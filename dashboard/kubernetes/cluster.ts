@@ -4,7 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { KubeError } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { type Authenticator, type KubeConnection, openConnection } from '../../kube/connection.ts';
-import { type Cluster, type ClusterAnswer, ClusterAway, type ClusterCall } from '../cluster.ts';
+import {
+  type Cluster,
+  type ClusterAnswer,
+  ClusterAway,
+  type ClusterCall,
+  failureAnswer,
+} from '../cluster.ts';
 import { watchCollection } from './watch.ts';
 
 export interface KubernetesOptions {
@@ -21,14 +27,11 @@ const timeoutMs = 20_000;
 const answerBytesMax = 16 * 2 ** 20;
 const caKeptMs = 60_000;
 /** In place of what the API server says of a path that it does not know, which is no JSON. */
-const kindsMissing: ClusterAnswer = {
-  status: 404,
-  body: {
-    ...{ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 },
-    message:
-      'Kubernetes does not know Penstock’s kinds: install their CustomResourceDefinitions, which come with the chart.',
-  },
-};
+const kindsMissing = failureAnswer(
+  404,
+  'NotFound',
+  'Kubernetes does not know Penstock’s kinds: install their CustomResourceDefinitions, which come with the chart.',
+);
 
 export function openKubernetes(options: KubernetesOptions): KubeConnection {
   return openConnection({

@@ -13,7 +13,7 @@ import type { KubeConnection } from '../../kube/connection.ts';
 import { makeLineSplitter } from '../../kube/lines.ts';
 import { isRecord } from '../../kube/object.ts';
 import { wait } from '../../kube/wait.ts';
-import { ClusterAway, type ClusterEvent, ClusterRefusal } from '../cluster.ts';
+import { ClusterAway, type ClusterEvent, ClusterRefusal, failureAnswer } from '../cluster.ts';
 
 export interface WatchOptions {
   readonly connection: KubeConnection;
@@ -154,11 +154,7 @@ function isRefusal({ status }: KubeError): boolean {
 
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof KubeError)) return error;
-  const { status, reason, message } = error;
-  return new ClusterRefusal({
-    status,
-    body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message, code: status },
-  });
+  return new ClusterRefusal(failureAnswer(error.status, error.reason, error.message));
 }
 
 function parseJson(line: string): unknown {

@@ -1,6 +1,6 @@
 // How does an API server say no? Its Status bodies, word for word, so that pages need to know of no second form.
 
-import type { ClusterAnswer } from '../../dashboard/cluster.ts';
+import { type ClusterAnswer, failureAnswer } from '../../dashboard/cluster.ts';
 import type { Problem } from '../../operator/resources/problems.ts';
 
 /** What was asked for. */
@@ -16,11 +16,6 @@ export interface Subject {
 const ofPlural = ({ group, plural }: Subject): string => (group === '' ? plural : `${plural}.${group}`);
 const ofKind = ({ group, kind }: Subject): string => (group === '' ? kind : `${kind}.${group}`);
 
-function failure(code: number, reason: string, message: string, details?: object): ClusterAnswer {
-  const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason };
-  return { status: code, body: { ...body, ...(details === undefined ? {} : { details }), code } };
-}
-
 const detailsOf = ({ group, plural, name }: Subject): object => ({
   name,
   ...(group === '' ? {} : { group }),
@@ -28,22 +23,27 @@ const detailsOf = ({ group, plural, name }: Subject): object => ({
 });
 
 export const noSuchPath = (): ClusterAnswer =>
-  failure(404, 'NotFound', 'the server could not find the requested resource');
+  failureAnswer(404, 'NotFound', 'the server could not find the requested resource');
 
 export const noSuchMethod = (): ClusterAnswer =>
-  failure(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  failureAnswer(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
 
 export const notFound = (subject: Subject): ClusterAnswer =>
-  failure(404, 'NotFound', `${ofPlural(subject)} "${subject.name}" not found`, detailsOf(subject));
+  failureAnswer(404, 'NotFound', `${ofPlural(subject)} "${subject.name}" not found`, detailsOf(subject));
 
 export const alreadyExists = (subject: Subject): ClusterAnswer =>
-  failure(409, 'AlreadyExists', `${ofPlural(subject)} "${subject.name}" already exists`, detailsOf(subject));
+  failureAnswer(
+    409,
+    'AlreadyExists',
+    `${ofPlural(subject)} "${subject.name}" already exists`,
+    detailsOf(subject),
+  );
 
 export const conflict = (
   subject: Subject,
   why = 'the object has been modified; please apply your changes to the latest version and try again',
 ): ClusterAnswer =>
-  failure(
+  failureAnswer(
     409,
     'Conflict',
     `Operation cannot be fulfilled on ${ofPlural(subject)} "${subject.name}": ${why}`,
@@ -51,14 +51,14 @@ export const conflict = (
   );
 
 export const forbidden = (subject: Subject, why: string): ClusterAnswer =>
-  failure(
+  failureAnswer(
     403,
     'Forbidden',
     `${ofPlural(subject)} "${subject.name}" is forbidden: ${why}`,
     detailsOf(subject),
   );
 
-export const badRequest = (message: string): ClusterAnswer => failure(400, 'BadRequest', message);
+export const badRequest = (message: string): ClusterAnswer => failureAnswer(400, 'BadRequest', message);
 
 export function invalid(subject: Subject, problems: readonly Problem[]): ClusterAnswer {
   const causes = problems.map(({ path, message }) => ({
@@ -69,7 +69,7 @@ export function invalid(subject: Subject, problems: readonly Problem[]): Cluster
   const sentences = causes.map(({ field, message }) => `${field}: ${message}`);
   const all = sentences.length === 1 ? sentences[0] : `[${sentences.join(', ')}]`;
   const { group, kind, name } = subject;
-  return failure(422, 'Invalid', `${ofKind(subject)} "${name}" is invalid: ${all}`, {
+  return failureAnswer(422, 'Invalid', `${ofKind(subject)} "${name}" is invalid: ${all}`, {
     name,
     ...(group === '' ? {} : { group }),
     kind,
