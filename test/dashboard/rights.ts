@@ -1,7 +1,7 @@
 // Does anybody see or do more than Kubernetes says? Two people × every path × every action, by the server's own paths, held against
 // `kubectl auth can-i`; then rows and streams, which are the server's own.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { KeyRow, Kind, RightName, Verb } from '../../dashboard/api-types.ts';
 import { RIGHTS } from '../../dashboard/guard/kube-paths.ts';
 import { callKubernetes, openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
@@ -306,12 +306,12 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
   test('kinds that are not installed are told as that, and not as a Kubernetes that does not answer', async () => {
     const { url, caFile, adminToken } = plane();
     const connection = openKubernetes({ url, caFile, clock: systemClock });
+    onTestFinished(() => connection.close());
     const call = { method: 'GET', path: '/apis/never-installed.penstock.dev/v1alpha1/apikeys' } as const;
     expect(await callKubernetes(connection, adminToken, call)).toMatchObject({
       status: 404,
       body: { kind: 'Status', message: expect.stringContaining('CustomResourceDefinitions') },
     });
-    connection.close();
   });
 
   describe('a stream', () => {
