@@ -17,6 +17,8 @@ const singleHeaders = new Set(['authorization', 'x-api-key', 'content-type', 'co
 
 const keyLengthMin = 20;
 
+const blank = 0x20;
+
 /**
  * `Authorization: Bearer` decides; `x-api-key` counts only where there is no `Authorization`,
  * because some clients send both.
@@ -81,7 +83,10 @@ function readBearer(value: string): Credential {
   if (!/^bearer /i.test(value)) {
     return { type: 'malformed', hint: 'The Authorization header must begin with "Bearer ".' };
   }
-  return readKey(value.slice('bearer '.length));
+  let start = 'bearer '.length;
+  // One or more blanks follow the scheme (RFC 9110, section 11.4).
+  while (value.charCodeAt(start) === blank) start++;
+  return readKey(value.slice(start));
 }
 
 function readKey(value: string): Credential {

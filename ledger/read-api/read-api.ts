@@ -351,7 +351,7 @@ async function hasAccessTo(
 }
 
 function bearerOf({ headers }: IncomingMessage): string {
-  return /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
 }
 
 function expectToken({ token }: ReadApiParts, given: string): void {

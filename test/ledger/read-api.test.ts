@@ -103,6 +103,11 @@ describe('sums', () => {
     ]);
   });
 
+  test('are told where two blanks stand between the scheme and the token', async () => {
+    expect((await ask('/v1/sums?namespace=team-a', ` ${tokens.teamA}`)).status).toBe(200);
+    expect((await ask('/v1/sums?namespace=team-a', `${tokens.teamA} more`)).status).toBe(401);
+  });
+
   test('of another namespace, or of all, they are not for them', async () => {
     for (const query of ['?namespace=team-b', '', '?namespace=nowhere']) {
       const { status, body } = await ask(`/v1/sums${query}`, tokens.teamA);
