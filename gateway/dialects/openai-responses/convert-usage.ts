@@ -8,6 +8,7 @@ import { readOpenAiUsage } from '../openai/convert-usage.ts';
 export function decodeResponsesUsage(value: unknown): Usage | undefined {
   const usage = asRecord(value);
   return readOpenAiUsage({
+    ...usage,
     prompt_tokens: usage?.input_tokens,
     completion_tokens: usage?.output_tokens,
     total_tokens: usage?.total_tokens,

@@ -28,23 +28,81 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   const isBeside = total === undefined && completion !== undefined && (reasoning ?? 0) > completion;
   const told = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);
   const output = Math.max(told, (total ?? 0) - input);
-  // Then by the name of DeepSeek, and as Moonshot tells it.
-  const cached =
-    count(promptDetails?.cached_tokens) ??
-    count(usage.prompt_cache_hit_tokens) ??
-    count(usage.cached_tokens) ??
-    0;
-  const cachedInput = Math.min(cached, input);
+  const cachedInput = Math.min(firstCount(usage, cacheReads), input);
+  const cacheWrite = Math.min(firstCount(usage, cacheWrites), input - cachedInput);
+  const cacheWriteHour = Math.min(firstCount(usage, cacheWritesForAnHour), cacheWrite);
   const audioInput = Math.min(count(promptDetails?.audio_tokens) ?? 0, input);
   const audioOutput = Math.min(count(completionDetails?.audio_tokens) ?? 0, output);
   return {
     input,
     cachedInput,
-    cacheWrite: Math.min(count(promptDetails?.cache_write_tokens) ?? 0, input - cachedInput),
+    cacheWrite,
+    ...(cacheWriteHour > 0 ? { cacheWriteHour } : {}),
     output,
     reasoning: Math.min(reasoning ?? output - (completion ?? output), output),
     ...audioOf({ audioInput, audioOutput }),
   };
+}
+
+/** Members on the way to a count, from the usage object down. */
+type Path = readonly string[];
+
+const details = 'prompt_tokens_details';
+
+/** Of Alibaba, in the responses dialect: one entry, with the details that its own object lacks (its page on session caches, May 2026). */
+const entry = ['x_details', '0', details];
+
+/** Tokens of the prompt that came from a cache, by the names that vendors give them. */
+const cacheReads: readonly Path[] = [
+  // OpenAI, and most others.
+  [details, 'cached_tokens'],
+  // DeepSeek (api-docs.deepseek.com, context caching).
+  ['prompt_cache_hit_tokens'],
+  // Moonshot.
+  ['cached_tokens'],
+  // Databricks, and LiteLLM beside the details (databricks/databricks-ai-bridge#446, langchain-ai/langchain#40668).
+  ['cache_read_input_tokens'],
+  [...entry, 'cached_tokens'],
+];
+
+/** Tokens of the prompt that were written to a cache. */
+const cacheWrites: readonly Path[] = [
+  // OpenAI from GPT-5.6 on, and OpenRouter.
+  [details, 'cache_write_tokens'],
+  // LiteLLM, which repeats the count beside the details (langchain-ai/langchainjs#11194).
+  [details, 'cache_creation_tokens'],
+  // Alibaba (alibabacloud.com, Model Studio, context cache).
+  [details, 'cache_creation_input_tokens'],
+  // new-api and its relatives.
+  [details, 'cached_creation_tokens'],
+  // Databricks.
+  ['cache_creation_input_tokens'],
+  [...entry, 'cache_creation_input_tokens'],
+];
+
+/** Of those, the ones that are kept for an hour: they cost more. */
+const cacheWritesForAnHour: readonly Path[] = [
+  // Alibaba, for Qwen4 (help.aliyun.com, explicit cache).
+  [details, 'cache_creation', 'ephemeral_1h_input_tokens'],
+  // LiteLLM.
+  [details, 'cache_creation_token_details', 'ephemeral_1h_input_tokens'],
+  // Anthropic's own form, beside the details.
+  ['cache_creation', 'ephemeral_1h_input_tokens'],
+  // new-api.
+  ['claude_cache_creation_1_h_tokens'],
+];
+
+/** The first count above zero: a count under a second name is the same count again, never another one. */
+function firstCount(usage: JsonRecord, paths: readonly Path[]): number {
+  for (const path of paths) {
+    const told = count(path.reduce(memberOf, usage));
+    if (told) return told;
+  }
+  return 0;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return Array.isArray(value) ? value.at(Number(name)) : asRecord(value)?.[name];
 }
 
 /** What a chunk tells of usage, not read yet: Moonshot tells it with the choice that ends. */

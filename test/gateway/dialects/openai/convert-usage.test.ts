@@ -1,12 +1,15 @@
 // How many tokens does an upstream say were used? Money is counted by it, so only clear numbers are believed.
 
 import { describe, expect, test } from 'vitest';
+import { costPicodollars } from '../../../../gateway/contract/cost.ts';
 import { usageSchema } from '../../../../gateway/contract/ledger-record.ts';
+import { encodeMessagesUsage } from '../../../../gateway/dialects/anthropic-messages/convert-usage.ts';
 import {
   addUsage,
   encodeOpenAiUsage,
   readOpenAiUsage,
 } from '../../../../gateway/dialects/openai/convert-usage.ts';
+import { decodeResponsesUsage } from '../../../../gateway/dialects/openai-responses/convert-usage.ts';
 
 const usage = (input: number, output: number, more = {}) => ({
   input,
@@ -16,6 +19,8 @@ const usage = (input: number, output: number, more = {}) => ({
   reasoning: 0,
   ...more,
 });
+
+const twiceTold = { prompt_tokens: 10_032, completion_tokens: 1, total_tokens: 10_033 };
 
 describe('reading', () => {
   test.each([
@@ -127,6 +132,86 @@ describe('reading', () => {
       { prompt_tokens: 7, completion_tokens: 3, cached_tokens: 4 },
       usage(7, 3, { cachedInput: 4 }),
     ],
+    [
+      'cache writes under two names at once, as LiteLLM tells them: one count',
+      {
+        ...twiceTold,
+        prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 10_017 },
+        cache_creation_input_tokens: 10_017,
+        cache_read_input_tokens: 0,
+      },
+      usage(10_032, 1, { cacheWrite: 10_017 }),
+    ],
+    [
+      'cache writes and reads beside the counts alone, as Databricks tells them',
+      { ...twiceTold, cache_creation_input_tokens: 10_000, cache_read_input_tokens: 17 },
+      usage(10_032, 1, { cachedInput: 17, cacheWrite: 10_000 }),
+    ],
+    [
+      'cache writes in the details by the name of Alibaba',
+      {
+        ...twiceTold,
+        prompt_tokens_details: {
+          cache_creation: { ephemeral_5m_input_tokens: 10_017 },
+          cache_creation_input_tokens: 10_017,
+          cache_type: 'ephemeral',
+          cached_tokens: 0,
+        },
+      },
+      usage(10_032, 1, { cacheWrite: 10_017 }),
+    ],
+    [
+      'cache writes in the details by the name of new-api',
+      { ...twiceTold, prompt_tokens_details: { cached_tokens: 2, cached_creation_tokens: 30 } },
+      usage(10_032, 1, { cachedInput: 2, cacheWrite: 30 }),
+    ],
+    [
+      'writes for an hour, as LiteLLM tells them',
+      {
+        ...twiceTold,
+        prompt_tokens_details: {
+          cache_creation_tokens: 30,
+          cache_creation_token_details: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+        },
+      },
+      usage(10_032, 1, { cacheWrite: 30, cacheWriteHour: 20 }),
+    ],
+    [
+      'more writes for an hour than writes',
+      {
+        ...twiceTold,
+        prompt_tokens_details: {
+          cache_creation_input_tokens: 30,
+          cache_creation: { ephemeral_1h_input_tokens: 99 },
+        },
+      },
+      usage(10_032, 1, { cacheWrite: 30, cacheWriteHour: 30 }),
+    ],
+    [
+      'more reads and writes together than the prompt has',
+      { ...twiceTold, cache_creation_input_tokens: 10_032, cache_read_input_tokens: 32 },
+      usage(10_032, 1, { cachedInput: 32, cacheWrite: 10_000 }),
+    ],
+    [
+      'a zero under one name, and a count under another',
+      {
+        ...twiceTold,
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        cache_creation_input_tokens: 5,
+        cache_read_input_tokens: 6,
+      },
+      usage(10_032, 1, { cachedInput: 6, cacheWrite: 5 }),
+    ],
+    [
+      'names of cache writes with what is no count',
+      {
+        ...twiceTold,
+        prompt_tokens_details: { cache_creation_tokens: -1, cache_creation: 'many' },
+        cache_creation_input_tokens: '7',
+        x_details: [],
+      },
+      usage(10_032, 1, { cacheWrite: 7 }),
+    ],
     ['members that nobody knows', { prompt_tokens: 7, completion_tokens: 3, cost: 'x' }, usage(7, 3)],
   ])('%s', (_, value, wanted) => {
     const read = readOpenAiUsage(value);
@@ -154,6 +239,38 @@ describe('reading', () => {
     [{ prompt_tokens: Number.NaN, completion_tokens: null }],
   ])('%j holds no counts', (value) => {
     expect(readOpenAiUsage(value)).toBeUndefined();
+  });
+});
+
+test.each([
+  ['its own name', { input_tokens_details: { cached_tokens: 0, cache_write_tokens: 10_017 } }],
+  ['the name of LiteLLM', { input_tokens_details: { cache_creation_tokens: 10_017 } }],
+  [
+    'the entry of Alibaba',
+    {
+      input_tokens_details: { cached_tokens: 0 },
+      x_details: [{ prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 10_017 } }],
+    },
+  ],
+])('responses read cache writes under %s', (_, more) => {
+  const told = { input_tokens: 10_032, output_tokens: 1, total_tokens: 10_033, ...more };
+  expect(decodeResponsesUsage(told)).toEqual(usage(10_032, 1, { cacheWrite: 10_017 }));
+});
+
+test('cache writes that are told twice are billed once, and shown to messages clients', () => {
+  const read = readOpenAiUsage({
+    ...twiceTold,
+    prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 10_017 },
+    cache_creation_input_tokens: 10_017,
+    cache_read_input_tokens: 0,
+  });
+  const perMillion = { input: 3e6, cachedInput: 0.3e6, cacheWrite: 3.75e6, output: 15e6 };
+  expect(read && costPicodollars(read, { ...perMillion, source: 'target' })).toBe(37_623.75e6);
+  expect(encodeMessagesUsage(read, 0, 0)).toEqual({
+    input_tokens: 15,
+    cache_creation_input_tokens: 10_017,
+    cache_read_input_tokens: 0,
+    output_tokens: 1,
   });
 });
 
