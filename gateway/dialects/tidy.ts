@@ -85,21 +85,21 @@ function mergeNeighbours(turns: readonly Turn[]): readonly Turn[] {
 }
 
 /**
- * Behind each turn with calls comes one user turn that begins with their results, in the order of
- * the calls. A call that nobody answered is answered with "no result"; a result without a call is
- * text of the user. Where an id comes again, call and result get another one.
+ * After each turn with calls comes one user turn that begins with their results, in the order of
+ * the calls. A call without a result gets "no result"; a result without a call gets a call. Words of
+ * a tool may carry instructions, so they never become text of the user. Where an id comes again,
+ * call and result get another one.
  */
 function pairCalls(turns: readonly Turn[]): readonly Turn[] {
   const results = findResults(turns);
-  const paired = new Set<Part>(results.values());
+  const paired = new Set<Part>([...results.values()].flat());
   const uniqueId = uniqueIds();
-  return turns.flatMap((turn): Turn[] => {
-    if (turn.role === 'user') return [withoutPaired(turn, paired)];
+  const withResults = (turn: Turn): readonly Turn[] => {
     const answers: Part[] = [];
     const parts = turn.parts.map((part): Part => {
       if (part.type !== 'tool-call') return part;
       const id = uniqueId(part.id);
-      answers.push({ ...(results.get(part) ?? noResult), id });
+      answers.push({ ...joinResults(results.get(part)), id });
       return { ...part, id };
     });
     return answers.length === 0
@@ -108,25 +108,51 @@ function pairCalls(turns: readonly Turn[]): readonly Turn[] {
           { ...turn, parts },
           { role: 'user', parts: answers },
         ];
-  });
+  };
+  const withCalls = (turn: Turn): readonly Turn[] => {
+    const parts = turn.parts.filter((part) => !paired.has(part));
+    const at = parts.findIndex(({ type }) => type === 'tool-result');
+    if (at === -1) return [{ ...turn, parts }];
+    const orphans = parts.filter((part) => part.type === 'tool-result');
+    const answers = orphans.map((result) => ({ ...result, id: uniqueId(result.id) }));
+    return [
+      { ...turn, parts: parts.slice(0, at) },
+      { role: 'assistant', parts: answers.map(({ id }) => ({ ...lostCall, id })) },
+      { ...turn, parts: [...answers, ...parts.slice(at).filter(({ type }) => type !== 'tool-result')] },
+    ];
+  };
+  return turns.flatMap((turn) => (turn.role === 'user' ? withCalls(turn) : withResults(turn)));
 }
 
 /**
  * Ids may be used again: a result belongs to the first call of its id that has none yet, of those
- * that were made since the user last spoke.
+ * that were made since the user last spoke. A further result belongs to the last call of its id: a
+ * client says "interrupted" first and what came of it later.
  */
-function findResults(turns: readonly Turn[]): ReadonlyMap<PartOf<'tool-call'>, PartOf<'tool-result'>> {
-  const open = new Map<string, { readonly round: number; readonly calls: PartOf<'tool-call'>[] }>();
-  const results = new Map<PartOf<'tool-call'>, PartOf<'tool-result'>>();
+function findResults(
+  turns: readonly Turn[],
+): ReadonlyMap<PartOf<'tool-call'>, readonly PartOf<'tool-result'>[]> {
+  interface Alike {
+    readonly round: number;
+    /** Without a result. */
+    readonly open: PartOf<'tool-call'>[];
+    answered?: PartOf<'tool-result'>[];
+  }
+  const known = new Map<string, Alike>();
+  const results = new Map<PartOf<'tool-call'>, PartOf<'tool-result'>[]>();
   for (const [round, { parts }] of roundsOf(turns)) {
     for (const part of parts) {
       if (part.type === 'tool-call') {
-        const known = open.get(part.id);
-        if (known?.round === round) known.calls.push(part);
-        else open.set(part.id, { round, calls: [part] });
+        const alike = known.get(part.id);
+        if (alike?.round === round) alike.open.push(part);
+        else known.set(part.id, { round, open: [part] });
       } else if (part.type === 'tool-result') {
-        const call = open.get(part.id)?.calls.shift();
-        if (call) results.set(call, part);
+        const alike = known.get(part.id);
+        const call = alike?.open.shift();
+        if (alike && call) {
+          alike.answered = [part];
+          results.set(call, alike.answered);
+        } else alike?.answered?.push(part);
       }
     }
   }
@@ -139,18 +165,18 @@ function roundsOf(turns: readonly Turn[]): readonly (readonly [round: number, tu
   return turns.map((turn) => [turn.role === 'user' ? round++ : round, turn]);
 }
 
+/** Upstreams take one result a call: all that was said, and whether it failed in the end. */
+function joinResults(results: readonly PartOf<'tool-result'>[] = []): Omit<PartOf<'tool-result'>, 'id'> {
+  const last = results.at(-1);
+  if (!last) return noResult;
+  return results.length === 1 ? last : { ...last, parts: results.flatMap(({ parts }) => parts) };
+}
+
 const noResult: Omit<PartOf<'tool-result'>, 'id'> = {
   type: 'tool-result',
   parts: [{ type: 'text', text: 'no result' }],
   isError: true,
 };
 
-function withoutPaired(turn: Turn, paired: ReadonlySet<Part>): Turn {
-  return {
-    ...turn,
-    parts: turn.parts.flatMap((part): readonly Part[] => {
-      if (part.type !== 'tool-result') return [part];
-      return paired.has(part) ? [] : part.parts;
-    }),
-  };
-}
+/** Of a call that is not in the conversation any more, only the result is known. */
+const lostCall = { type: 'tool-call', name: 'unknown_tool', kind: 'function', input: '{}' } as const;

@@ -130,19 +130,43 @@ describe('calls and results', () => {
     expect(turnsOf(assistant(call('a')))).toEqual([assistant(call('a')), user(missing)]);
   });
 
-  test('a result without a call is what the user says', () => {
+  const lost = (id: string): Part => ({ ...call(id), name: 'unknown_tool' }) as Part;
+
+  test('a result without a call gets a call, and is never what the user says', () => {
     expect(turnsOf(user(result('gone', 'sunny')), assistant(text('ok')))).toEqual([
-      user(text('sunny')),
+      assistant(lost('gone')),
+      user(result('gone', 'sunny')),
       assistant(text('ok')),
+    ]);
+    const said = user(text('before'), result('gone', 'sunny'), text('after'), result('lost'));
+    expect(turnsOf(said)).toEqual([
+      user(text('before')),
+      assistant(lost('gone'), lost('lost')),
+      user(result('gone', 'sunny'), result('lost'), text('after')),
+    ]);
+    expect(turnsOf(assistant(call('a')), user(result('a'), result('gone', 'sunny')))).toEqual([
+      ...[assistant(call('a')), user(result('a'))],
+      ...[assistant(lost('gone')), user(result('gone', 'sunny'))],
     ]);
   });
 
   test('a result before its call belongs to no call', () => {
     expect(turnsOf(user(result('a', 'early')), assistant(call('a')), user(text('x')))).toEqual([
-      user(text('early')),
-      assistant(call('a')),
-      user(missing, text('x')),
+      ...[assistant(lost('a')), user(result('a', 'early'))],
+      ...[assistant(call('a_2')), user({ ...missing, id: 'a_2' } as Part, text('x'))],
     ]);
+  });
+
+  test('a further result of a call joins the first, and what was said between them stays', () => {
+    const failed = { ...result('a', 'interrupted'), isError: true } as Part;
+    const both = { ...result('a'), parts: [text('interrupted'), text('42')] } as Part;
+    const turns = [assistant(call('a')), user(failed), user(text('go on')), user(result('a', '42'))];
+    expect(turnsOf(...turns)).toEqual([assistant(call('a')), user(both, text('go on'))]);
+    expect(turnsOf(assistant(call('a')), user(failed, result('a', '42')))).toEqual([
+      ...[assistant(call('a')), user(both)],
+    ]);
+    const later = [assistant(call('a')), user(failed), assistant(text('hm')), user(result('a', '42'))];
+    expect(turnsOf(...later)).toEqual([assistant(call('a')), user(both), assistant(text('hm'))]);
   });
 
   test('a system turn between call and result does not come between them', () => {
@@ -164,10 +188,8 @@ describe('calls and results', () => {
 
   test('calls of one id in one turn get their results in order, each once', () => {
     const answered = [result('a', '1'), result('a', '2'), result('a', 'one too many')];
-    const expected = [
-      assistant(call('a'), call('a_2')),
-      user(result('a', '1'), result('a_2', '2'), text('one too many')),
-    ];
+    const second = { ...result('a_2'), parts: [text('2'), text('one too many')] } as Part;
+    const expected = [assistant(call('a'), call('a_2')), user(result('a', '1'), second)];
     expect(turnsOf(assistant(call('a'), call('a')), user(...answered))).toEqual(expected);
     expect(turnsOf(assistant(call('a')), assistant(call('a')), user(...answered))).toEqual(expected);
   });
