@@ -20,6 +20,7 @@ import {
 } from './checks.ts';
 import type { ReadContext } from './dialect.ts';
 import { readIncludeUsage } from './include-usage.ts';
+import { isMistral, mayFollowAtMistral } from './model-quirks.ts';
 import type { OutputForm, Prompt, Tool, ToolChoice } from './prompt.ts';
 import { reasoningTokensOf } from './reasoning-effort.ts';
 import { countTokens } from './tokens.ts';
@@ -42,6 +43,7 @@ export function readChatRequest(body: Bag, context: ReadContext): ChatRequest {
   const messages = list(body.messages, ['messages'], { min: 1 }).map((message, at) =>
     bag(message, ['messages', at]),
   );
+  if (isMistral(context.model)) checkMistralOrder(messages);
   const conversation = readMessages(messages);
   const isStream = boolean(body.stream, ['stream']) ?? false;
   const isLegacy = isAbsent(body.tools) && !isAbsent(body.functions);
@@ -62,6 +64,7 @@ export function readChatRequest(body: Bag, context: ReadContext): ChatRequest {
     seed: `${context.model} ${JSON.stringify(messages)}`,
     lastUserText: conversation.lastUserText,
     ...(conversation.toolResult === undefined ? {} : { toolResult: conversation.toolResult }),
+    calledTools: conversation.calledTools,
     tools: choice.tools,
     toolChoice: choice.choice,
     isParallel: !isLegacy && (isParallel ?? true),
@@ -87,14 +90,14 @@ export function readChatRequest(body: Bag, context: ReadContext): ChatRequest {
   return { prompt, isStream, settings };
 }
 
-type Conversation = { lastUserText: string; toolResult?: string; tokens: number };
+type Conversation = { lastUserText: string; toolResult?: string; calledTools: Set<string>; tokens: number };
 
 // Four tokens a message for its role and frame, beside its text.
 const messageTokens = 4;
 const imageTokens = 100;
 
 function readMessages(messages: Bag[]): Conversation {
-  const conversation: Conversation = { lastUserText: '', tokens: 0 };
+  const conversation: Conversation = { lastUserText: '', calledTools: new Set(), tokens: 0 };
   let openCalls = new Set<string>();
   let callsAt = 0;
   for (const [at, message] of messages.entries()) {
@@ -123,6 +126,26 @@ function readMessages(messages: Bag[]): Conversation {
 }
 
 const roles = ['developer', 'system', 'user', 'assistant', 'tool', 'function'] as const;
+
+function checkMistralOrder(messages: Bag[]): void {
+  let before: string | undefined;
+  for (const { role } of messages) {
+    const now = String(role);
+    if (before !== undefined && !mayFollowAtMistral(now, before)) {
+      throw wrongOrder(`Unexpected role '${now}' after role '${before}'`);
+    }
+    before = now;
+  }
+  if (before !== 'user' && before !== 'tool') {
+    throw wrongOrder(
+      `Expected last role User or Tool (or Assistant with prefix True) for serving but got ${before}`,
+    );
+  }
+}
+
+function wrongOrder(fact: string): BadRequest {
+  return new BadRequest([], fact, '3230', { type: 'invalid_request_message_order' });
+}
 
 function unanswered(at: number, ids: Set<string>): BadRequest {
   return new BadRequest(
@@ -211,6 +234,7 @@ function readCalls(value: unknown, path: Path, conversation: Conversation): Set<
     const target = bag(call[type], [...path, at, type]);
     const name = filledString(target.name, [...path, at, type, 'name']);
     const argument = type === 'function' ? 'arguments' : 'input';
+    conversation.calledTools.add(name);
     conversation.tokens +=
       countTokens(name) + countTokens(string(target[argument], [...path, at, type, argument]));
   }

@@ -11,6 +11,8 @@ export class BadRequest extends Error {
   readonly code: string;
   /** The whole message as the vendor words it; absent: the dialect builds it from the path and the fact. */
   readonly isWhole: boolean;
+  /** The type of the error where the vendor has one of its own. */
+  readonly type: string | undefined;
   /** What the messages dialect says beside the words, for programs. */
   readonly details: Bag | undefined;
 
@@ -18,12 +20,13 @@ export class BadRequest extends Error {
     path: Path,
     fact: string,
     code = 'invalid_value',
-    options: { isWhole?: boolean; details?: Bag } = {},
+    options: { isWhole?: boolean; type?: string; details?: Bag } = {},
   ) {
     super(fact);
     this.path = path;
     this.code = code;
     this.isWhole = options.isWhole ?? false;
+    this.type = options.type;
     this.details = options.details;
   }
 }

@@ -98,6 +98,7 @@ function toPrompt(
     lastUserText: text,
     tools: [],
     toolChoice: { kind: 'none' },
+    calledTools: new Set(),
     isParallel: false,
     output: { kind: 'text' },
     // Reasoning has no place in this dialect, but it may eat the budget: only when a directive asks for it.

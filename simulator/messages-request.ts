@@ -20,6 +20,8 @@ import {
 } from './checks.ts';
 import type { ReadContext } from './dialect.ts';
 import { readTurns } from './messages-turns.ts';
+import { claudeRefuses } from './model-quirks.ts';
+import { checkOutputSchema } from './output-schema.ts';
 import type { OutputForm, Prompt, Tool, ToolChoice } from './prompt.ts';
 import { reasoningTokensOf } from './reasoning-effort.ts';
 import { countTokens } from './tokens.ts';
@@ -50,7 +52,7 @@ export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRe
       'Requests which have `tool_use` or `tool_result` blocks in their messages must define tools.',
     );
   }
-  if (turns.isPrefilled && context.directives.isStrict) {
+  if (turns.isPrefilled && (context.directives.isStrict || claudeRefuses(context.model, 'prefill'))) {
     throw new BadRequest(
       [],
       'This model does not support assistant message prefill. The conversation must end with a user message.',
@@ -58,7 +60,11 @@ export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRe
   }
   const thinking = readThinking(body, tokensMax, turns.toolResult !== undefined);
   const choice = readToolChoice(body.tool_choice, tools);
-  if (thinking.isOn && (choice.choice.kind === 'required' || choice.choice.kind === 'one')) {
+  const isForced = choice.choice.kind === 'required' || choice.choice.kind === 'one';
+  if (isForced && claudeRefuses(context.model, 'forced-call')) {
+    throw new BadRequest(['tool_choice'], 'type "tool" and "any" are not supported for this model');
+  }
+  if (isForced && thinking.isOn) {
     throw new BadRequest(
       ['tool_choice'],
       'Thinking may not be enabled when tool_choice forces tool use.',
@@ -76,6 +82,7 @@ export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRe
     seed: `${context.model} ${JSON.stringify(body.messages)}`,
     lastUserText: turns.lastUserText,
     ...(turns.toolResult === undefined ? {} : { toolResult: turns.toolResult }),
+    calledTools: turns.calledTools,
     tools: tools.callable,
     toolChoice: choice.choice,
     isParallel: choice.isParallel,
@@ -220,10 +227,9 @@ function readOutputConfig(value: unknown): { output: OutputForm; effort: string 
   if (isAbsent(config.format)) return { output: { kind: 'text' }, effort };
   const format = bag(config.format, ['output_config', 'format']);
   oneOf(format.type, ['output_config', 'format', 'type'], ['json_schema']);
-  return {
-    output: { kind: 'json-schema', schema: bag(format.schema, ['output_config', 'format', 'schema']) },
-    effort,
-  };
+  const schema = bag(format.schema, ['output_config', 'format', 'schema']);
+  checkOutputSchema(schema);
+  return { output: { kind: 'json-schema', schema }, effort };
 }
 
 // From this version on the vendor takes no sampling parameters at all.

@@ -8,6 +8,7 @@ import { countTokens } from './tokens.ts';
 export type Turns = {
   lastUserText: string;
   toolResult?: string;
+  calledTools: Set<string>;
   hasToolBlocks: boolean;
   isPrefilled: boolean;
   tokens: number;
@@ -32,6 +33,7 @@ export function readTurns(messages: unknown[], seal: Seal): Turns {
   }
   const read: Turns = {
     lastUserText: '',
+    calledTools: new Set(),
     hasToolBlocks: false,
     isPrefilled: turns.at(-1)?.role === 'assistant',
     tokens: messages.length * messageTokens,
@@ -183,6 +185,7 @@ function readCall(block: Bag, path: Path, read: Turns, before: string[]): string
   const input = bag(block.input, [...path, 'tool_use', 'input']);
   read.tokens += countTokens(name) + countTokens(JSON.stringify(input));
   read.hasToolBlocks = true;
+  read.calledTools.add(name);
   return id;
 }
 

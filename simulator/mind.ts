@@ -55,16 +55,17 @@ function think(prompt: Prompt, directives: Directives, budget: Budget) {
   return { part, isCut: taken.length < all.length || budget.left === 0 };
 }
 
-// A tool result anywhere in the conversation means that the tools have had their turn. Looking only behind the last
-// user message would loop for ever with clients that send text after every result.
+// A tool result anywhere in the conversation means that the model answers in text, unless the caller insists on a call.
+// Looking only after the last user message would loop for ever with clients that send text after every result.
 function chooseTools(prompt: Prompt, directives: Directives): Tool[] {
   if (prompt.toolChoice.kind === 'none' || prompt.tools.length === 0) return [];
-  if (prompt.toolResult !== undefined && !directives.callsAlways) return [];
+  const isForced = prompt.toolChoice.kind === 'required' || prompt.toolChoice.kind === 'one';
+  if (prompt.toolResult !== undefined && !directives.callsAlways && !isForced) return [];
   const wanted = prompt.toolChoice.kind === 'one' ? prompt.toolChoice.name : directives.tool;
-  const start = Math.max(
-    0,
-    prompt.tools.findIndex((tool) => tool.name === wanted),
-  );
+  // What was called has given its result: a model that has to call goes on with a tool that was not called yet.
+  const isNext = ({ name }: Tool): boolean =>
+    wanted === undefined ? !isForced || !prompt.calledTools.has(name) : name === wanted;
+  const start = Math.max(0, prompt.tools.findIndex(isNext));
   const calls = prompt.isParallel ? (directives.calls ?? 1) : Math.min(directives.calls ?? 1, 1);
   const chosen: Tool[] = [];
   for (let call = 0; call < calls; call += 1) {

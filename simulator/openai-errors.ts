@@ -11,7 +11,7 @@ export function openaiBadRequest(problem: BadRequest): WireError {
   return {
     status: 400,
     message,
-    type: 'invalid_request_error',
+    type: problem.type ?? 'invalid_request_error',
     code: problem.code,
     param: param === '' ? null : param,
   };

@@ -26,6 +26,8 @@ export type Prompt = {
   lastUserText: string;
   /** Text of the last tool result in the conversation, absent when there is none. */
   toolResult?: string;
+  /** Names of the tools that the conversation holds calls of. */
+  calledTools: ReadonlySet<string>;
   /** The tools that may be called, the allowed subset already taken. */
   tools: Tool[];
   toolChoice: ToolChoice;

@@ -8,6 +8,7 @@ import { countTokens } from './tokens.ts';
 export type Items = {
   lastUserText: string;
   toolResult?: string;
+  calledTools: Set<string>;
   /** Tools that came as input items. */
   tools: { tools: unknown[]; path: Path }[];
   isCompaction: boolean;
@@ -20,7 +21,13 @@ const imageTokens = 100;
 
 /** Throws BadRequest. */
 export function readItems(input: unknown, seal: Seal): Items {
-  const items: Items = { lastUserText: '', tools: [], isCompaction: false, tokens: 0 };
+  const items: Items = {
+    lastUserText: '',
+    calledTools: new Set(),
+    tools: [],
+    isCompaction: false,
+    tokens: 0,
+  };
   if (isAbsent(input)) throw missing(['input']);
   if (typeof input === 'string') {
     return { ...items, lastUserText: input, tokens: itemTokens + countTokens(input) };
@@ -157,6 +164,7 @@ function readCall(item: Bag, path: Path, items: Items, open: Calls, kind: 'funct
   const name = filledString(item.name, [...path, 'name']);
   const argument = kind === 'function' ? 'arguments' : 'input';
   items.tokens += countTokens(name) + countTokens(string(item[argument], [...path, argument]));
+  items.calledTools.add(name);
   open.set(id, kind);
 }
 

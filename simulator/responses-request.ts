@@ -59,6 +59,7 @@ export function readResponsesRequest(body: Bag, context: ReadContext): Responses
     seed: `${context.model} ${JSON.stringify(body.input)}`,
     lastUserText: items.lastUserText,
     ...(items.toolResult === undefined ? {} : { toolResult: items.toolResult }),
+    calledTools: items.calledTools,
     tools: choice.tools,
     toolChoice: items.isCompaction ? { kind: 'none' } : choice.choice,
     isParallel: boolean(body.parallel_tool_calls, ['parallel_tool_calls']) ?? true,

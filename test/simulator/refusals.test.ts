@@ -30,6 +30,7 @@ const chatTool = { type: 'function', function: { name: 'f', parameters: { type: 
 const tool = { name: 'f', input_schema: { type: 'object' } };
 const use = { type: 'tool_use', id: 'c1', name: 'f', input: {} };
 const result = { type: 'tool_result', tool_use_id: 'c1', content: 'ok' };
+const closed = { type: 'object', properties: {}, additionalProperties: false };
 const cached = { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } };
 
 // [what differs from a good request, what the message must contain, the param that OpenAI dialects name]
@@ -217,10 +218,40 @@ const wrong: Record<Dialect, [Bag, string, string?][]> = {
       { model: 'sim+strict', max_completion_tokens: 5 },
       'max_completion_tokens: Extra inputs are not permitted',
     ],
-    [
-      { model: 'sim+strict', messages: [user, { role: 'assistant', content: 'a' }] },
-      'does not support assistant message prefill',
-    ],
+    ...['sim+strict', 'claude-opus-4-6', 'claude-sonnet-5', 'us.anthropic.claude-opus-4-8-v1:0'].map(
+      (model): [Bag, string] => [
+        { model, messages: [user, { role: 'assistant', content: 'a' }] },
+        'does not support assistant message prefill',
+      ],
+    ),
+    ...['claude-fable-5-1', 'claude-opus-5-5'].map((model): [Bag, string] => [
+      { model, tools: [tool], tool_choice: { type: 'any' } },
+      'not supported for this model',
+    ]),
+    ...(
+      [
+        [{ type: 'object' }, "'additionalProperties' must be explicitly set to false"],
+        [{ ...closed, properties: { a: { type: 'object' } } }, "'additionalProperties'"],
+        [{ ...closed, properties: { a: { type: ['object', 'null'] } } }, "'additionalProperties'"],
+        [{ ...closed, properties: { a: { type: 'integer', minimum: 1 } } }, "'minimum' is not supported"],
+        [{ ...closed, properties: { a: { oneOf: [{ type: 'null' }] } } }, "'oneOf' is not supported"],
+        [{ ...closed, properties: { a: { type: 'array', minItems: 2 } } }, "'minItems'"],
+        [{ ...closed, properties: { a: { type: 'string', format: 'iri' } } }, "'iri' is not supported"],
+        [{ ...closed, properties: { a: { $ref: 'https://h.example/a' } } }, 'external $ref'],
+        [{ ...closed, properties: { a: { $ref: '#' } } }, 'Circular reference detected'],
+        [
+          { ...closed, $defs: { n: { ...closed, properties: { n: { $ref: '#/$defs/n' } } } } },
+          'Circular reference detected in schema definitions: n -> n',
+        ],
+        [
+          { $defs: { a: { anyOf: [{ $ref: '#/$defs/b' }] }, b: { items: { $ref: '#/$defs/a' } } } },
+          'a -> b -> a',
+        ],
+      ] as const
+    ).map(([schema, message]): [Bag, string] => [
+      { output_config: { format: { type: 'json_schema', schema } } },
+      message,
+    ]),
   ],
   responses: [
     [{ input: undefined }, 'Field required', 'input'],
@@ -330,7 +361,57 @@ describe('a wrong request', () => {
   });
 });
 
+describe('Mistral', () => {
+  const call = { role: 'assistant', content: null, tool_calls: [chatCall] };
+  const answered = { role: 'tool', tool_call_id: 'c1', content: 'ok' };
+  const sent = (model: string, ...messages: Bag[]) => request('chat', { model, messages });
+
+  it.each([
+    [
+      'a user message after a result',
+      [user, call, answered, user],
+      "Unexpected role 'user' after role 'tool'",
+    ],
+    [
+      'system text after a result',
+      [user, call, answered, { role: 'system', content: 'a' }],
+      "Unexpected role 'system' after role 'tool'",
+    ],
+    [
+      'a last message of the assistant',
+      [user, { role: 'assistant', content: 'a' }],
+      'Expected last role User or Tool',
+    ],
+  ])('refuses %s, which OpenAI takes', async (_, messages, message) => {
+    const { status, error } = await refused('chat', sent('mistral-large-latest', ...messages));
+    expect(status).toBe(400);
+    expect(error).toMatchObject({ type: 'invalid_request_message_order', code: '3230' });
+    expect(error.message).toContain(message);
+    expect((await post(simulator.url, paths.chat, sent('sim', ...messages))).status).toBe(200);
+  });
+
+  it.each([
+    ['a result and its answer', [user, call, answered]],
+    ['an assistant message between', [user, call, answered, { role: 'assistant', content: 'ok' }, user]],
+  ])('takes %s', async (_, messages) => {
+    expect((await post(simulator.url, paths.chat, sent('devstral-2512', ...messages))).status).toBe(200);
+  });
+});
+
 describe('messages', () => {
+  it('of a Claude before 4.6, and of other models, may end with the assistant', async () => {
+    const messages = [user, { role: 'assistant', content: 'a' }];
+    for (const model of [
+      'claude-sonnet-4-5',
+      'claude-3-7-sonnet-20250219',
+      'claude-haiku-4-5-20251001',
+      'glm-5',
+    ]) {
+      const response = await post(simulator.url, paths.messages, request('messages', { model, messages }));
+      expect([model, response.status]).toEqual([model, 200]);
+    }
+  });
+
   it('needs a version, and the newest one takes no sampling parameters', async () => {
     expect(
       (await refused('messages', request('messages'), { 'anthropic-version': '' })).error.message,

@@ -114,7 +114,9 @@ const requests: Record<Dialect, Record<string, Record<string, unknown>>> = {
       thinking: { type: 'adaptive' },
     },
     'a call that does not fit': { tools: messagesTools, max_tokens: 4 },
-    'structured output': { output_config: { format: { type: 'json_schema', schema } } },
+    'structured output': {
+      output_config: { format: { type: 'json_schema', schema: { ...schema, additionalProperties: false } } },
+    },
     'a refusal': { model: 'sim+refusal' },
     'cached input': { model: 'sim+cached=3+cache-write=2' },
     'blocks of all kinds': {
