@@ -2,7 +2,7 @@
 
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
-import type { Ask, Conversation, OutputFormat, Reasoning } from '../conversation.ts';
+import type { Ask, Conversation, OutputFormat } from '../conversation.ts';
 import type { Translation } from '../dialect.ts';
 import { decodeOpenAiSampling } from '../openai/sampling.ts';
 import { invalidParameter, type ParameterValues } from '../request/parameter-rules.ts';
@@ -15,6 +15,7 @@ import {
   readOptionalText,
   readRecord,
 } from '../request/read-values.ts';
+import { decodeEffort } from './decode-effort.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeTools, type ToolMembers, usesFunctions } from './decode-tools.ts';
 import { encodeChatAnswer } from './encode-answer.ts';
@@ -47,7 +48,14 @@ function decodeConversation(
 ): Conversation {
   const asks: Ask[] = [];
   const note: NoteAsk = (feature, param) => asks.push({ feature, param });
-  const reasoning = decodeReasoning(values, note);
+  const reasoning = decodeEffort(
+    {
+      effort: textOf(values, 'reasoning_effort'),
+      reasoning: readMember(body, 'reasoning'),
+      thinking: readMember(body, 'thinking'),
+    },
+    note,
+  );
   const tools = decodeTools(members, note);
   const messages = readList(readMember(body, 'messages'), 'messages');
   checkMessages(messages);
@@ -65,14 +73,6 @@ function decodeConversation(
     ...(reasoning ? { reasoning } : {}),
     ...decodeRest(values, note),
   };
-}
-
-function decodeReasoning(values: ParameterValues, note: NoteAsk): Reasoning | undefined {
-  const effort = textOf(values, 'reasoning_effort');
-  if (effort === undefined) return undefined;
-  if (effort === 'none') return { mode: 'off', effort };
-  note('reasoning', 'reasoning_effort');
-  return { mode: 'adaptive', effort };
 }
 
 /** The newer name counts where both are given. */
@@ -165,7 +165,8 @@ function noteUncarried(body: RequestBody, values: ParameterValues, note: NoteAsk
   }
   if (values.has('moderation')) note('vendor-member', 'moderation');
   for (const { name } of body.scan.members) {
-    if (!isChatParameter(name) && readMember(body, name) !== undefined) note('unknown-member', name);
+    const isRead = isChatParameter(name) || name === 'reasoning' || name === 'thinking';
+    if (!isRead && readMember(body, name) !== undefined) note('unknown-member', name);
   }
 }
 
