@@ -56,6 +56,10 @@ const table = {
   'custom-tool': [t, t, t, x],
   'tool-namespace': [t, t, t, x],
   'tool-search': [d, d, d, x],
+  /** A vendor's tool that the client runs, with published inputs: elsewhere a function. */
+  'client-tool': [t, t, t, x],
+  /** Refused: an agent must not go on without its hands. */
+  'computer-tool': [x, x, x, x],
   'hosted-tool': [w, w, w, w],
   'web-search': [w, t, t, w],
   'forced-web-search': [x, t, t, x],

@@ -75,7 +75,10 @@ const WORDS: Readonly<Record<Feature, string>> = {
   'custom-tool': 'a custom (freeform) tool',
   'tool-namespace': 'a namespace of tools',
   'tool-search': 'searching among tools; deferred loading',
-  'hosted-tool': "a provider's own tool: code, files, computer, image generation, MCP",
+  'client-tool':
+    "a vendor's tool that the client runs: `bash_…`, `text_editor_…`, `memory_…`; `shell`, `local_shell`, `apply_patch`",
+  'computer-tool': 'computer use, which the client runs: `computer_…`, `computer`, `computer_use_preview`',
+  'hosted-tool': 'a tool that the provider runs: code, files, image generation, MCP',
   'web-search': 'web search',
   'forced-web-search': 'web search that `tool_choice` insists on',
   'forced-hosted-tool': 'a `tool_choice` that names a tool which is left out',

@@ -14,6 +14,7 @@ import {
   readOptionalText,
   readRecord,
 } from '../request/read-values.ts';
+import { clientToolForm, isComputer } from './client-tools.ts';
 
 type DecodedTools = Pick<Conversation, 'tools' | 'hasWebSearch' | 'toolChoice' | 'mayCallInParallel'>;
 
@@ -49,6 +50,11 @@ function isWebSearch(offer: Offer | undefined): boolean {
 function decodeOffer(tool: JsonRecord, name: string, path: string, note: NoteAsk): Offer {
   const type = readOptionalText(tool.type, `${path}.type`) ?? 'custom';
   if (type === 'custom') return { tool: decodeTool(tool, name, path, note) };
+  const form = clientToolForm(type);
+  if (form) {
+    note('client-tool', path);
+    return { tool: { kind: 'function', name, ...form, ...decodeExtras(tool, path, note) } };
+  }
   if (type.startsWith('web_search_')) {
     note('web-search', path);
     noteMembers(tool, path, searchLimits, note);
@@ -58,7 +64,7 @@ function decodeOffer(tool: JsonRecord, name: string, path: string, note: NoteAsk
     note('tool-search', path);
     return { hosted: 'tool-search' };
   }
-  note('hosted-tool', path);
+  note(isComputer(type) ? 'computer-tool' : 'hosted-tool', path);
   return { hosted: 'other' };
 }
 
@@ -78,20 +84,25 @@ function decodeTool(tool: JsonRecord, name: string, path: string, note: NoteAsk)
   const description = readOptionalText(tool.description, `${path}.description`);
   const isStrict = readFlag(tool.strict, `${path}.strict`);
   if (isStrict) note('strict-tool', `${path}.strict`);
-  if (readFlag(tool.defer_loading, `${path}.defer_loading`)) note('tool-search', `${path}.defer_loading`);
-  noteMembers(tool, path, { input_examples: 'vendor-member' }, note);
-  const { allowed_callers: callers } = tool;
-  if (Array.isArray(callers) && callers.some((caller) => caller !== 'direct')) {
-    note('vendor-member', `${path}.allowed_callers`);
-  }
   return {
     kind: 'function',
     name,
     ...(description === undefined ? {} : { description }),
     schema,
     ...(isStrict ? { isStrict } : {}),
-    ...readCacheHint(tool, path, note),
+    ...decodeExtras(tool, path, note),
   };
+}
+
+/** What every tool may have. */
+function decodeExtras(tool: JsonRecord, path: string, note: NoteAsk): Pick<Tool, 'cacheHint'> {
+  if (readFlag(tool.defer_loading, `${path}.defer_loading`)) note('tool-search', `${path}.defer_loading`);
+  noteMembers(tool, path, { input_examples: 'vendor-member' }, note);
+  const { allowed_callers: callers } = tool;
+  if (Array.isArray(callers) && callers.some((caller) => caller !== 'direct')) {
+    note('vendor-member', `${path}.allowed_callers`);
+  }
+  return readCacheHint(tool, path, note);
 }
 
 function decodeChoice(

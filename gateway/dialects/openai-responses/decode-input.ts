@@ -5,6 +5,7 @@ import type { Part, PartOf, Turn } from '../conversation.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import { type NoteAsk, readText } from '../request/read-values.ts';
 import { unpackOpaque } from '../state/opaque.ts';
+import { clientItem, decodeClientCall, decodeClientOutput } from './client-tools.ts';
 import { decodeContent } from './decode-content.ts';
 import { checkItem, isReference } from './read-request.ts';
 
@@ -29,6 +30,7 @@ export function decodeInput(instructions: unknown, input: unknown, ask: NoteAsk)
     return { system, turns: [{ role: 'user', parts: [{ type: 'text', text: input }] }], toolLists: [] };
   }
   const turns: Turn[] = [];
+  const callIds = new Map<string, string>();
   const toolLists: (readonly [name: string, tools: unknown])[] = [];
   for (const [index, value] of (Array.isArray(input) ? input : []).entries()) {
     const name = `input[${index}]`;
@@ -37,7 +39,7 @@ export function decodeInput(instructions: unknown, input: unknown, ask: NoteAsk)
     if ((item.type === 'additional_tools' || item.type === 'tool_search_output') && item.tools) {
       toolLists.push([`${name}.tools`, item.tools]);
     }
-    const turn = decodeItem(item, name, ask);
+    const turn = decodeClientItem(item, name, callIds, ask) ?? decodeItem(item, name, ask);
     if (!turn) continue;
     if (turn.role !== 'system') turns.push(turn);
     else if (turns.length === 0) {
@@ -53,6 +55,26 @@ export function decodeInput(instructions: unknown, input: unknown, ask: NoteAsk)
 }
 
 const inputLengthMax = 10_485_760;
+
+/** Undefined for what is neither a call nor a result of a tool that the client runs. */
+function decodeClientItem(
+  item: JsonRecord,
+  name: string,
+  callIds: Map<string, string>,
+  ask: NoteAsk,
+): Turn | undefined {
+  const found = clientItem(item.type);
+  if (!found) return undefined;
+  ask('tools', name);
+  ask('client-tool', name);
+  if (!found.isCall) {
+    const idOf = (itemId: string): string => callIds.get(itemId) ?? itemId;
+    return { role: 'user', parts: [decodeClientOutput(item, name, idOf)] };
+  }
+  const call = decodeClientCall(item, found.tool, name);
+  if (typeof item.id === 'string') callIds.set(item.id, call.id);
+  return { role: 'assistant', parts: [call] };
+}
 
 /** Undefined for what is no part of a turn. */
 function decodeItem(item: JsonRecord, name: string, ask: NoteAsk): Turn | undefined {

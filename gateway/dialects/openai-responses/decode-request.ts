@@ -5,6 +5,7 @@ import type { Ask, Conversation } from '../conversation.ts';
 import type { RequestFacts } from '../dialect.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import { type NoteAsk, readMember } from '../request/read-values.ts';
+import type { ClientToolType } from './client-tools.ts';
 import { decodeInput } from './decode-input.ts';
 import { decodeSettings, type ReadMember } from './decode-settings.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
@@ -13,6 +14,8 @@ import { readResponsesRequest } from './read-request.ts';
 interface DecodedRequest {
   readonly facts: RequestFacts;
   readonly conversation: Conversation;
+  /** Whose calls have items of their own. */
+  readonly clientTools: ReadonlySet<ClientToolType>;
   readonly read: ReadMember;
 }
 
@@ -38,6 +41,7 @@ export function decodeResponsesRequest(body: RequestBody): DecodedRequest {
   return {
     facts,
     read,
+    clientTools: offered.clientTools,
     conversation: {
       asks,
       system,

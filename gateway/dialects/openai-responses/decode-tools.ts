@@ -12,9 +12,12 @@ import {
   readRecord,
   readText,
 } from '../request/read-values.ts';
+import { type ClientToolType, clientToolAsFunction, clientToolType, isComputer } from './client-tools.ts';
 
 interface DecodedTools {
   readonly tools: readonly Tool[];
+  /** Among the tools: those that are functions elsewhere only. */
+  readonly clientTools: ReadonlySet<ClientToolType>;
   readonly hasWebSearch: boolean;
   /** There are tools that the provider itself runs. */
   readonly hasHosted: boolean;
@@ -31,6 +34,7 @@ export function decodeTools(
   ask: NoteAsk,
 ): DecodedTools {
   const tools = new Map<string, Tool>();
+  const clientTools = new Set<ClientToolType>();
   let hasWebSearch = false;
   let hasHosted = false;
   const add = (tool: Tool): void => {
@@ -42,21 +46,35 @@ export function decodeTools(
       const name = `${listName}[${index}]`;
       const tool = readRecord(value, name);
       const type = readText(tool.type, `${name}.type`);
+      const clientTool = clientToolType(tool);
       if (type === 'function' || type === 'custom') add(decodeTool(tool, undefined, name, ask));
-      else if (type === 'namespace') for (const inner of decodeNamespace(tool, name, ask)) add(inner);
+      else if (clientTool) {
+        clientTools.add(clientTool);
+        noteClientTool(tool, name, ask);
+      } else if (type === 'namespace') for (const inner of decodeNamespace(tool, name, ask)) add(inner);
       else if (isWebSearch(type)) {
         hasWebSearch = true;
         ask('web-search', name);
       } else if (type === 'tool_search') ask('tool-search', name);
       else {
         hasHosted = true;
-        ask('hosted-tool', name);
+        ask(isComputer(type) ? 'computer-tool' : 'hosted-tool', name);
       }
     }
   }
+  for (const type of clientTools) {
+    if (tools.has(` ${type}`))
+      invalidParameter('tools', `holds a tool of the name and one of the type '${type}'`);
+    add(clientToolAsFunction(type));
+  }
   const [first] = lists;
   if (tools.size > 0 && first) ask('tools', first[0]);
-  return { tools: [...tools.values()], hasWebSearch, hasHosted };
+  return { tools: [...tools.values()], clientTools, hasWebSearch, hasHosted };
+}
+
+function noteClientTool({ environment }: JsonRecord, name: string, ask: NoteAsk): void {
+  ask('client-tool', name);
+  if (asRecord(environment)?.skills) ask('vendor-member', `${name}.environment.skills`);
 }
 
 function isWebSearch(type: string): boolean {
@@ -143,6 +161,9 @@ export function decodeToolChoice(
   if (type === 'function' || type === 'custom') {
     return { type: 'tool', tool: findTool(choice, indexTools(tools), 'tool_choice') };
   }
+  if (clientToolType(choice)) {
+    return { type: 'tool', tool: findTool({ name: type }, indexTools(tools), 'tool_choice') };
+  }
   if (type === 'allowed_tools') return decodeSubset(choice, tools, ask);
   if (isWebSearch(type) && hasWebSearch) {
     ask('forced-web-search', 'tool_choice');
@@ -173,6 +194,7 @@ function decodeSubset(choice: JsonRecord, tools: readonly Tool[], ask: NoteAsk):
     const name = `tool_choice.tools[${index}]`;
     const tool = readRecord(value, name);
     if (tool.type === 'function' || tool.type === 'custom') return [findTool(tool, offered, name)];
+    if (clientToolType(tool)) return [findTool({ name: tool.type }, offered, name)];
     ask('hosted-tool', name);
     return [];
   });

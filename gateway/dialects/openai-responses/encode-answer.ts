@@ -4,18 +4,16 @@ import type { Usage } from '../../contract/ledger-record.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { ModelAnswer, Part } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { OutputItems } from './output-items.ts';
+import { type ItemForms, OutputItems } from './output-items.ts';
 import { buildResponse, type ResponseSettings } from './response-object.ts';
 
 /** What encoding needs to know of the request besides the answer. */
-export interface AnswerShape {
+export interface AnswerShape extends ItemForms {
   readonly settings: ResponseSettings;
-  /** See `OutputItems`. */
-  readonly showsRefusals: boolean;
 }
 
 export function encodeResponsesAnswer(answer: ModelAnswer, head: AnswerHead, shape: AnswerShape): Buffer {
-  const items = new OutputItems(head.id, shape.showsRefusals, () => {});
+  const items = new OutputItems(head.id, shape, () => {});
   const [choice] = answer.choices;
   let logprobs = choice?.logprobs;
   for (const part of choice?.parts ?? []) {

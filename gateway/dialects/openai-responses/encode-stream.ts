@@ -40,7 +40,7 @@ class ResponseEncoder implements PartsEncoder {
     this.head = head;
     this.shape = shape;
     this.model = head.model;
-    this.items = new OutputItems(head.id, shape.showsRefusals, (type, members) => this.emit(type, members));
+    this.items = new OutputItems(head.id, shape, (type, members) => this.emit(type, members));
   }
 
   get keptBytes(): number {

@@ -3,6 +3,7 @@
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { KeptText } from '../answer/kept.ts';
 import type { PartHead } from '../stream-part.ts';
+import { type ClientToolType, encodeClientCall } from './client-tools.ts';
 
 export type CallHead = Extract<PartHead, { type: 'tool-call' }>;
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -14,15 +15,19 @@ interface ShownText {
   readonly logprobs: KeptText;
 }
 
+export interface OpenCall {
+  readonly type: 'call';
+  readonly id: string;
+  readonly callId: string;
+  readonly head: CallHead;
+  /** The tool whose calls have items of their own. */
+  readonly form: ClientToolType | undefined;
+  readonly input: KeptText;
+}
+
 export type OpenItem =
   | { readonly type: 'message'; readonly id: string; readonly content: ShownText[] }
-  | {
-      readonly type: 'call';
-      readonly id: string;
-      readonly callId: string;
-      readonly head: CallHead;
-      readonly input: KeptText;
-    }
+  | OpenCall
   | {
       readonly type: 'reasoning';
       readonly id: string;
@@ -50,6 +55,8 @@ export function encodeItem(item: OpenItem, status: ItemStatus): JsonRecord {
     case 'call': {
       const { head, callId } = item;
       const input = item.input.toString();
+      const own = item.form && encodeClientCall(item.form, input);
+      if (own) return { ...own, id, call_id: callId, status };
       const named = {
         name: head.name,
         ...(head.namespace === undefined ? {} : { namespace: head.namespace }),

@@ -4,6 +4,7 @@
 //
 //   message    added -> (content part added -> delta* -> done -> content part done)* -> done
 //   call       added -> delta* -> arguments or input done -> done
+//              of a tool with items of its own: added -> done, when its input is whole
 //   reasoning  added -> (summary part added -> delta* -> done -> summary part done)? -> done
 //
 // A message and reasoning begin with their first text: an item that stays empty is never told of.
@@ -13,12 +14,14 @@ import { heapBytesOf, KeptText } from '../answer/kept.ts';
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
 import { type MarkedState, packOpaque } from '../state/opaque.ts';
 import type { PartHead } from '../stream-part.ts';
+import { type ClientToolType, clientCallIdPrefix, encodeClientCall } from './client-tools.ts';
 import { encodeMembers } from './error-body.ts';
 import {
   type CallHead,
   encodeItem,
   encodeText,
   encodeToken,
+  type OpenCall,
   type OpenItem,
   tokensOf,
 } from './item-objects.ts';
@@ -27,6 +30,16 @@ import { mintedReasoningPrefix } from './minted-ids.ts';
 
 /** Tells the client of an event; the members as JSON text without the braces. */
 type EmitEvent = (type: string, members: string) => void;
+
+/** Which form items have that may have several. */
+export interface ItemForms {
+  /**
+   * Refusals have content parts of their own: clients that parse the text as JSON must be able to
+   * tell. Else they are text: some clients show nothing of a refusal part.
+   */
+  readonly showsRefusals: boolean;
+  readonly clientTools: ReadonlySet<ClientToolType>;
+}
 
 /** What it takes to keep an item, or a part of one, beside its text. */
 const itemBytes = 500;
@@ -38,7 +51,7 @@ export class OutputItems {
   keptBytes = 0;
   private readonly finished: { readonly item: OpenItem; readonly status: ResponseEnd['status'] }[] = [];
   private readonly id: string;
-  private readonly showsRefusals: boolean;
+  private readonly forms: ItemForms;
   private readonly emitText: EmitEvent;
   private item: OpenItem | undefined;
   /** The part that is being written. */
@@ -49,14 +62,10 @@ export class OutputItems {
   private hasRefused = false;
   private hasText = false;
 
-  /**
-   * @param id Part of every id that is made here.
-   * @param showsRefusals Refusals have content parts of their own: whoever parses the text as JSON
-   * must be able to tell. Else they are text: some clients show nothing of a refusal part.
-   */
-  constructor(id: string, showsRefusals: boolean, emit: EmitEvent) {
+  /** @param id Part of every id that is made here. */
+  constructor(id: string, forms: ItemForms, emit: EmitEvent) {
     this.id = id;
-    this.showsRefusals = showsRefusals;
+    this.forms = forms;
     this.emitText = emit;
   }
 
@@ -71,16 +80,29 @@ export class OutputItems {
     this.isPartShown = false;
     if (head.type !== 'tool-call') return;
     this.close('completed');
-    const prefix = head.kind === 'custom' ? 'ctc' : 'fc';
+    const form = this.formOf(head);
+    const prefix = form ? clientCallIdPrefix(form) : head.kind === 'custom' ? 'ctc_' : 'fc_';
     const callId = head.id || `call_${this.id}_${this.finished.length}`;
     this.textLength += head.name.length;
-    const item: OpenItem = {
+    const item = {
       type: 'call',
-      id: this.nextId(`${prefix}_`),
+      id: this.nextId(prefix),
       callId,
       head,
+      form,
       input: new KeptText(),
-    };
+    } as const;
+    // What it is to do is one value, which is known when it is whole.
+    if (form) this.item = item;
+    else this.openCall(item);
+  }
+
+  private formOf({ kind, name, namespace }: CallHead): ClientToolType | undefined {
+    const isOwn = kind === 'function' && namespace === undefined;
+    return isOwn ? [...this.forms.clientTools].find((type) => type === name) : undefined;
+  }
+
+  private openCall(item: OpenCall): void {
     this.open(item);
     this.beginDeltas(this.place(item));
   }
@@ -156,7 +178,7 @@ export class OutputItems {
       this.hasText = true;
       if (isRefusalPart) this.hasRefused = true;
       content.push({
-        isRefusal: isRefusalPart && this.showsRefusals,
+        isRefusal: isRefusalPart && this.forms.showsRefusals,
         text: new KeptText(),
         logprobs: new KeptText(),
       });
@@ -195,7 +217,19 @@ export class OutputItems {
   private input(delta: string): void {
     if (this.item?.type !== 'call') return;
     this.item.input.add(delta);
+    if (this.item.form) return;
     this.emitText(`response.${inputEvent(this.item.head)}.delta`, this.deltaStart + JSON.stringify(delta));
+  }
+
+  /** Of a model that did not keep to the schema, the client hears as of a function that it does not have. */
+  private openClientCall(item: OpenCall, form: ClientToolType): void {
+    const input = item.input.toString();
+    if (encodeClientCall(form, input)) {
+      this.open(item);
+      return;
+    }
+    this.openCall({ ...item, id: this.nextId('fc_'), form: undefined, input: new KeptText() });
+    if (input !== '') this.input(input);
   }
 
   private thought(delta: string): void {
@@ -245,9 +279,10 @@ export class OutputItems {
   }
 
   private close(status: 'completed' | 'incomplete'): void {
+    if (this.item?.type === 'call' && this.item.form) this.openClientCall(this.item, this.item.form);
     const { item } = this;
     if (!item) return;
-    if (item.type === 'call') {
+    if (item.type === 'call' && !item.form) {
       const { head } = item;
       const input = item.input.toString();
       const whole = head.kind === 'custom' ? { input } : { arguments: input, name: head.name };

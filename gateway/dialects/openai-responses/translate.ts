@@ -9,9 +9,10 @@ import { settingsOf } from './response-object.ts';
 
 /** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
 export function translateResponses(body: RequestBody): Translation {
-  const { conversation, read } = decodeResponsesRequest(body);
+  const { conversation, clientTools, read } = decodeResponsesRequest(body);
   const shape = {
     settings: settingsOf(read),
+    clientTools,
     showsRefusals: conversation.output.type !== 'text',
   };
   return {

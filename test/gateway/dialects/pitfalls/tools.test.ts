@@ -146,10 +146,11 @@ describe('the tools of a messages client', () => {
   test.each([C, R] as const)(
     '37: of the vendor, without a schema, do not fail the request to %s',
     (upstream) => {
-      const through = open(M, upstream, { tools: [look[M], { type: 'bash_20250124', name: 'bash' }] });
+      const hosted = { type: 'web_fetch_20250910', name: 'web_fetch' };
+      const through = open(M, upstream, { tools: [look[M], hosted] });
       expect(through.dropped).toEqual(['tools[1]']);
       expect(recordsOf(JSON.parse(String(through.sent[0])).tools)).toHaveLength(1);
-      const alone = open(M, upstream, { tools: [{ type: 'text_editor_20250728', name: 'edit' }] });
+      const alone = open(M, upstream, { tools: [hosted] });
       expect(JSON.parse(String(alone.sent[0]))).not.toHaveProperty('tools');
     },
   );

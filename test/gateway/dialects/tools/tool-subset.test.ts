@@ -36,7 +36,7 @@ const steps: readonly (readonly [step: string, take: () => unknown])[] = [
     () => {
       const named = allowed.map(({ name }) => ({ type: 'function', name }));
       const choice = { type: 'allowed_tools', mode: 'auto', tools: named };
-      return decodeToolChoice(choice, { tools, hasWebSearch: false, hasHosted: false }, note);
+      return decodeToolChoice(choice, { tools, clientTools: new Set(), hasWebSearch: false, hasHosted: false }, note);
     },
   ],
   ['written for messages', () => encodeTools(conversation, names, undefined)],
