@@ -130,7 +130,21 @@ function subAccountOf({ group: { payer, namespace = '' } }: SumsRow): string {
   return payer === 'platform' ? '' : namespace;
 }
 
-/** RFC 4180: quotes where they are needed. */
 function lineOf(cells: readonly string[]): string {
-  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
+  return `${cells.map((cell) => quoted(harmless(cell))).join(',')}\r\n`;
+}
+
+/** What spreadsheets take for the beginning of a formula, in full width too (OWASP, CSV injection). */
+const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+const number = /^-?\d+(\.\d+)?$/;
+
+/** Names come from callers and tenants. An apostrophe in front makes a spreadsheet show a text, and run nothing; a number stays a number. */
+function harmless(cell: string): string {
+  return formulaStart.test(cell) && !number.test(cell) ? `'${cell}` : cell;
+}
+
+/** RFC 4180: quotes where they are needed. */
+function quoted(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

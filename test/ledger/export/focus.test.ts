@@ -64,3 +64,46 @@ test('a row is not there twice where another comes before it meanwhile', async (
   });
   expect(found).toEqual(['b', 'c', 'd', 'e']);
 });
+
+/** What stands in one column of a row, quotes and all. */
+async function cellOf(
+  column: string,
+  more: { upstreamModel?: string; costPicodollars?: bigint } = {},
+  account = 'prod',
+) {
+  const { upstreamModel = 'm', costPicodollars = 0n } = more;
+  const counts = { requests: 1, attempts: 1, estimated: 0, unpriced: 0 };
+  const tokens = { input: 1, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0 };
+  const sums = { ...counts, ...tokens, costPicodollars };
+  const one = { sums: async () => [{ group: { day: '2026-11-02', upstreamModel }, sums }] };
+  const lines: string[] = [];
+  for await (const line of focusCsv(one, { from: '2026-11-02', to: '2026-11-03', account })) lines.push(line);
+  const [head = '', row = ''] = lines.map((line) => line.trimEnd());
+  return row.split(',')[head.split(',').indexOf(column)];
+}
+
+test.each([
+  ['@SUM', "'@SUM"],
+  ['=1+1', "'=1+1"],
+  ['+1-555', "'+1-555"],
+  ['-1+1', "'-1+1"],
+  ['=cmd|"/c calc"!A0', `"'=cmd|""/c calc""!A0"`],
+  ['\t=1', "'\t=1"],
+  ['\r=1', `"'\r=1"`],
+  ['＝1', "'＝1"],
+  ['gpt-4o', 'gpt-4o'],
+  ["it's", "it's"],
+  ['a=b', 'a=b'],
+])('a model named %j is a text in a spreadsheet, never a formula', async (upstreamModel, cell) => {
+  expect(await cellOf('SkuId', { upstreamModel })).toBe(cell);
+});
+
+test('a billing account that begins like a formula is a text too', async () => {
+  expect(await cellOf('BillingAccountId', {}, '=account')).toBe("'=account");
+});
+
+test('numbers stay numbers, negative ones too', async () => {
+  expect(await cellOf('BilledCost', { costPicodollars: -2_500_000_000_000n })).toBe('-2.5');
+  expect(await cellOf('x_Attempts')).toBe('1');
+  expect(await cellOf('SkuId', { upstreamModel: '-0.25' })).toBe('-0.25');
+});
