@@ -66,9 +66,9 @@ export function spentOf({ budget }: BudgetRow, costs: CostsRow | undefined): big
   return costs === undefined ? 0n : picodollarsIn(costs[PLACES[budget.period]]);
 }
 
-/** Nothing is left of a budget of nothing. */
+/** Nothing is left of a budget of nothing. Twelve digits: little of a large budget is not nothing, and almost all of it is not all. */
 export function usedShareOf({ budget: { limitPicodollars }, picodollars }: SpentRow): number {
-  return limitPicodollars === 0n ? 1 : Number((picodollars * 1_000_000n) / limitPicodollars) / 1e6;
+  return limitPicodollars === 0n ? 1 : Number((picodollars * 1_000_000_000_000n) / limitPicodollars) / 1e12;
 }
 
 /** Those of which so much was spent, the most of it first. */

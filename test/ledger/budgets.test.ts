@@ -55,6 +55,14 @@ describe('one budget', () => {
     },
   );
 
+  test('of which little was spent is not one of which nothing was', () => {
+    const shareOf = (limitPicodollars: bigint, spent: string) =>
+      answerTo(row('Day', limitPicodollars), ['team-a', 0, spent, '0', '0', '0']).usedShare;
+    expect(shareOf(25n * 10n ** 12n, '0.001')).toBe(0.00004);
+    expect(shareOf(10n ** 18n, '0.000001')).toBe(1e-12);
+    expect(shareOf(10n ** 18n, '999999.999999')).toBeLessThan(1);
+  });
+
   test('of nothing is used up, and one that nobody has used is not', () => {
     expect(answerTo(row('Day', 0n)).usedShare).toBe(1);
     expect(answerTo(row('Day', 5n))).toMatchObject({ usedShare: 0, costUsd: '0' });

@@ -10,7 +10,7 @@ export interface Formats {
   money(usd: string | number): string;
   /** A price, to the last digit. */
   price(usd: string): string;
-  /** @param share 0.25 is 25 %. */
+  /** @param share 0.25 is 25 %. Neither 0 nor 100 % unless it is. */
   percent(share: number): string;
   /** Day and time with the zone. */
   time(rfc3339: string): string;
@@ -62,7 +62,10 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : fine.format(value);
     },
     price: (usd) => fine.format(Number(usd)),
-    percent: (value) => share.format(value),
+    percent(value) {
+      if (value > 0 && value < 0.0005) return `< ${share.format(0.001)}`;
+      return value < 1 && value >= 0.9995 ? `> ${share.format(0.999)}` : share.format(value);
+    },
     time: (text) => formatDate(text, moment),
     day: (text) => formatDate(text, calendarDay),
     hour: (text) => formatDate(text, clockHour),

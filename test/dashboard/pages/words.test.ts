@@ -26,6 +26,24 @@ describe('formats', () => {
     expect(openFormats('de-DE').money('1234.5')).toBe('1.234,50\u00a0$');
   });
 
+  test('a small share is not 0 %, and almost all is not 100 %', () => {
+    expect([0.00004, 1e-12, 0.0004999, 0.0005, 0].map(formats.percent)).toEqual([
+      '< 0.1%',
+      '< 0.1%',
+      '< 0.1%',
+      '0.1%',
+      '0%',
+    ]);
+    expect([0.9994, 0.9995, 0.999_999, 1, 1.5].map(formats.percent)).toEqual([
+      '99.9%',
+      '> 99.9%',
+      '> 99.9%',
+      '100%',
+      '150%',
+    ]);
+    expect(openFormats('de-DE').percent(0.00004)).toBe('< 0,1\u00a0%');
+  });
+
   test('one thing is one, and others are many', () => {
     const words = [0, 1, 2, 1024].map((count) => formats.counted(count, 'key'));
     expect(words).toEqual(['0 keys', '1 key', '2 keys', '1,024 keys']);
