@@ -11,7 +11,7 @@ import { findDialect } from './dialects/registry.ts';
 import { refuseTunnels, watchClientErrors } from './endpoints/client-errors.ts';
 import type { CrossOrigin } from './endpoints/cross-origin.ts';
 import type { IdleConnections } from './endpoints/idle-connections.ts';
-import { describeOneModel, openModelList } from './endpoints/models.ts';
+import { describeOneModel, openModelList, readModelPage } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
 import { type Begin, Lines } from './endpoints/one-by-one.ts';
 import { parseBody } from './endpoints/parse-body.ts';
@@ -381,7 +381,9 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
       .send(describe(view, caller));
   };
   const list = openModelList();
-  app.get('/v1/models', (request, reply) => respond(request, reply, list));
+  app.get('/v1/models', (request, reply) =>
+    respond(request, reply, (view, caller) => list(view, caller, readModelPage(request.url))),
+  );
   // Model ids contain slashes; SDKs percent-encode them, people do not.
   app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) => {
     const id = request.params['*'];

@@ -4,6 +4,7 @@
 import { type Caller, ownsProvider } from '../caller.ts';
 import { type Rates, ratesFor } from '../contract/cost.ts';
 import type { Price } from '../contract/routing-table.ts';
+import { GatewayError } from '../errors.ts';
 import { findListedModel, listModels, modelNotFound } from '../route/find-model.ts';
 import type { RouteView, TableView } from '../table/view.ts';
 
@@ -25,27 +26,87 @@ interface Pricing extends TokenPricing {
   readonly tiers?: readonly (TokenPricing & { readonly above: number })[];
 }
 
+/** Which part of the list is asked for, in Anthropic's form (Anthropic API reference, "List Models"); without a limit all that is left. */
+export interface ModelPage {
+  readonly limit: number;
+  readonly afterId: string | undefined;
+  readonly beforeId: string | undefined;
+}
+
+const pageMax = 1000;
+
+/**
+ * @returns Undefined where the whole list is asked for: OpenAI's list has no pages.
+ * @throws {GatewayError} `invalid_parameter`.
+ */
+export function readModelPage(url: string): ModelPage | undefined {
+  const query = new URLSearchParams(url.split('?', 2)[1]);
+  const [limit, afterId, beforeId] = ['limit', 'after_id', 'before_id'].map(
+    (name) => query.get(name) || undefined,
+  );
+  if (limit === undefined && afterId === undefined && beforeId === undefined) return undefined;
+  if (limit !== undefined && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= pageMax)) {
+    throw new GatewayError('invalid_parameter', `limit must be a whole number from 1 to ${pageMax}.`, {
+      param: 'limit',
+    });
+  }
+  if (afterId !== undefined && beforeId !== undefined) {
+    const message = 'A page is either after one model or before one. Send after_id or before_id.';
+    throw new GatewayError('invalid_parameter', message, { param: 'before_id' });
+  }
+  return { limit: Number(limit ?? Number.POSITIVE_INFINITY), afterId, beforeId };
+}
+
+interface ListedModel {
+  readonly id: string;
+  readonly json: string;
+}
+
 /** The list as it is sent. What needs no key must cost next to nothing: the one for everybody is made once for each table. */
-export function openModelList(): (view: TableView, caller: Caller | undefined) => Buffer {
-  const forEverybody = new WeakMap<TableView, Buffer>();
-  return (view, caller) => {
+export function openModelList(): (view: TableView, caller: Caller | undefined, page?: ModelPage) => Buffer {
+  const forEverybody = new WeakMap<
+    TableView,
+    { readonly models: readonly ListedModel[]; readonly whole: Buffer }
+  >();
+  return (view, caller, page) => {
     const made = caller ? undefined : forEverybody.get(view);
-    if (made) return made;
-    const list = Buffer.from(JSON.stringify(describeModels(view, caller)));
-    if (!caller) forEverybody.set(view, list);
-    return list;
+    if (made) return page ? encodePage(made.models, page) : made.whole;
+    const models = describeModels(view, caller);
+    const whole = encodeList(models, false);
+    if (!caller) forEverybody.set(view, { models, whole });
+    return page ? encodePage(models, page) : whole;
   };
 }
 
-function describeModels(view: TableView, caller: Caller | undefined): Record<string, unknown> {
-  const data = listModels(view, caller).map((route) => describeModel(route, caller, route.entry.model));
-  return {
-    object: 'list',
-    data,
-    has_more: false,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  };
+function describeModels(view: TableView, caller: Caller | undefined): readonly ListedModel[] {
+  return listModels(view, caller).map((route) => {
+    const model = describeModel(route, caller, route.entry.model);
+    return { id: model.id, json: JSON.stringify(model) };
+  });
+}
+
+/** @throws {GatewayError} `invalid_parameter` where it begins or ends at a model that is not in the list. */
+function encodePage(models: readonly ListedModel[], { limit, afterId, beforeId }: ModelPage): Buffer {
+  if (beforeId !== undefined) {
+    const end = placeOf(models, beforeId, 'before_id');
+    const start = Math.max(0, end - limit);
+    return encodeList(models.slice(start, end), start > 0);
+  }
+  const start = afterId === undefined ? 0 : placeOf(models, afterId, 'after_id') + 1;
+  return encodeList(models.slice(start, start + limit), start + limit < models.length);
+}
+
+function placeOf(models: readonly ListedModel[], wanted: string, param: string): number {
+  const place = models.findIndex(({ id }) => id === wanted);
+  if (place !== -1) return place;
+  const message = `The list has no model '${wanted.slice(0, 256)}'. Begin again without ${param}.`;
+  throw new GatewayError('invalid_parameter', message, { param });
+}
+
+function encodeList(models: readonly ListedModel[], hasMore: boolean): Buffer {
+  const ends = { has_more: hasMore, first_id: models[0]?.id ?? null, last_id: models.at(-1)?.id ?? null };
+  const data = models.map(({ json }) => json).join(',');
+  return Buffer.from(`{"object":"list","data":[${data}],${JSON.stringify(ends).slice(1)}`);
 }
 
 /** @throws {GatewayError} `model_not_found`, also for models this caller may not see. */

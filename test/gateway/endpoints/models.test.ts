@@ -203,6 +203,105 @@ describe('with and without a key', () => {
   });
 });
 
+describe('pages, as Anthropic has them', () => {
+  const models = ['a', 'b', 'c', 'd', 'team/e'];
+  const offer = () =>
+    rig.offer(
+      tableWith(
+        models.map((model, at) => ({ id: `team/r${at}`, model, visibility: 'Public', sharedWith: '*' })),
+      ),
+    );
+
+  test.each([
+    ['limit=2', ['a', 'b'], true],
+    ['limit=5', models, false],
+    ['limit=1000', models, false],
+    ['limit=2&after_id=b', ['c', 'd'], true],
+    ['limit=2&after_id=c', ['d', 'team/e'], false],
+    ['after_id=b', ['c', 'd', 'team/e'], false],
+    ['limit=2&after_id=team%2Fe', [], false],
+    ['limit=2&before_id=d', ['b', 'c'], true],
+    ['limit=2&before_id=c', ['a', 'b'], false],
+    ['before_id=team/e', ['a', 'b', 'c', 'd'], false],
+    ['before_id=a', [], false],
+    ['limit=&after_id=', models, false],
+    ['lifecycle=active', models, false],
+  ])('?%s', async (query, ids, hasMore) => {
+    offer();
+    for (const headers of [{}, bearer]) {
+      const { status, json } = await get(rig, `/v1/models?${query}`, headers);
+      const { data, ...envelope } = recordOf(json);
+      expect(status).toBe(200);
+      expect(recordsOf(data).map(({ id }) => id)).toEqual(ids);
+      expect(envelope).toEqual({
+        object: 'list',
+        has_more: hasMore,
+        first_id: ids[0] ?? null,
+        last_id: ids.at(-1) ?? null,
+      });
+    }
+  });
+
+  test('a loop that asks for the next page until one is empty comes to its end', async () => {
+    offer();
+    for (const limit of ['', '&limit=1', '&limit=3']) {
+      const seen: unknown[] = [];
+      for (let after = ''; seen.length <= models.length; ) {
+        const { json } = await get(rig, `/v1/models?after_id=${encodeURIComponent(after)}${limit}`, bearer);
+        const { data, last_id } = recordOf(json);
+        const page = recordsOf(data);
+        if (page.length === 0) break;
+        seen.push(...page.map(({ id }) => id));
+        after = String(last_id);
+      }
+      expect(seen).toEqual(models);
+    }
+  });
+
+  test("Anthropic's SDK goes through all pages, and OpenAI's has the whole list", async () => {
+    offer();
+    const openai = new OpenAI({ apiKey: testKey, baseURL: rig.baseUrl, maxRetries: 0 });
+    const anthropic = new Anthropic({ authToken: testKey, apiKey: null, baseURL: rig.url, maxRetries: 0 });
+    for (const page of [{ limit: 2 }, { limit: 2, after_id: 'a' }, {}]) {
+      const ids: string[] = [];
+      for await (const { id } of anthropic.models.list(page)) ids.push(id);
+      expect(ids).toEqual(page.after_id === undefined ? models : models.slice(1));
+    }
+    const ids: string[] = [];
+    for await (const { id } of openai.models.list()) ids.push(id);
+    expect(ids).toEqual(models);
+  });
+
+  test.each([
+    ['limit=0', 'limit', 'limit must be a whole number from 1 to 1000.'],
+    ['limit=1001', 'limit', 'limit must be a whole number from 1 to 1000.'],
+    ['limit=all', 'limit', 'limit must be a whole number from 1 to 1000.'],
+    ['after_id=gone', 'after_id', "The list has no model 'gone'. Begin again without after_id."],
+    ['limit=1&before_id=gone', 'before_id', "The list has no model 'gone'. Begin again without before_id."],
+    [
+      'after_id=a&before_id=c',
+      'before_id',
+      'A page is either after one model or before one. Send after_id or before_id.',
+    ],
+  ])('?%s is 400, in the words of what is wrong', async (query, param, message) => {
+    offer();
+    const answer = await get(rig, `/v1/models?${query}`, bearer);
+    expect([answer.status, errorOf(answer)]).toEqual([
+      400,
+      { message, type: 'invalid_request_error', code: 'invalid_parameter', param },
+    ]);
+  });
+
+  test('a model of another tenant is no place in the list', async () => {
+    rig.offer(tableWith(catalogue));
+    expect((await get(rig, '/v1/models?after_id=theirs', bearer)).status).toBe(400);
+  });
+
+  test('a wrong key is 401, whatever the page', async () => {
+    expect((await get(rig, '/v1/models?limit=0', withKey(strangerKey))).status).toBe(401);
+  });
+});
+
 describe('the body', () => {
   const full: RouteWish = {
     id: 'team/claude',
