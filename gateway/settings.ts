@@ -46,8 +46,8 @@ const settingsSchema = z.object({
   UV_THREADPOOL_SIZE: z.coerce.number().int().min(1).max(1024).default(threadsDefault),
   /** Whether answers name the provider that served them. */
   PENSTOCK_SHOW_PROVIDER: z.enum(['true', 'false']).default('true'),
-  /** Of the dashboard, as its pages are opened: they may ask from the browser. Without it, no page of another address may. */
-  PENSTOCK_DASHBOARD_ORIGINS: z
+  /** Pages that may ask from the browser, the dashboard's among them. Without it, no page of another address may. */
+  PENSTOCK_ALLOWED_ORIGINS: z
     .string()
     .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
     .refine(
@@ -126,7 +126,7 @@ export interface GatewaySettings {
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   readonly showProvider: boolean;
-  readonly dashboardOrigins: readonly string[];
+  readonly allowedOrigins: readonly string[];
   readonly lookups: { readonly threads: number };
   /** Those that were set. */
   readonly bounds: Partial<DoorBounds>;
@@ -168,7 +168,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     drainAcceptMs: data.PENSTOCK_DRAIN_ACCEPT_MS,
     drainGraceMs: data.PENSTOCK_DRAIN_GRACE_MS,
     showProvider: data.PENSTOCK_SHOW_PROVIDER === 'true',
-    dashboardOrigins: data.PENSTOCK_DASHBOARD_ORIGINS,
+    allowedOrigins: data.PENSTOCK_ALLOWED_ORIGINS,
     lookups: { threads: data.UV_THREADPOOL_SIZE },
     bounds: readBounds(data),
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
@@ -221,8 +221,11 @@ function hasNoPassword(text: string): boolean {
   return !URL.canParse(text) || new URL(text).password === '';
 }
 
+/** Apps with pages of their own have schemes of their own: `app://obsidian.md`, `tauri://localhost`. To URL such origins are opaque. */
 function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.parse(text)?.origin === text;
+  return /^https?:/.test(text)
+    ? URL.parse(text)?.origin === text
+    : /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+$/.test(text);
 }
 
 function areAddresses(ranges: readonly string[]): boolean {

@@ -48,8 +48,8 @@ export interface GatewayOptions {
   readonly holder: TableHolder;
   readonly journal: Journal;
   readonly showProvider: boolean;
-  /** Of the dashboard, whose pages may ask too, such as `https://penstock.example.com`; none where left out. */
-  readonly dashboardOrigins?: readonly string[];
+  /** Of pages that may ask from the browser, such as `https://penstock.example.com`; none where left out. */
+  readonly allowedOrigins?: readonly string[];
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
@@ -270,7 +270,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       },
     },
     proxies: bounds.proxies,
-    crossOrigin: openCrossOrigin(options.dashboardOrigins ?? []),
+    crossOrigin: openCrossOrigin(options.allowedOrigins ?? []),
     isDraining: () => isDraining,
     isOver: () => isOver,
     onFailure: options.onFailure,

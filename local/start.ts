@@ -84,7 +84,7 @@ export async function startLocal(
     showProvider: true,
     drainAcceptMs: 0,
     drainGraceMs,
-    dashboardOrigins: ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${settings.dashboardPort}`),
+    allowedOrigins: ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${settings.dashboardPort}`),
     // For what would happen with a request; nobody outside of this process knows the token.
     exchange: { port: 0, journal, token: () => exchangeToken },
     onFailure: (error, requestId) => {

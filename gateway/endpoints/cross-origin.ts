@@ -1,6 +1,6 @@
-// Which pages of other addresses may ask, and read what is answered? Those of the dashboard, where it has been named: browsers ask
-// before they send, and keep from a page what it was not given leave to read (Fetch standard, section 3.3). Anybody but a browser
-// may send as before; it is a key that lets in.
+// Which pages of other addresses may ask, and read the answer? Those that are listed, the dashboard's among them: browsers ask before
+// they send, and keep from a page what it was not given leave to read (Fetch standard, section 3.3). Programs outside a browser
+// send as before; a key is needed in any case.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
@@ -15,21 +15,15 @@ export interface CrossOrigin {
   vary(others: string): string;
 }
 
-/** Of the SDKs as they come; each of them sends some beginning with `x-stainless-` too. */
 const requestHeaders = new Set([
   'authorization',
   'content-type',
   'x-api-key',
-  'anthropic-version',
-  'anthropic-beta',
-  'anthropic-dangerous-direct-browser-access',
-  'openai-beta',
-  'openai-organization',
-  'openai-project',
   'user-agent',
   'x-penstock-delivery',
 ]);
-const ofSdks = /^x-stainless-[a-z-]{1,40}$/;
+/** What SDKs add, each release some more. */
+const ofSdks = /^(anthropic|openai|x-stainless)-[a-z0-9-]{1,60}$/;
 
 const limitKinds = ['requests', 'tokens'];
 

@@ -99,13 +99,18 @@ describe('its settings', () => {
   });
 });
 
-test('gateways let its pages ask, at the addresses that it is opened by, and no others', async () => {
+test('gateways let its pages ask, at the addresses that it is opened by, and those that are listed', async () => {
   const origins = async (values: Values) =>
     readGatewaySettings(deploymentOf(await render(target, values), 'penstock-gateway').environment)
-      .dashboardOrigins;
+      .allowedOrigins;
   expect(await origins(EDGE)).toEqual(['https://penstock.example.com']);
   expect(await origins(INGRESS)).toEqual(['https://penstock.example.com:8443', 'http://localhost:8090']);
   expect(await origins(ALONE)).toEqual([]);
+  const listed = ['https://chat.example.com', 'app://obsidian.md', 'http://localhost:3000'];
+  expect(await origins({ gateway: { allowedOrigins: listed } })).toEqual(listed);
+  expect(
+    await origins({ ...INGRESS, gateway: { allowedOrigins: [...listed, 'http://localhost:8090'] } }),
+  ).toEqual(['https://penstock.example.com:8443', 'http://localhost:8090', ...listed]);
   expect(await origins({ dashboard: { publicUrls: ['https://penstock.example.com'] } })).toEqual([]);
 });
 

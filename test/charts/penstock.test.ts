@@ -316,6 +316,21 @@ describe('a value is refused, and named:', () => {
       (url) =>
         [`a dashboard at ${url}`, { dashboard: { publicUrls: [url] } }, '/dashboard/publicUrls/0'] as const,
     ),
+    ...[
+      '*',
+      'https://*.example.com',
+      'chat.example.com',
+      'https://chat.example.com/',
+      'https://Chat.example.com',
+      'https://chat.example.com:443',
+    ].map(
+      (origin) =>
+        [
+          `pages at ${origin}`,
+          { gateway: { allowedOrigins: [origin] } },
+          '/gateway/allowedOrigins/0',
+        ] as const,
+    ),
     ['a session of a day', { dashboard: { session: { minutes: 1440 } } }, '/dashboard/session/minutes'],
     [
       'an issuer over plain http',

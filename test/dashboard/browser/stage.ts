@@ -87,7 +87,7 @@ async function startStage(parts: AsyncDisposableStack, memoryGib: number): Promi
     hasLedger: true,
     // Its files are searched.
     plane: { hasOwnEtcd: true, memoryGib },
-    gatewayEnv: { PENSTOCK_DASHBOARD_ORIGINS: url },
+    gatewayEnv: { PENSTOCK_ALLOWED_ORIGINS: url },
   });
   parts.defer(() => installation.stop());
   const { plane } = installation;

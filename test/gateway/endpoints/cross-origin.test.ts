@@ -1,4 +1,4 @@
-// Can the pages of the dashboard ask the gateway from a browser, and no pages of anybody else?
+// Can the pages that are listed ask the gateway from a browser, the dashboard's among them, and no others?
 
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -11,6 +11,7 @@ import { bearer, errorOf, get, portOf, post } from './ask.ts';
 
 const dashboard = 'https://penstock.example.com';
 const second = 'http://localhost:8090';
+const app = 'app://obsidian.md';
 const others = [
   'https://penstock.example.com.evil.example',
   'https://evil.example',
@@ -19,6 +20,9 @@ const others = [
   'https://PENSTOCK.example.com',
   'https://penstock.example.com, https://penstock.example.com',
   'null',
+  '*',
+  'app://obsidian.md.evil.example',
+  'app://',
   '',
 ];
 
@@ -34,7 +38,7 @@ beforeAll(async () => {
   const limited = { ...keyEntry(limitedKey, 'team/limited'), limits: { requestsPerMinute: 100 } };
   rig = await startRig(
     { ...table, keys: [...table.keys, limited] },
-    { dashboardOrigins: [dashboard, second] },
+    { allowedOrigins: [dashboard, second, app] },
   );
   closed = await startRig(table);
 });
@@ -81,7 +85,7 @@ describe('before it sends, a browser asks for leave, without a key', () => {
   test.each([chat, '/v1/messages', '/v1/responses', '/v1/models', '/v1/models/team/m'])(
     'to %s',
     async (path) => {
-      for (const origin of [dashboard, second]) {
+      for (const origin of [dashboard, second, app]) {
         const { status, headers, text } = await askLeave(rig, origin, { path });
         expect([status, text]).toEqual([204, '']);
         expect(told(headers)).toEqual({
@@ -102,6 +106,14 @@ describe('before it sends, a browser asks for leave, without a key', () => {
         'X-API-Key, cookie,anthropic-version,x-forwarded-for,x-stainless-lang,x-stainless-a b,,x-other',
     });
     expect(headers['access-control-allow-headers']).toBe('x-api-key, anthropic-version, x-stainless-lang');
+  });
+
+  test('for all headers of the vendors, also those that are still to come', async () => {
+    const headers = 'anthropic-workspace-id, openai-safety-identifier, x-stainless-helper-method';
+    const { headers: given } = await askLeave(rig, app, {
+      headers: `${headers}, x-anthropic-version, openai-`,
+    });
+    expect(given['access-control-allow-headers']).toBe(headers);
   });
 
   test('where it sends none of its own too', async () => {
@@ -202,7 +214,7 @@ describe('a page of any other address', () => {
   });
 });
 
-test('where no dashboard is named, nothing is said to any page', async () => {
+test('where no page is listed, nothing is said to any page', async () => {
   expect(openCrossOrigin([])).toBeUndefined();
   const page = { ...bearer, origin: dashboard };
   const answered = [

@@ -66,9 +66,14 @@ test.each([
   ],
   ['a way out that is none', { PENSTOCK_LIMITS_ON_STORE_ERROR: 'Allow' }, /PENSTOCK_LIMITS_ON_STORE_ERROR/],
   [
-    'a dashboard with a path',
-    { PENSTOCK_DASHBOARD_ORIGINS: 'https://a.example, https://penstock.example.com/' },
-    /PENSTOCK_DASHBOARD_ORIGINS: must be addresses such as https:\/\/penstock.example.com, without a path/,
+    'an origin of pages with a path',
+    { PENSTOCK_ALLOWED_ORIGINS: 'https://a.example, https://penstock.example.com/' },
+    /PENSTOCK_ALLOWED_ORIGINS: must be addresses such as https:\/\/penstock.example.com, without a path/,
+  ],
+  [
+    'any page at all',
+    { PENSTOCK_ALLOWED_ORIGINS: '*' },
+    /PENSTOCK_ALLOWED_ORIGINS: must be addresses such as/,
   ],
   [
     'two faults at once',
