@@ -13,11 +13,11 @@ import { brokenOffError, noAnswerRoom } from './attempt/final-error.ts';
 import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import type { Caller } from './caller.ts';
-import { estimateTokensOfLength } from './dialects/answer/estimate-tokens.ts';
 import { droppedHeader } from './dialects/carry.ts';
-import type { AnswerHead, AnswerStream } from './dialects/dialect.ts';
+import type { AnswerStream } from './dialects/dialect.ts';
 import { GatewayError, statusOf } from './errors.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
+import { answerHead } from './pipeline/answer-head.ts';
 import { droppedAt, passesThrough, plainEnds, streamEnds } from './pipeline/attempt-ends.ts';
 import { costOfCaller } from './pipeline/budgets.ts';
 import { CallBodies } from './pipeline/call-bodies.ts';
@@ -274,7 +274,7 @@ class Run implements OpenRequest {
     const { parts, exchange, share, bodies } = this;
     const { dialect, requestId, translation } = exchange;
     const client = this.openClient();
-    const encoder = translation?.streamEncoder(this.answerHead());
+    const encoder = translation?.streamEncoder(answerHead(this.parts, this.exchange));
     const sink = {
       write: (bytes: Buffer): boolean => {
         this.firstContentMs ??= parts.clock.now() - exchange.arrivedAt;
@@ -389,7 +389,7 @@ class Run implements OpenRequest {
     const translated = answers.flatMap((answer) => (answer?.type === 'translated' ? [answer.answer] : []));
     const { translation } = this.exchange;
     if (!translation || translated.length !== answers.length) throw new Error('an answer is missing');
-    return translation.encodeAnswer(translated, this.answerHead());
+    return translation.encodeAnswer(translated, answerHead(this.parts, this.exchange));
   }
 
   private openClient(): ClientStream {
@@ -445,16 +445,6 @@ class Run implements OpenRequest {
   private dropped(servers: readonly Candidate[]): string | undefined {
     const names = servers.flatMap((server) => droppedAt(this.exchange, server));
     return droppedHeader([...new Set(names)].sort());
-  }
-
-  private answerHead(): AnswerHead {
-    const { requestId, facts, body } = this.exchange;
-    return {
-      id: requestId.replace(/^req_/, ''),
-      createdAt: Math.floor(this.parts.clock.wallMs() / 1000),
-      model: facts.model,
-      inputEstimate: estimateTokensOfLength(body.bytes),
-    };
   }
 }
 

@@ -4,6 +4,7 @@
 import type { Usage } from '../contract/ledger-record.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
 import type { AnswerFacts, AnswerStream } from '../dialects/dialect.ts';
+import { withoutByteOrderMark } from '../json/byte-order-mark.ts';
 import { Pieces } from '../stream/pieces.ts';
 import { judgeHead, readRestMs } from './answer-head.ts';
 import { CommitPoint, heldBytesMax } from './commit-point.ts';
@@ -202,7 +203,7 @@ class Attempt<Answer> implements Receiver {
       this.takeStream(reader.stream, reader.stream.end());
       return;
     }
-    const reading = reader.read(this.body.take());
+    const reading = reader.read(withoutByteOrderMark(this.body.take()));
     if (reading.ok) this.answered(reading.value, reading);
     else this.fail({ kind: 'answer', fault: reading.fault });
   }
@@ -235,7 +236,9 @@ class Attempt<Answer> implements Receiver {
     this.fail({
       kind: 'status',
       status: this.status ?? 0,
-      error: this.ends.readError(plainBody(this.body.take(), this.encoding, errorBytesMax)),
+      error: this.ends.readError(
+        withoutByteOrderMark(plainBody(this.body.take(), this.encoding, errorBytesMax)),
+      ),
       retryAfterMs: this.retryAfterMs,
     });
   }

@@ -1,6 +1,7 @@
 // What does an upstream say in an error that it has compressed, though nobody asked it to?
 
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { codingsOf } from './content-coding.ts';
 
 type Decoder = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer;
 
@@ -15,9 +16,9 @@ const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 
 /** The body as it was before it was compressed; nothing where it cannot be read, or would grow beyond the limit. */
 export function plainBody(body: Buffer, encoding: string | undefined, bytesMax: number): Buffer {
-  const name = encoding?.toLowerCase();
-  if (name === undefined || name === 'identity' || body.length === 0) return body;
-  const decode = decoders.get(name);
+  const [name, ...more] = codingsOf(encoding);
+  if (name === undefined || body.length === 0) return body;
+  const decode = more.length === 0 ? decoders.get(name) : undefined;
   if (!decode) return Buffer.alloc(0);
   try {
     return decode(body, { maxOutputLength: bytesMax });

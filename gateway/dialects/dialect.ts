@@ -245,8 +245,11 @@ export interface UpstreamTarget {
  */
 export interface SameDialect {
   editRequest(body: RequestBody, facts: RequestFacts, target: UpstreamTarget): Buffer[];
-  relayStream(facts: RequestFacts, origin?: string): AnswerStream;
-  relayAnswer(body: Buffer, facts: RequestFacts, origin?: string): AnswerDocument;
+  /**
+   * @param head Asked where an upstream has left out what clients go by; absent: nothing is put in.
+   */
+  relayStream(facts: RequestFacts, origin?: string, head?: () => AnswerHead): AnswerStream;
+  relayAnswer(body: Buffer, facts: RequestFacts, origin?: string, head?: () => AnswerHead): AnswerDocument;
   /** The member of an event in which the head of the answer stands, its model too; absent: the event is its own head. */
   readonly headMember?: string;
   /** A fresh gatherer of one stream. */

@@ -15,6 +15,7 @@ import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
 import { tooLarge, unusable } from '../dialects/answer/malformed.ts';
 import { listDropped } from '../dialects/carry.ts';
 import type {
+  AnswerHead,
   AnswerStream,
   Dialect,
   StreamEncoder,
@@ -32,6 +33,7 @@ import { hasSeveralNative } from '../route/several-native.ts';
 import type { AnswerShare } from '../stream/answer-room.ts';
 import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
 import { send } from '../upstream/send.ts';
+import { answerHead } from './answer-head.ts';
 import type { CallBodies } from './call-bodies.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import {
@@ -55,11 +57,12 @@ export function plainEnds(
   bodies: CallBodies,
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call, bodies);
-  const read = (bytes: Buffer): PlainReading<Answer> => readPlain(exchange, encoded, bytes);
+  const head = (): AnswerHead => answerHead(parts, exchange);
+  const read = (bytes: Buffer): PlainReading<Answer> => readPlain(exchange, encoded, head, bytes);
   return {
     ...commonEnds(parts, exchange, candidate, encoded, share),
     reader: exchange.delivery.fetchesStream
-      ? gatheredReader(exchange, encoded, call, read)
+      ? gatheredReader(exchange, encoded, call, head, read)
       : { type: 'plain', read },
   };
 }
@@ -67,6 +70,7 @@ export function plainEnds(
 function readPlain(
   { facts, delivery }: RoutedExchange,
   { upstream, translated, marksAs }: EncodedRequest,
+  head: () => AnswerHead,
   bytes: Buffer,
 ): PlainReading<Answer> {
   if (translated) {
@@ -74,9 +78,10 @@ function readPlain(
     const flaw = delivery.isAssured && reading.ok ? flawOfChoices(reading.value.answer.choices) : undefined;
     return flaw === undefined ? reading : unusable(flaw);
   }
-  const document = upstream.same.relayAnswer(bytes, facts, marksAs);
+  const document = upstream.same.relayAnswer(bytes, facts, marksAs, head);
   if (!document.ok) return document;
-  const flaw = delivery.isAssured ? upstream.same.flawOf(parseObject(document.body)) : undefined;
+  // Of what came: what was put in only makes it look whole.
+  const flaw = delivery.isAssured ? upstream.same.flawOf(parseObject(bytes)) : undefined;
   if (flaw !== undefined) return unusable(flaw);
   const named = delivery.namesRequested ? answerAsRequested(document.body, facts.model) : document.body;
   return { ...document, value: { type: 'bytes', bytes: named } };
@@ -87,13 +92,15 @@ function readPlain(
  * one piece: a request is served alike, whichever way its answer comes.
  */
 function gatheredReader(
-  { facts, translation }: RoutedExchange,
+  { facts, translation, delivery }: RoutedExchange,
   { upstream, translated }: EncodedRequest,
   call: number,
+  head: () => AnswerHead,
   read: (bytes: Buffer) => PlainReading<Answer>,
 ): AnswerReader<Answer> {
   const choices = translated ? (translation?.conversations[call]?.choices ?? 1) : facts.choices;
-  const relayed = upstream.same.relayStream({ ...facts, choices, isStream: true, wantsUsage: true });
+  const streamFacts = { ...facts, choices, isStream: true, wantsUsage: true };
+  const relayed = upstream.same.relayStream(streamFacts, undefined, head);
   const stream = new GatheredStream(relayed, upstream.same, gatheredBytesMax);
   return {
     type: 'gathered',
@@ -101,6 +108,8 @@ function gatheredReader(
     read() {
       if (stream.isTooLong)
         return tooLarge(`its events are longer than ${gatheredBytesMax / 1024 / 1024} MiB`);
+      const flaw = delivery.isAssured ? relayed.flaw?.() : undefined;
+      if (flaw !== undefined) return unusable(flaw);
       const body = encodeJson(stream.answer());
       // Who asks for the stream gets it.
       return body ? read(body) : unusable(stream.unanswered);
@@ -147,7 +156,7 @@ export function streamEnds(
       return translateStream(translated, encoder.open(call), isAssured ? heldContentBytesMax : undefined);
     }
     const { facts } = exchange;
-    const relayed = same.relayStream(facts, marksAs);
+    const relayed = same.relayStream(facts, marksAs, () => answerHead(parts, exchange));
     const stream = isAssured
       ? new GatheredStream(relayed, same, heldBytesMax + heldContentBytesMax)
       : relayed;

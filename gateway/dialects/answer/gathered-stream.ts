@@ -48,7 +48,7 @@ export class GatheredStream implements AnswerStream {
   flaw(): string | undefined {
     if (!this.gatherer) return undefined;
     const answer = this.answer();
-    return answer ? this.dialect.flawOf(answer) : this.unanswered;
+    return answer ? (this.stream.flaw?.() ?? this.dialect.flawOf(answer)) : this.unanswered;
   }
 
   /** Why there is no answer. */

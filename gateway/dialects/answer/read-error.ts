@@ -40,14 +40,33 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
 
 /**
  * The error inside an answer or a stream event of status 200; undefined where it carries none. As
- * the OpenAI SDKs see it: any `error` that is truthy. Some servers mark the whole object instead, or say it
- * with the reason for which a choice has ended, whose text would pass for an answer.
+ * the OpenAI SDKs see it: any `error` that is truthy, unless it is empty and stands beside a part of an answer. Some servers
+ * mark the whole object instead, or say it with the reason for which a choice has ended, whose text would pass for an answer.
  */
 export function readErrorMember(value: unknown): UpstreamError | undefined {
   const outer = asRecord(firstOf(value));
-  if (outer?.error) return readErrorValue(outer) ?? { ...noError, code: code(outer.error) };
+  if (outer?.error && !hasEmptyError(outer)) {
+    return readErrorValue(outer) ?? { ...noError, code: code(outer.error) };
+  }
   if (outer?.object === 'error') return readErrorValue(outer);
   return Array.isArray(outer?.choices) && outer.choices.some(endsInError) ? noError : undefined;
+}
+
+/** Some servers write an empty `error` into every answer: it says that there was none. */
+export function hasEmptyError(outer: JsonRecord): boolean {
+  return outer.error !== undefined && isEmpty(outer.error) && isPartOfAnswer(outer);
+}
+
+/** Nothing, or an object of nothing but that: `{"code":0,"message":""}`. */
+function isEmpty(value: unknown): boolean {
+  if (!value) return true;
+  return typeof value === 'object' && Object.values(value).every((member) => !member);
+}
+
+/** Of any dialect; an event says in its type what it is. */
+function isPartOfAnswer({ choices, content, output, usage, type }: JsonRecord): boolean {
+  const hasParts = [choices, content, output].some((list) => Array.isArray(list) && list.length > 0);
+  return hasParts || asRecord(usage) !== undefined || (typeof type === 'string' && type !== 'error');
 }
 
 function endsInError(choice: unknown): boolean {

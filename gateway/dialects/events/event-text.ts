@@ -6,6 +6,11 @@ import { tryParseJson } from '../../json/record.ts';
 /** Ends the streams of the OpenAI text dialects; some providers put it behind others too. */
 export const doneMark = '[DONE]';
 
+/** Whether data holds nothing at all, so that an event of it is none. */
+export function holdsNothing(trimmed: string): boolean {
+  return trimmed === '' || trimmed === 'null' || trimmed === '""';
+}
+
 /** Whether data has the outer shape of a JSON object; all that is looked at where there is much of it. */
 export function looksLikeObject(trimmed: string): boolean {
   return trimmed.charCodeAt(trimmed.length - 1) === 0x7d && objectStart.test(trimmed);

@@ -10,7 +10,7 @@ import { readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialect.ts';
 import { type EventMarks, markStates } from '../state/mark-state.ts';
 import { type EventJudge, relayEvents } from './event-relay.ts';
-import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from './event-text.ts';
+import { doneMark, holdsNothing, looksLikeObject, parseLatin1, readLines, toUtf8 } from './event-text.ts';
 import type { Output } from './output.ts';
 
 /** What one dialect makes of its events. */
@@ -121,7 +121,7 @@ class NamedJudge implements EventJudge {
     const plain = readPlain(event);
     const { name, data } = plain ?? readOdd(event);
     const trimmed = data.trim();
-    if (trimmed === '') return;
+    if (trimmed === '' || (name !== 'error' && holdsNothing(trimmed))) return;
     if (trimmed === doneMark) {
       this.close(output);
       return;

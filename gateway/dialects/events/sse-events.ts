@@ -2,6 +2,7 @@
 // gives the same events, also inside a character.
 
 import { createParser } from 'eventsource-parser';
+import { holdsNothing } from './event-text.ts';
 
 /** An event above this size fails the stream. */
 export const eventBytesMax = 1024 * 1024;
@@ -35,7 +36,7 @@ export function readSse(dataLengthMax: number): SseReader {
     maxBufferSize: dataLengthMax + 16,
     onEvent: ({ event, data }) => {
       if (data.length > dataLengthMax) isOverfull = true;
-      if (!isOverfull && data.trim() !== '') events.push({ name: event, data });
+      if (!isOverfull && !isNothing(event, data.trim())) events.push({ name: event, data });
     },
     onError: ({ type }) => {
       if (type === 'max-buffer-size-exceeded') isOverfull = true;
@@ -60,6 +61,11 @@ export function readSse(dataLengthMax: number): SseReader {
     },
     end: () => feed(`${decoder.decode()}\n\n`),
   };
+}
+
+/** What is called an error is one, whatever it holds. */
+function isNothing(name: string | undefined, trimmed: string): boolean {
+  return trimmed === '' || (name !== 'error' && holdsNothing(trimmed));
 }
 
 /** The usual case, at half the cost: a chunk that is one event of one line. */

@@ -6,10 +6,12 @@ import type { Member } from '../../json/scan-members.ts';
 import type { AnswerDocument, SameDialect, UpstreamTarget } from '../dialect.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
+import { OpenAiRepair, type RepairShape } from '../openai/repair.ts';
 import { boundNewer, boundOlder, nameKnown, saysBoundName } from '../request/chat-names.ts';
 import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../state/foreign-state.ts';
 import { opaquePrefix } from '../state/opaque.ts';
 import { flawOfChat, gatherChat } from './gather-answer.ts';
+import { ChatChoiceRepair } from './repair-choice.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
@@ -20,20 +22,37 @@ export const relayChat: SameDialect = {
       further: newer ? [...edits, setMember(body, boundOlder, body.text(newer))] : edits,
     });
   },
-  relayStream(facts) {
+  relayStream(facts, _origin, head) {
     return relayOpenAiStream({
       choices: facts.choices,
       wantsUsage: facts.wantsUsage,
       hasContent: hasChatContent,
       hasCalls: ({ delta, finish_reason: reason }) =>
         hasCallPieces(asRecord(delta)) || reason === 'tool_calls' || reason === 'function_call',
+      repair: head && new OpenAiRepair(chunkShape, head),
     });
   },
-  relayAnswer(body): AnswerDocument {
-    return relayOpenAiAnswer(body, (choice) => messageText(asRecord(choice.message)));
+  relayAnswer(body, _facts, _origin, head): AnswerDocument {
+    return relayOpenAiAnswer(
+      body,
+      (choice) => messageText(asRecord(choice.message)),
+      head && new OpenAiRepair(answerShape, head),
+    );
   },
   openGatherer: gatherChat,
   flawOf: flawOfChat,
+};
+
+const chunkShape: RepairShape = {
+  object: 'chat.completion.chunk',
+  idPrefix: 'chatcmpl-',
+  openChoice: (index, head) => new ChatChoiceRepair('delta', index, head),
+};
+
+const answerShape: RepairShape = {
+  ...chunkShape,
+  object: 'chat.completion',
+  openChoice: (index, head) => new ChatChoiceRepair('message', index, head),
 };
 
 /**

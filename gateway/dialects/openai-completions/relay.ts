@@ -6,6 +6,7 @@ import type { Member } from '../../json/scan-members.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
 import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
+import { OpenAiRepair, type RepairShape } from '../openai/repair.ts';
 import { flawOfCompletion, gatherCompletion } from './gather-answer.ts';
 import { completionDefaults } from './read-request.ts';
 
@@ -16,19 +17,31 @@ export const relayCompletions: SameDialect = {
       unsent: emptyStop(body),
     });
   },
-  relayStream(facts) {
+  relayStream(facts, _origin, head) {
     return relayOpenAiStream({
       choices: facts.choices,
       wantsUsage: facts.wantsUsage,
       hasContent: hasText,
       hasCalls: () => false,
+      repair: head && new OpenAiRepair(repairShape, head),
     });
   },
-  relayAnswer(body): AnswerDocument {
-    return relayOpenAiAnswer(body, ({ text }) => (typeof text === 'string' ? text : ''));
+  relayAnswer(body, _facts, _origin, head): AnswerDocument {
+    return relayOpenAiAnswer(
+      body,
+      ({ text }) => (typeof text === 'string' ? text : ''),
+      head && new OpenAiRepair(repairShape, head),
+    );
   },
   openGatherer: gatherCompletion,
   flawOf: flawOfCompletion,
+};
+
+/** Chunks and plain answers have one form, and a choice is nothing but its text. */
+const repairShape: RepairShape = {
+  object: 'text_completion',
+  idPrefix: 'cmpl-',
+  openChoice: () => ({ endReason: 'stop', emptyPiece: { text: '' }, sound: (choice) => choice }),
 };
 
 /** Of one entry of `choices`. */

@@ -71,6 +71,11 @@ export class ChoiceEnds {
     return state !== undefined && state.end !== 'open';
   }
 
+  /** Whether this choice ever had a reason. */
+  hasReasonOf(index: number): boolean {
+    return this.hasEnded(index) || this.wentOn(index);
+  }
+
   isSure(index: number): boolean {
     return this.choices.get(index)?.end === 'sure';
   }

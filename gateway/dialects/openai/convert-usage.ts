@@ -2,7 +2,7 @@
 // completions, to and from our own counts.
 
 import type { Usage } from '../../contract/ledger-record.ts';
-import { asRecord, type JsonRecord } from '../../json/record.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { believeCount } from '../answer/believe-count.ts';
 
 /**
@@ -103,6 +103,14 @@ function firstCount(usage: JsonRecord, paths: readonly Path[]): number {
 
 function memberOf(value: unknown, name: string): unknown {
   return Array.isArray(value) ? value.at(Number(name)) : asRecord(value)?.[name];
+}
+
+/** Whether each count of tokens in it is one: vendors' prices and times beside them may be anything. */
+export function hasSoundCounts(usage: JsonRecord, depth = 0): boolean {
+  return Object.entries(usage).every(([name, value]) => {
+    if (isRecord(value)) return depth >= 2 || hasSoundCounts(value, depth + 1);
+    return !name.endsWith('_tokens') || value === null || (Number.isSafeInteger(value) && Number(value) >= 0);
+  });
 }
 
 /** What a chunk tells of usage, not read yet: Moonshot tells it with the choice that ends. */

@@ -8,6 +8,7 @@ import type { AnswerDocument, RequestFacts, UpstreamTarget } from '../dialect.ts
 import { type DefaultMember, targetEdits } from '../request/target-edits.ts';
 import { readOpenAiUsage } from './convert-usage.ts';
 import { readChoices } from './read-choices.ts';
+import { mapChoices, type OpenAiRepair } from './repair.ts';
 
 /** What a dialect itself changes. */
 interface OwnEdits {
@@ -30,19 +31,38 @@ export function editOpenAiRequest(
   return body.edited([...further, ...usage, ...targetEdits(body, facts, target, defaults, unsent)]);
 }
 
-/** A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used. */
-export function relayOpenAiAnswer(body: Buffer, textOf: (choice: JsonRecord) => string): AnswerDocument {
+/**
+ * A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used.
+ *
+ * @param repair Puts in what clients go by; absent: the answer goes on as it is, whatever it lacks.
+ */
+export function relayOpenAiAnswer(
+  body: Buffer,
+  textOf: (choice: JsonRecord) => string,
+  repair?: OpenAiRepair,
+): AnswerDocument {
   const read = readChoices(body);
   if (!read.ok) return read;
   const { answer, choices } = read;
   const usage = readOpenAiUsage(answer.usage);
   return {
     ok: true,
-    body,
+    body: repair ? soundAnswer(body, answer, choices, repair) : body,
     usage,
     ...outputOf(usage, () => choices.filter(isRecord).map(textOf).join('')),
     servedModel: typeof answer.model === 'string' ? answer.model : undefined,
   };
+}
+
+function soundAnswer(
+  body: Buffer,
+  answer: JsonRecord,
+  choices: readonly unknown[],
+  repair: OpenAiRepair,
+): Buffer {
+  const sound = mapChoices(choices, (choice, position) => repair.wholeChoice(choice, position));
+  const repaired = repair.repaired(() => body.toString('latin1'), answer, sound);
+  return repaired === undefined ? body : Buffer.from(repaired, 'latin1');
 }
 
 function askForUsage(body: RequestBody): Edit {

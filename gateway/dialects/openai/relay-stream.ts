@@ -1,9 +1,10 @@
 // How does an OpenAI-shaped stream get through untouched, and what does the gateway learn of it on
 // the way? Only whole events go on, as their original bytes; what would break clients is dropped.
 //
-// Events are looked at, not parsed, once the first content has been seen: searching for three
-// markers costs a fifth of a parse. An event that holds a marker is parsed, so the markers may
-// also stand inside generated text.
+// Once the first content has been seen, an event that differs from an earlier one in its text alone goes on unread
+// (`chunk-forms.ts`), and one that begins alike is searched for three markers, which costs a fifth of a parse. All
+// others are parsed, so the markers may also stand inside generated text. What clients go by and a chunk lacks is put
+// in (`repair.ts`).
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
@@ -11,12 +12,14 @@ import { checkCallsAreWhole, failMalformed, leaveOut } from '../answer/malformed
 import { readErrorEvent, readErrorMember } from '../answer/read-error.ts';
 import type { AnswerFacts, AnswerStream } from '../dialect.ts';
 import { type EventJudge, relayEvents } from '../events/event-relay.ts';
-import { doneMark, looksLikeObject, parseLatin1, readLines, toUtf8 } from '../events/event-text.ts';
+import { doneMark, holdsNothing, parseLatin1, readLines, toUtf8 } from '../events/event-text.ts';
 import type { Output } from '../events/output.ts';
 import { eventBytesMax } from '../events/sse-events.ts';
 import { ChoiceEnds } from './choice-ends.ts';
+import { ChunkForms } from './chunk-forms.ts';
 import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
 import { isFinishReason } from './map-finish-reason.ts';
+import { mapChoices, type OpenAiRepair } from './repair.ts';
 import { stripNullUsage, stripUsage } from './strip-usage.ts';
 
 /** What differs between chat completions and completions. */
@@ -29,13 +32,22 @@ interface RelayOptions {
   hasContent(choice: JsonRecord): boolean;
   /** Whether one entry of `choices` is a piece of a tool call. */
   hasCalls(choice: JsonRecord): boolean;
+  /** Absent: chunks go on as they are, whatever they lack. */
+  readonly repair?: OpenAiRepair | undefined;
 }
 
 /** What is wrong with a stream that holds its end mark only. */
 export const emptyStream = 'the stream ended without content and without a finish reason';
 
 export function relayOpenAiStream(options: RelayOptions): AnswerStream {
-  return relayEvents(new OpenAiEvents(options));
+  const events = new OpenAiEvents(options);
+  const stream = relayEvents(events);
+  return {
+    facts: stream.facts,
+    push: (chunk) => stream.push(chunk),
+    end: () => stream.end(),
+    flaw: () => events.flaw(),
+  };
 }
 
 class OpenAiEvents implements EventJudge {
@@ -43,58 +55,99 @@ class OpenAiEvents implements EventJudge {
   readonly eventBytesMax = eventBytesMax;
   private readonly options: RelayOptions;
   private readonly ends: ChoiceEnds;
+  private readonly forms = new ChunkForms();
+  private readonly seen = new Set<number>();
+  /** Data of the chunk that says what was used: clients expect it behind the last finish reason. */
+  private usageChunk: string | undefined;
+  private isUntold = false;
 
   constructor(options: RelayOptions) {
     this.options = options;
     this.ends = new ChoiceEnds(options.choices);
   }
 
-  /** Events behind the first content and before any finish reason that hold no marker. */
+  /** Events behind the first content and before any finish reason that need no look each. */
   run(text: string, output: Output): number {
     if (this.mustParseAll()) return 0;
-    const marker = firstMarker(text);
     let events = 0;
     let to = 0;
+    let mayHaveUsage = this.forms.hasUsage;
+    let marker: number | undefined;
     for (;;) {
-      const end = text.indexOf('\n', to);
-      const isPlain =
-        end !== -1 &&
-        end < marker &&
-        text.charCodeAt(end + 1) === 0x0a &&
-        text.charCodeAt(end - 1) === 0x7d &&
-        text.startsWith('data: {"', to) &&
-        end - to <= eventBytesMax;
-      if (!isPlain) break;
+      const end = this.forms.endOf(text, to);
+      if (end !== -1) {
+        if (end - to > eventBytesMax) break;
+        to = end;
+      } else {
+        if (!this.forms.beginsAlike(text, to)) break;
+        const lineEnd = text.indexOf('\n', to);
+        marker ??= firstMarker(text);
+        const isPlain =
+          lineEnd !== -1 &&
+          lineEnd < marker &&
+          text.charCodeAt(lineEnd + 1) === 0x0a &&
+          text.charCodeAt(lineEnd - 1) === 0x7d &&
+          lineEnd - to <= eventBytesMax;
+        if (!isPlain) break;
+        mayHaveUsage = true;
+        to = lineEnd + 2;
+      }
       events++;
-      to = end + 2;
     }
     if (events === 0) return 0;
-    const run = text.slice(0, to);
-    if (this.options.wantsUsage || !run.includes('"usage"')) output.keep(0, to);
+    if (this.options.wantsUsage || !mayHaveUsage) output.keep(0, to);
     else {
-      const stripped = stripNullUsage(run);
+      const stripped = stripNullUsage(text.slice(0, to));
       // Written in another way: event by event.
       if (stripped.includes('"usage"')) return 0;
-      output.addRaw(stripped);
+      if (stripped.length === to) output.keep(0, to);
+      else output.addRaw(stripped);
     }
     this.facts.outputEstimate += events;
     return to;
   }
 
   event(event: string, from: number, to: number, output: Output): void {
-    if (!event.startsWith('data:') || event.includes('\n')) {
-      this.oddEvent(event, output);
-      return;
+    if (!event.startsWith('data:') || event.includes('\n')) this.oddEvent(event, output);
+    else {
+      const data = event.charCodeAt(5) === 0x20 ? event.slice(6) : event.slice(5);
+      const given = this.isAlike(event) ? this.stripped(data) : this.look(data);
+      if (given !== data) this.give(given, output);
+      else {
+        output.keep(from, to);
+        if (!this.mustParseAll() && !this.forms.beginsAlike(event, 0) && !hasMarker(event)) {
+          this.forms.learn(event);
+        }
+      }
     }
-    const data = event.charCodeAt(5) === 0x20 ? event.slice(6) : event.slice(5);
-    const verdict = this.look(data);
-    if (verdict === 'keep') output.keep(from, to);
-    else if (verdict === 'strip') output.add(`data: ${stripUsage(data)}`);
+    this.finish(output);
   }
 
-  close(): void {
+  close(output: Output): void {
     if (this.ends.areOver(this.facts.isTorn === true)) this.facts.isComplete = true;
     else this.facts.fault = { kind: 'truncated' };
+    this.finish(output);
+  }
+
+  /** Why a client that is served whole answers only could not use this one, though it was made sound. */
+  flaw(): string | undefined {
+    return this.isUntold ? noFinishReason : undefined;
+  }
+
+  private give(data: string | undefined, output: Output): void {
+    if (data !== undefined) output.add(`data: ${data}`);
+  }
+
+  /** What belongs at the end of a whole stream, whenever it came, and if at all. */
+  private finish(output: Output): void {
+    if (!this.facts.isComplete) return;
+    for (const index of this.seen) {
+      if (this.ends.hasReasonOf(index)) continue;
+      this.isUntold = true;
+      this.give(this.options.repair?.end(index), output);
+    }
+    this.give(this.usageChunk, output);
+    this.usageChunk = undefined;
   }
 
   /** Before the first content everything is looked at, and behind a finish reason whether content comes all the same. */
@@ -114,43 +167,52 @@ class OpenAiEvents implements EventJudge {
       this.facts.fault = { kind: 'error-event', error: readErrorEvent(toUtf8(line)) };
       return;
     }
-    const verdict = this.look(line);
-    if (verdict !== 'drop') output.add(`data: ${verdict === 'strip' ? stripUsage(line) : line}`);
+    this.give(this.look(line), output);
   }
 
-  private look(data: string): 'keep' | 'strip' | 'drop' {
+  /** It says of itself what an earlier one does, and nothing that must be read. */
+  private isAlike(event: string): boolean {
+    if (
+      this.mustParseAll() ||
+      !event.endsWith('}') ||
+      !this.forms.beginsAlike(event, 0) ||
+      hasMarker(event)
+    ) {
+      return false;
+    }
+    this.facts.outputEstimate++;
+    return true;
+  }
+
+  /** The data as it goes on; undefined: it does not. */
+  private look(data: string): string | undefined {
     const trimmed = data.trim();
     if (trimmed === doneMark) {
       if (this.facts.hasContent || this.ends.hasReason) this.facts.isComplete = true;
       else failMalformed(this.facts, emptyStream);
-      return 'drop';
+      return undefined;
     }
-    if (trimmed === '') return 'drop';
-    if (!this.mustParseAll() && !Number.isFinite(firstMarker(data))) {
-      if (looksLikeObject(trimmed)) {
-        this.facts.outputEstimate++;
-        return this.stripOrKeep(data);
-      }
-      leaveOut(this.facts);
-      return 'drop';
-    }
+    if (holdsNothing(trimmed)) return undefined;
     const value = parseLatin1(data);
     const error = readErrorMember(value);
     if (error) {
       this.facts.fault = { kind: 'error-event', error };
-      return 'drop';
+      return undefined;
     }
     const chunk = asRecord(value);
     if (!chunk) {
       leaveOut(this.facts);
-      return 'drop';
+      return undefined;
     }
     return this.chunk(chunk, data);
   }
 
-  private chunk(chunk: JsonRecord, data: string): 'keep' | 'strip' | 'drop' {
-    if (typeof chunk.model === 'string') this.facts.servedModel ??= chunk.model;
-    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+  private chunk(chunk: JsonRecord, data: string): string | undefined {
+    const { repair } = this.options;
+    if (typeof chunk.model === 'string' && chunk.model !== '') this.facts.servedModel ??= chunk.model;
+    const entries = Array.isArray(chunk.choices) ? chunk.choices : [];
+    const choices = repair ? mapChoices(entries, (choice) => repair.choice(choice, 0)) : entries;
+    const isOrdinary = choices.length > 0 && !this.mustParseAll() && !hasMarker(data);
     let hasContent = false;
     for (const entry of choices) {
       const choice = asRecord(entry);
@@ -158,32 +220,53 @@ class OpenAiEvents implements EventJudge {
       const isContent = this.options.hasContent(choice);
       if (isContent) hasContent = true;
       if (this.options.hasCalls(choice)) checkCallsAreWhole(this.facts);
-      this.ends.see(typeof choice.index === 'number' ? choice.index : 0, {
+      const index = typeof choice.index === 'number' ? choice.index : 0;
+      if (this.seen.size < Math.max(this.options.choices, seenMax)) this.seen.add(index);
+      this.ends.see(index, {
         hasContent: isContent,
         hasReason: isFinishReason(choice.finish_reason),
         isEarly: !this.facts.hasContent,
       });
     }
     this.facts.awaitsEnd = this.ends.areSure;
-    if (hasContent) {
+    // One that holds nothing is counted too, as those are that nobody reads.
+    if (hasContent || isOrdinary) {
       this.facts.hasContent = true;
       this.facts.outputEstimate++;
     }
     const told = usageIn(chunk);
     const usage = readOpenAiUsage(told);
-    if (usage) {
-      this.facts.usage = laterUsage(this.facts.usage, usage);
-      // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
-      if (choices.length === 0 && this.ends.haveReasons) this.facts.isComplete = true;
-    }
+    if (usage) this.facts.usage = laterUsage(this.facts.usage, usage);
     // Some providers put usage on the last content chunk; that one must go on.
-    if (asRecord(told) && !this.options.wantsUsage) return choices.length === 0 ? 'drop' : 'strip';
-    return this.stripOrKeep(data);
+    if (choices.length > 0) return this.sound(chunk, data, choices);
+    // Without a choice a chunk says what was used, or nothing that its client has asked for.
+    repair?.note(chunk);
+    if (!usage) return undefined;
+    if (this.options.wantsUsage) this.usageChunk = this.sound(chunk, data, choices);
+    // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
+    if (this.ends.haveReasons) this.facts.isComplete = true;
+    return undefined;
   }
 
-  private stripOrKeep(data: string): 'keep' | 'strip' {
-    return !this.options.wantsUsage && data.includes('"usage"') ? 'strip' : 'keep';
+  private sound(chunk: JsonRecord, data: string, choices: readonly unknown[]): string {
+    const { repair, wantsUsage } = this.options;
+    const own = this.stripped(data);
+    const given = wantsUsage ? chunk : { ...chunk, usage: undefined };
+    return repair?.repaired(() => own, given, choices) ?? own;
   }
+
+  private stripped(data: string): string {
+    return !this.options.wantsUsage && data.includes('"usage"') ? stripUsage(data) : data;
+  }
+}
+
+/** As many as are asked for, and some more: an upstream may make up indexes. */
+const seenMax = 128;
+
+export const noFinishReason = 'a choice of the answer has no finish reason';
+
+function hasMarker(text: string): boolean {
+  return Number.isFinite(firstMarker(text));
 }
 
 /** Where something stands that an event must be parsed for; infinity where nothing does. */

@@ -307,7 +307,7 @@ export const answers: readonly Mutant[] = [
   {
     name: 'an answer that is encoded unasked is none',
     file: 'gateway/attempt/answer-head.ts',
-    from: "if (encoding !== undefined && encoding !== 'identity') {",
+    from: 'if (codings.length > 0) {',
     to: 'if (false) {',
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },

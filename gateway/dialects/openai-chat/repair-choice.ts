@@ -1,0 +1,104 @@
+// What does a choice of a chat completion lack that its clients go by? Each call an id of its own, each piece of a call the
+// index of its call, each chunk a `delta`.
+
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import { partsMax } from '../answer/part-writer.ts';
+import type { AnswerHead } from '../dialect.ts';
+import type { ChoiceRepair } from '../openai/repair.ts';
+import { uniqueIds } from '../tools/unique-ids.ts';
+import { CallPieces, type KnownCall } from './call-pieces.ts';
+import { mintCallId } from './encode-answer.ts';
+
+interface RepairedCall extends KnownCall {
+  /** What clients know it by. */
+  shownId: string;
+  index: number | undefined;
+}
+
+export class ChatChoiceRepair implements ChoiceRepair {
+  readonly emptyPiece = { delta: {} };
+  private readonly member: 'message' | 'delta';
+  private readonly choice: number;
+  private readonly head: () => AnswerHead;
+  private readonly calls: CallPieces<RepairedCall>;
+  private readonly uniqueId = uniqueIds();
+  private readonly indexes = new Set<number>();
+  private usesFunctions = false;
+
+  /** @param member Where a choice says what it holds: plain answers and chunks differ in it. */
+  constructor(member: 'message' | 'delta', choice: number, head: () => AnswerHead) {
+    this.member = member;
+    this.choice = choice;
+    this.head = head;
+    this.calls = new CallPieces(member === 'message', (known) => ({
+      ...known,
+      id: '',
+      name: '',
+      shownId: '',
+      index: undefined,
+    }));
+  }
+
+  get endReason(): string {
+    if (this.usesFunctions) return 'function_call';
+    return this.calls.count > 0 ? 'tool_calls' : 'stop';
+  }
+
+  sound(choice: JsonRecord): JsonRecord {
+    const { message, delta, ...rest } = choice;
+    const own = asRecord(this.member === 'delta' ? delta : message);
+    // A plain answer as an event of a stream, or a chunk as a plain answer.
+    const said = own ?? asRecord(message) ?? asRecord(delta) ?? {};
+    if (isRecord(said.function_call)) this.usesFunctions = true;
+    const calls = this.soundCalls(said.tool_calls);
+    if (calls === said.tool_calls && own) return choice;
+    return { ...rest, [this.member]: calls === said.tool_calls ? said : { ...said, tool_calls: calls } };
+  }
+
+  private soundCalls(entries: unknown): unknown {
+    // So many calls are no answer that anybody could use; what is kept of them is bounded.
+    if (!Array.isArray(entries) || entries.length === 0 || this.calls.count > partsMax) return entries;
+    this.calls.nextList();
+    const sound = entries.map((entry) => (isRecord(entry) ? this.soundCall(entry) : entry));
+    return sound.some((entry, at) => entry !== entries[at]) ? sound : entries;
+  }
+
+  private soundCall(entry: JsonRecord): JsonRecord {
+    const { index, id, type, function: called, custom } = entry;
+    const tool = asRecord(called) ?? asRecord(custom) ?? {};
+    const { call } = this.calls.place({
+      index: typeof index === 'number' ? index : undefined,
+      id: textOf(id),
+      name: textOf(tool.name),
+    });
+    const isFirst = call.shownId === '';
+    if (isFirst) {
+      call.shownId = this.uniqueId(textOf(id) || mintCallId(this.head(), this.choice, call.key));
+      call.index = this.indexFor(index);
+    }
+    call.id ||= textOf(id);
+    call.name ||= textOf(tool.name);
+    const changes: Record<string, unknown> = {};
+    if (this.member === 'delta' && index !== call.index) changes.index = call.index;
+    // Later pieces may leave it out.
+    if (isFirst ? id !== call.shownId : textOf(id) !== '' && id !== call.shownId) changes.id = call.shownId;
+    if (isFirst && textOf(type) === '') changes.type = isRecord(custom) ? 'custom' : 'function';
+    if (isRecord(called) && isRecord(called.arguments)) {
+      changes.function = { ...called, arguments: JSON.stringify(called.arguments) };
+    }
+    for (const _ in changes) return { ...entry, ...changes };
+    return entry;
+  }
+
+  /** The upstream's own number, unless another call has it. */
+  private indexFor(told: unknown): number {
+    const isOwn = typeof told === 'number' && !this.indexes.has(told);
+    const index = isOwn ? told : this.indexes.size === 0 ? 0 : Math.max(...this.indexes) + 1;
+    this.indexes.add(index);
+    return index;
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
