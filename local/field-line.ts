@@ -1,6 +1,16 @@
 // In which line of a file does a field stand? A message names `spec.targets[1].name`; people look for a line.
 
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  type YAMLMap,
+} from 'yaml';
 
 /** The field paths that a message names, such as `spec.targets[1].providerRef.name`. */
 export function findFieldPaths(message: string): string[] {
@@ -48,10 +58,11 @@ interface Step {
 
 function stepInto(node: Node | undefined, parts: readonly string[]): Step | undefined {
   if (isMap(node)) {
-    for (const { key, value } of node.items) {
-      const taken = isScalar(key) ? partsTaken(String(key.value), parts) : 0;
-      if (taken === 0 || !isNode(key)) continue;
-      return { offset: startOf(key), node: isNode(value) ? value : undefined, parts: taken };
+    const pairs = pairsByName(node);
+    // Names of labels have dots in them, so one name may be several parts.
+    for (let taken = 1; taken <= parts.length; taken += 1) {
+      const { key, value } = pairs.get(parts.slice(0, taken).join('.')) ?? {};
+      if (isNode(key)) return { offset: startOf(key), node: isNode(value) ? value : undefined, parts: taken };
     }
     return undefined;
   }
@@ -64,10 +75,15 @@ function stepInto(node: Node | undefined, parts: readonly string[]): Step | unde
   return isNode(item) ? { offset: startOf(item), node: item, parts: 1 } : undefined;
 }
 
-/** Names of labels have dots in them, so one name may be several parts. */
-function partsTaken(name: string, parts: readonly string[]): number {
-  const count = name.split('.').length;
-  return parts.slice(0, count).join('.') === name ? count : 0;
+const namesOfMaps = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+
+/** Kept: a map with a thousand faults is asked a thousand times. */
+function pairsByName(map: YAMLMap): ReadonlyMap<string, Pair> {
+  const known = namesOfMaps.get(map);
+  if (known !== undefined) return known;
+  const pairs = new Map(map.items.map((pair) => [isScalar(pair.key) ? String(pair.key.value) : '', pair]));
+  namesOfMaps.set(map, pairs);
+  return pairs;
 }
 
 function startOf(node: Node): number {

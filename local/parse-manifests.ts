@@ -1,7 +1,7 @@
 // What do the files of a folder declare? The same YAML that `kubectl apply` takes, read into the plain
 // objects that the compile works on.
 
-import { type Document, isNode, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import { type Document, isNode, type LineCounter, type Node } from 'yaml';
 import { timeOf } from '../kube/time.ts';
 import { API_GROUP, API_VERSION } from '../operator/resources/metadata.ts';
 import { unknownField } from '../operator/resources/problems.ts';
@@ -13,8 +13,8 @@ import type {
 } from '../operator/watch/snapshot.ts';
 import { offsetOfField } from './field-line.ts';
 import { type Manifests, objectId, type Place, type Remark } from './manifests.ts';
-import { findDeepLine, nestingMax } from './nesting.ts';
 import type { ManifestFile, UnreadableFile } from './read-folder.ts';
+import { readYaml } from './read-yaml.ts';
 
 /**
  * When did an object come into being? An API server would know; here it is the time of its file when it
@@ -92,15 +92,12 @@ class Gatherer {
       this.problems.push({ place: file.name, id: `${file.name} ${file.reason}`, text: file.reason });
       return;
     }
-    const deepLine = findDeepLine(file.content);
-    if (deepLine !== undefined) {
-      const text = `nested more than ${nestingMax} levels deep and was not read further; write it flatter`;
-      this.fileProblem(file, String(deepLine), text);
+    const read = readYaml(file.content);
+    if ('excess' in read) {
+      this.fileProblem(file, String(read.line), read.excess);
       return;
     }
-    const lines = new LineCounter();
-    // kubectl knows merge keys (`<<: *defaults`), which YAML 1.2 has dropped.
-    const documents = parseAllDocuments(file.content, { lineCounter: lines, merge: true });
+    const { documents, lines } = read;
     for (const [index, document] of documents.entries()) this.document(file, document, index, lines);
   }
 

@@ -2,18 +2,9 @@
 // in the other documents, line for line beside what changed. Pure.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { SchemaOptions, ToStringOptions } from 'yaml';
-import {
-  Document,
-  type DocumentOptions,
-  type ParseOptions,
-  Parser,
-  parseAllDocuments,
-  parseDocument,
-  visit,
-} from 'yaml';
+import { Document, Parser, parseDocument, type SchemaOptions, type ToStringOptions, visit } from 'yaml';
 import type { Spot } from '../manifests.ts';
-import { findDeepLine } from '../nesting.ts';
+import { READING, readYaml } from '../read-yaml.ts';
 import { changeValue } from './change-nodes.ts';
 import { keepLines } from './keep-lines.ts';
 import { placeComments } from './place-comments.ts';
@@ -24,8 +15,9 @@ export class EditRefused extends Error {}
 const writtenOtherwise =
   'the way it is written (anchors, merge keys, nesting or names that are no text) would make the change another one; edit the file by hand';
 
-/** As kubectl reads them: with merge keys, and `yes` is no text there. */
-const reading: ParseOptions & DocumentOptions & SchemaOptions = { merge: true, compat: 'yaml-1.1' };
+/** As kubectl reads them: `yes` is no text there. */
+const compat: SchemaOptions = { compat: 'yaml-1.1' };
+const reading = { ...READING, ...compat };
 const writing: ToStringOptions = { lineWidth: 0 };
 
 /** The text of a new file. */
@@ -64,7 +56,7 @@ export function editText(
 /** Undefined where nobody could read it again. */
 function tryValues(content: string): readonly unknown[] | undefined {
   try {
-    return findDeepLine(content) === undefined ? readValues(content) : undefined;
+    return readValues(content);
   } catch (error) {
     if (error instanceof EditRefused) return undefined;
     throw error;
@@ -72,13 +64,13 @@ function tryValues(content: string): readonly unknown[] | undefined {
 }
 
 function readValues(content: string): readonly unknown[] {
-  const documents = parseAllDocuments(content, reading);
-  if (documents.some(({ errors }) => errors.length > 0))
-    throw new EditRefused('the file cannot be read as it stands; mend it first');
+  const unreadable = () => new EditRefused('the file cannot be read as it stands; mend it first');
+  const read = readYaml(content, compat);
+  if ('excess' in read || read.documents.some(({ errors }) => errors.length > 0)) throw unreadable();
   try {
-    return documents.map((document) => document.toJS() as unknown);
+    return read.documents.map((document) => document.toJS() as unknown);
   } catch {
-    throw new EditRefused('the file cannot be read as it stands; mend it first');
+    throw unreadable();
   }
 }
 
