@@ -31,13 +31,16 @@ export function encodeMessagesRequest(
   const system = encodeSystem(conversation);
   const outputConfig = encodeOutputConfig(conversation, traits, effort, parameters);
   const tier = conversation.serviceTier;
+  // The dialect refuses the beginning of an answer beside thinking and beside a schema, and a forced call begins the answer itself.
+  const mayPrefill =
+    traits.takesPrefill && !isThinking && answerTool === undefined && outputConfig?.format === undefined;
   return Buffer.from(
     JSON.stringify({
       ...parameters,
       model: target.upstreamModel,
       max_tokens: maxTokens,
       ...(system.length > 0 ? { system } : {}),
-      messages: encodeMessages(conversation, names, traits),
+      messages: encodeMessages(conversation, names, traits, mayPrefill),
       ...encodeTools(conversation, names, answerTool),
       ...(thinking ? { thinking } : {}),
       ...(outputConfig ? { output_config: outputConfig } : {}),

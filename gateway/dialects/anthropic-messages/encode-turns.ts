@@ -18,10 +18,12 @@ interface Message {
 /** The dialect's ids have no limit of their own; other upstreams' may be long. */
 const idLengthMax = 128;
 
+/** @param mayPrefill Whether the model may be given the beginning of its answer. */
 export function encodeMessages(
   conversation: Conversation,
   names: ToolNames,
   { takesLaterSystem }: ModelTraits,
+  mayPrefill: boolean,
 ): readonly Message[] {
   const fitId = fitToolIds(conversation, idLengthMax);
   const messages: Message[] = [];
@@ -36,11 +38,15 @@ export function encodeMessages(
       push(messages, { role: 'user', content: content.map(asReminder) });
     } else push(messages, { role: turn.role, content });
   }
-  // The dialect wants a message; a conversation of system text alone has none left.
-  if (messages.length === 0) return [{ role: 'user', content: [{ type: 'text', text: 'Go on.' }] }];
+  // The dialect wants the user to speak first; a conversation of system text alone has no message left.
+  if (messages[0]?.role !== 'user') messages.unshift(nudge);
   const last = messages.at(-1);
-  return last?.role === 'assistant' ? [...messages.slice(0, -1), withoutLastSpace(last)] : messages;
+  if (last?.role !== 'assistant') return messages;
+  return mayPrefill ? [...messages.slice(0, -1), withoutLastSpace(last)] : [...messages, nudge];
 }
+
+/** What the user says where the dialect wants the user to speak and the caller has nothing. */
+const nudge: Message = { role: 'user', content: [{ type: 'text', text: 'Go on.' }] };
 
 /** Neighbours of one role are one message: what became of a system turn, or stood around one left out. */
 function push(messages: Message[], message: Message): void {

@@ -14,6 +14,8 @@ export interface ModelTraits {
   readonly takesSchemas: boolean;
   /** Takes system messages between the turns. */
   readonly takesLaterSystem: boolean;
+  /** Goes on with a last message of the assistant's, where nothing else of the request forbids it. */
+  readonly takesPrefill: boolean;
 }
 
 export function traitsOf(model: string): ModelTraits {
@@ -25,6 +27,7 @@ export function traitsOf(model: string): ModelTraits {
       takesSampling: true,
       takesSchemas: false,
       takesLaterSystem: false,
+      takesPrefill: true,
     };
   }
   return {
@@ -33,6 +36,7 @@ export function traitsOf(model: string): ModelTraits {
     takesSampling: release <= 406,
     takesSchemas: release >= 401,
     takesLaterSystem: release >= 408,
+    takesPrefill: release < 406,
   };
 }
 

@@ -168,8 +168,8 @@ describe('turns', () => {
   });
 
   test('41: a call without arguments has an empty object', () => {
-    const turns = [assistantTurn(toolCall('c1', '')), userTurn(toolResult('c1', 'x'))];
-    expect(encodeRequest({ turns, tools: [look] }).messages[0].content[0].input).toEqual({});
+    const turns = [userTurn('a'), assistantTurn(toolCall('c1', '')), userTurn(toolResult('c1', 'x'))];
+    expect(encodeRequest({ turns, tools: [look] }).messages[1].content[0].input).toEqual({});
   });
 
   test('42: ids with dots and colons are changed on both sides alike', () => {
@@ -226,6 +226,53 @@ describe('turns', () => {
   test('the beginning of an answer does not end in white space', () => {
     const { messages } = encodeRequest({ turns: [userTurn('a'), assistantTurn('It is \n')] });
     expect(messages[1].content).toEqual([{ type: 'text', text: 'It is' }]);
+  });
+
+  const goOn = { role: 'user', content: [{ type: 'text', text: 'Go on.' }] };
+  const said = (role: string, text: string) => ({ role, content: [{ type: 'text', text }] });
+
+  test.each<[string, Conversation['turns'], unknown[]]>([
+    [
+      'greets first',
+      [assistantTurn('Hello!'), userTurn('hi')],
+      [goOn, said('assistant', 'Hello!'), said('user', 'hi')],
+    ],
+    [
+      'was trimmed to its last turns',
+      [assistantTurn('One'), userTurn('a'), assistantTurn('Two'), userTurn('b')],
+      [goOn, said('assistant', 'One'), said('user', 'a'), said('assistant', 'Two'), said('user', 'b')],
+    ],
+    [
+      'lost its first turn, which cannot be carried',
+      [userTurn({ type: 'audio', data: 'AA==', format: 'wav' }), assistantTurn('I heard.'), userTurn('b')],
+      [goOn, said('assistant', 'I heard.'), said('user', 'b')],
+    ],
+  ])('a conversation that %s begins with a short user message', (_, turns, messages) => {
+    expect(encodeRequest({ turns }).messages).toEqual(messages);
+  });
+
+  test.each<[string, boolean]>([
+    ['claude-opus-4-6', false],
+    ['us.anthropic.claude-opus-4-8-v1:0', false],
+    ['claude-sonnet-5', false],
+    ['claude-next', false],
+    ['claude-sonnet-4-5', true],
+    ['claude-3-7-sonnet-20250219', true],
+    ['glm-5', true],
+  ])('a conversation that ends with the assistant ends so at %s: %s', (upstreamModel, isPrefill) => {
+    const turns = [userTurn('go'), assistantTurn('Sure, ')];
+    const { messages } = encodeRequest({ turns }, { upstreamModel });
+    const before = [said('user', 'go'), said('assistant', isPrefill ? 'Sure,' : 'Sure, ')];
+    expect(messages).toEqual(isPrefill ? before : [...before, goOn]);
+  });
+
+  test.each<[string, Partial<Conversation>]>([
+    ['thinks', { reasoning: { mode: 'adaptive', effort: 'low' } }],
+    ['answers by a schema', { output: { type: 'json-schema', schema: { type: 'object', properties: {} } } }],
+  ])('a model that %s is not given the beginning of its answer', (_, change) => {
+    const turns = [userTurn('go'), assistantTurn('Sure')];
+    const roles = encodeRequest({ turns, ...change }).messages.map(({ role }: { role: string }) => role);
+    expect(roles).toEqual(['user', 'assistant', 'user']);
   });
 
   test('45: thinking goes back only to who signed it, as it was', () => {
