@@ -74,7 +74,7 @@ const table = {
 
   // The form of the answer.
   'json-schema': [t, t, t, x],
-  'json-object': [t, t, w, x],
+  'json-object': [t, t, t, x],
   verbosity: [t, t, d, d],
   choices: [t, x, x, t],
   logprobs: [t, t, x, t],

@@ -5,6 +5,7 @@ import { asRecord } from '../../json/record.ts';
 import type { Conversation, PartOf, Sampling } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
+import { answerInstruction, isAnswerForced, isStructured } from './answer-tool.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 import { encodeMessages, encodeText } from './encode-turns.ts';
@@ -26,9 +27,9 @@ export function encodeMessagesRequest(
     conversation,
     target,
     traits,
-    answerTool !== undefined,
+    isAnswerForced(conversation, traits),
   );
-  const system = encodeSystem(conversation);
+  const system = encodeSystem(conversation, traits, answerTool);
   const outputConfig = encodeOutputConfig(conversation, traits, effort, parameters);
   const tier = conversation.serviceTier;
   // The dialect refuses the beginning of an answer beside thinking and beside a schema, and a forced call begins the answer itself.
@@ -41,7 +42,7 @@ export function encodeMessagesRequest(
       max_tokens: maxTokens,
       ...(system.length > 0 ? { system } : {}),
       messages: encodeMessages(conversation, names, traits, mayPrefill),
-      ...encodeTools(conversation, names, answerTool),
+      ...encodeTools(conversation, names, answerTool, traits),
       ...(thinking ? { thinking } : {}),
       ...(outputConfig ? { output_config: outputConfig } : {}),
       ...encodeSampling(conversation.sampling, traits, isThinking),
@@ -56,28 +57,28 @@ export function encodeMessagesRequest(
 }
 
 /** Each part stays a block of its own, so that a cached prefix may end behind any of them. */
-function encodeSystem({ system, output }: Conversation): readonly Members[] {
+function encodeSystem(
+  { system }: Conversation,
+  { takesForcedCalls }: ModelTraits,
+  answerTool: string | undefined,
+): readonly Members[] {
   const texts = system.filter(
     (part): part is PartOf<'text' | 'refusal'> => 'text' in part && part.type !== 'thinking',
   );
   const shown = texts.filter(({ text }) => text.trim() !== '').map(encodeText);
-  return output.type === 'json-object' ? [...shown, { type: 'text', text: jsonInstruction }] : shown;
+  if (answerTool === undefined || takesForcedCalls) return shown;
+  return [...shown, { type: 'text', text: answerInstruction(answerTool) }];
 }
-
-/** The dialect holds an answer to a schema, but not to JSON of any kind. */
-const jsonInstruction =
-  'Answer with one valid JSON object and nothing else: no text before or after it, and no code fence around it.';
 
 function encodeOutputConfig(
   { output }: Conversation,
-  { takesSchemas }: ModelTraits,
+  traits: ModelTraits,
   effort: string | undefined,
   parameters: Members,
 ): Members | undefined {
-  const format =
-    output.type === 'json-schema' && takesSchemas
-      ? { type: 'json_schema', schema: encodeOutputSchema(output.schema) }
-      : undefined;
+  const format = isStructured(output, traits)
+    ? { type: 'json_schema', schema: encodeOutputSchema(output.schema) }
+    : undefined;
   if (!format && effort === undefined) return undefined;
   return {
     ...asRecord(parameters.output_config),

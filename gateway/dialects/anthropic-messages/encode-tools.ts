@@ -8,6 +8,7 @@ import { emptySchema } from '../tools/tool-schema.ts';
 import { wrappedDescription, wrappedInputSchema } from '../tools/wrapped-tool.ts';
 import { encodeAnswerTool } from './answer-tool.ts';
 import { encodeHint } from './encode-turns.ts';
+import type { ModelTraits } from './model-traits.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -18,6 +19,7 @@ export function encodeTools(
   conversation: Conversation,
   names: ToolNames,
   answerTool: string | undefined,
+  traits: ModelTraits,
 ): Members {
   const { toolChoice, hasWebSearch } = conversation;
   const offered =
@@ -27,7 +29,7 @@ export function encodeTools(
     ...(hasWebSearch && toolChoice?.type !== 'subset' ? [webSearch] : []),
   ];
   if (answerTool !== undefined) {
-    const { tool, choice } = encodeAnswerTool(answerTool, conversation);
+    const { tool, choice } = encodeAnswerTool(answerTool, conversation, traits);
     return {
       tools: [...(tools.length > 0 ? tools : calledTools(conversation, names)), tool],
       tool_choice: choice,

@@ -3,20 +3,21 @@
 import type { Feature } from '../../contract/capabilities.ts';
 import type { Conversation, Reasoning } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
-import { needsAnswerTool } from './answer-tool.ts';
+import { isAnswerForced, isFormLost } from './answer-tool.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { type ModelTraits, traitsOf } from './model-traits.ts';
 
 /** By what is really sent: whether the model will think decides about both. */
 export function lostAt(conversation: Conversation, target: UpstreamTarget): readonly Feature[] {
   const traits = traitsOf(target.upstreamModel);
-  const isAnswerForced = needsAnswerTool(conversation, traits);
-  const { isThinking } = encodeThinking(conversation, target, traits, isAnswerForced);
-  const { reasoning } = conversation;
+  const isForced = isAnswerForced(conversation, traits);
+  const { isThinking } = encodeThinking(conversation, target, traits, isForced);
+  const { output, reasoning } = conversation;
   const isLess = asksToThink(reasoning) && (!isThinking || isLowered(reasoning, traits));
   return [
     ...(isThinking || !traits.takesSampling ? samplingFeatures : []),
     ...(isLess ? (['reasoning'] as const) : []),
+    ...(output.type !== 'text' && isFormLost(conversation, traits) ? [output.type] : []),
   ];
 }
 

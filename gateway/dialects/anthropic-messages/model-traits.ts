@@ -10,6 +10,8 @@ export interface ModelTraits {
   readonly efforts: readonly string[];
   /** Takes temperature, top-p and top-k. */
   readonly takesSampling: boolean;
+  /** Can be made to call a tool. */
+  readonly takesForcedCalls: boolean;
   /** Is held to a schema by its upstream; else by a tool, see `answer-tool.ts`. */
   readonly takesSchemas: boolean;
   /** Takes system messages between the turns. */
@@ -25,6 +27,7 @@ export function traitsOf(model: string): ModelTraits {
       thinks: 'budget',
       efforts: [],
       takesSampling: true,
+      takesForcedCalls: true,
       takesSchemas: false,
       takesLaterSystem: false,
       takesPrefill: true,
@@ -34,6 +37,7 @@ export function traitsOf(model: string): ModelTraits {
     thinks: release >= 406 ? 'adaptive' : release >= 307 ? 'budget' : 'never',
     efforts: release >= 407 ? [...efforts, 'xhigh', 'max'] : release >= 406 ? [...efforts, 'max'] : [],
     takesSampling: release <= 406,
+    takesForcedCalls: release <= 500,
     takesSchemas: release >= 401,
     takesLaterSystem: release >= 408,
     takesPrefill: release < 406,

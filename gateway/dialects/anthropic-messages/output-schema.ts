@@ -10,7 +10,7 @@ export function encodeOutputSchema(schema: unknown): unknown {
   const said: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
     if (isUnsupported(name, value)) said.push(`${name}: ${JSON.stringify(value)}`);
-    else if (!ignored.has(name)) kept.set(name, encodeMember(name, value));
+    else if (!ignored.has(name)) kept.set(supportedName(name, schema), encodeMember(name, value));
   }
   if (said.length > 0) kept.set('description', describe(schema.description, said));
   if (isObjectSchema(schema)) kept.set('additionalProperties', false);
@@ -34,7 +34,6 @@ const unsupported: ReadonlySet<string> = new Set([
   'maxContains',
   'minProperties',
   'maxProperties',
-  'patternProperties',
   'propertyNames',
 ]);
 
@@ -57,6 +56,11 @@ function isUnsupported(name: string, value: unknown): boolean {
   return unsupported.has(name);
 }
 
+/** The grammar knows `anyOf` alone; a model seldom writes what two alternatives would take. */
+function supportedName(name: string, schema: JsonRecord): string {
+  return name === 'oneOf' && schema.anyOf === undefined ? 'anyOf' : name;
+}
+
 /** Keywords that hold schemas; what stands anywhere else, as under `enum` or `default`, is left alone. */
 function encodeMember(name: string, value: unknown): unknown {
   if (schemasByName.has(name) && isRecord(value)) {
@@ -70,12 +74,108 @@ const schemasByName: ReadonlySet<string> = new Set(['properties', '$defs', 'defi
 const schemaLists: ReadonlySet<string> = new Set(['anyOf', 'allOf', 'oneOf', 'prefixItems']);
 
 function isObjectSchema({ type, properties }: JsonRecord): boolean {
-  return type === 'object' || (Array.isArray(type) && type.includes('object')) || isRecord(properties);
+  return hasType(type, 'object') || isRecord(properties);
+}
+
+function hasType(type: unknown, name: string): boolean {
+  return type === name || (Array.isArray(type) && type.includes(name));
 }
 
 function describe(description: unknown, said: readonly string[]): string {
   const lines = said.join(', ');
   return typeof description === 'string' && description !== '' ? `${description}\n\n${lines}` : lines;
+}
+
+/**
+ * Whether structured output can give every value of the schema. A map and a free object would be answered `{}`, and the
+ * dialect refuses schemas that contain themselves.
+ */
+export function fitsStructuredOutput(schema: unknown): boolean {
+  return isClosed(schema) && !containsItself(schema);
+}
+
+function isClosed(schema: unknown): boolean {
+  if (!isRecord(schema) || saysNothing(schema)) return false;
+  if (Object.keys(schema).some((name) => inexpressible.has(name))) return false;
+  if (schema.oneOf !== undefined && schema.anyOf !== undefined) return false;
+  if (isObjectSchema(schema) && isOpenObject(schema)) return false;
+  if (
+    Array.isArray(schema.enum) &&
+    schema.enum.some((value) => typeof value === 'object' && value !== null)
+  ) {
+    return false;
+  }
+  if (Array.isArray(schema.allOf) && schema.allOf.some((part) => isRecord(part) && '$ref' in part))
+    return false;
+  return innerSchemas(schema).every(isClosed);
+}
+
+/** Any value is right. */
+function saysNothing(schema: JsonRecord): boolean {
+  return !Object.keys(schema).some((name) => shaping.has(name));
+}
+
+const shaping: ReadonlySet<string> = new Set([
+  ...['type', 'enum', 'const', '$ref', 'properties', 'items', 'anyOf', 'oneOf', 'allOf'],
+]);
+
+/** Words of shape that the dialect refuses, and that a description cannot stand for. */
+const inexpressible: ReadonlySet<string> = new Set([
+  ...['not', 'if', 'then', 'else', 'prefixItems', 'patternProperties', 'unevaluatedProperties'],
+  ...['dependentSchemas', 'dependentRequired', '$dynamicRef'],
+]);
+
+/** Where nothing is said about further members, a schema that names its members means these alone. */
+function isOpenObject({ properties, additionalProperties: more }: JsonRecord): boolean {
+  return more === undefined ? !isRecord(properties) : more !== false;
+}
+
+function innerSchemas(schema: JsonRecord): readonly unknown[] {
+  return Object.entries(schema).flatMap(([name, value]) => {
+    if (schemasByName.has(name) && isRecord(value)) return Object.values(value);
+    if (schemaLists.has(name) && Array.isArray(value)) return value;
+    return name === 'items' ? [value] : [];
+  });
+}
+
+/** Whether a reference leads back to where it stands, or to nothing in this schema. Chains of references may be long. */
+function containsItself(root: unknown): boolean {
+  const open = new Set<string>();
+  const done = new Set<string>();
+  const waiting = pointersIn(root);
+  for (let pointer = waiting.at(-1); pointer !== undefined; pointer = waiting.at(-1)) {
+    if (done.has(pointer) || open.delete(pointer)) {
+      done.add(pointer);
+      waiting.pop();
+      continue;
+    }
+    const target = findPointer(root, pointer);
+    if (target === undefined) return true;
+    open.add(pointer);
+    for (const next of pointersIn(target)) {
+      if (open.has(next)) return true;
+      waiting.push(next);
+    }
+  }
+  return false;
+}
+
+function pointersIn(schema: unknown, found: string[] = []): string[] {
+  if (!isRecord(schema)) return found;
+  if (typeof schema.$ref === 'string') found.push(schema.$ref);
+  for (const inner of innerSchemas(schema)) pointersIn(inner, found);
+  return found;
+}
+
+function findPointer(root: unknown, pointer: string): unknown {
+  if (!pointer.startsWith('#')) return undefined;
+  let found: unknown = root;
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (Array.isArray(found)) found = found[Number(name)];
+    else found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+  }
+  return found;
 }
 
 /** Whether every object of the schema requires all of its properties. */

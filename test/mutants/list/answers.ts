@@ -277,6 +277,13 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/attempt/attempt.test.ts', 'test/gateway/endpoints/error-details.test.ts'],
   },
   {
+    name: 'a map or a free object is not closed for structured output',
+    file: 'gateway/dialects/anthropic-messages/output-schema.ts',
+    from: 'return more === undefined ? !isRecord(properties) : more !== false;',
+    to: 'return false;',
+    tests: ['test/gateway/dialects/anthropic-messages/answer-tool.test.ts'],
+  },
+  {
     name: 'a member called as the prototype of every object is a member',
     file: 'gateway/dialects/anthropic-messages/output-schema.ts',
     from: 'return Object.fromEntries(kept);',

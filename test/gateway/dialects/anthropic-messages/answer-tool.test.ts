@@ -44,6 +44,108 @@ describe('the request', () => {
   test('to a model with structured output has no such tool', () => {
     expect(encodeRequest(asked, { upstreamModel: 'claude-sonnet-4-5' })).not.toHaveProperty('tools');
   });
+
+  test.each(['glm-5', 'claude-3-7-sonnet-20250219', 'claude-sonnet-4-5', 'claude-opus-4-8'])(
+    'JSON of any kind is given by the tool at %s',
+    (upstreamModel) => {
+      const sent = encodeRequest({ output: { type: 'json-object' } }, { upstreamModel });
+      expect(sent).toMatchObject({
+        tools: [{ name: 'answer', input_schema: { type: 'object' } }],
+        tool_choice: { type: 'tool', name: 'answer' },
+      });
+      expect(sent).not.toHaveProperty('output_config');
+      expect(sent).not.toHaveProperty('system');
+    },
+  );
+
+  const of = (properties: Record<string, unknown>, more = {}) => ({ type: 'object', properties, ...more });
+  const node = of({ next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } });
+
+  test.each<[string, unknown]>([
+    ['a map', of({ scores: { type: 'object', additionalProperties: { type: 'number' } } })],
+    [
+      'a map in a list',
+      of({ all: { type: 'array', items: { type: 'object', additionalProperties: true } } }),
+    ],
+    [
+      'a map by patterns',
+      of({ scores: { type: 'object', patternProperties: { '^a': { type: 'number' } } } }),
+    ],
+    ['members beyond those named', of({ a: { type: 'string' } }, { additionalProperties: true })],
+    ['a free object', of({ more: { type: 'object' } })],
+    ['a free object or nothing', of({ more: { type: ['object', 'null'] } })],
+    ['nothing but a free object', { type: 'object' }],
+    ['any value', of({ value: { description: 'Whatever fits' } })],
+    ['any value, as true', of({ value: true })],
+    ['itself', of({ children: { type: 'array', items: { $ref: '#' } } })],
+    ['a definition that contains itself', of({ first: { $ref: '#/$defs/node' } }, { $defs: { node } })],
+    [
+      'definitions that contain each other',
+      of(
+        { a: { $ref: '#/definitions/a' } },
+        {
+          definitions: {
+            a: of({ b: { $ref: '#/definitions/b' } }),
+            b: of({ a: { $ref: '#/definitions/a' } }),
+          },
+        },
+      ),
+    ],
+    ['a place in itself', of({ a: of({ b: { $ref: '#/properties/a' } }) })],
+    ['a schema that lies elsewhere', of({ a: { $ref: 'https://h.example/a.json' } })],
+    ['a definition that is not there', of({ a: { $ref: '#/$defs/none' } })],
+    ['what must not be', of({ a: { not: { type: 'string' } } })],
+    ['a condition', of({ a: { type: 'string' } }, { if: {}, else: {} })],
+    ['a tuple', of({ pair: { type: 'array', prefixItems: [{ type: 'string' }] } })],
+    ['objects to choose from', of({ a: { enum: [{ b: 1 }] } })],
+    ['a definition inside allOf', of({ a: { allOf: [{ $ref: '#/$defs/b' }] } }, { $defs: { b: of({}) } })],
+  ])('to a model with structured output has the tool where the schema holds %s', (_, schema) => {
+    const output = { type: 'json-schema', schema } as const;
+    const sent = encodeRequest({ output }, { upstreamModel: 'claude-opus-4-8' });
+    expect(sent.tools).toMatchObject([{ name: 'answer', input_schema: schema }]);
+    expect(sent).not.toHaveProperty('output_config');
+  });
+
+  test.each<[string, unknown]>([
+    [
+      'a definition used twice',
+      of({ a: { $ref: '#/$defs/b' }, c: { $ref: '#/$defs/b' } }, { $defs: { b: of({}) } }),
+    ],
+    [
+      'definitions in a row',
+      of({ a: { $ref: '#/$defs/b' } }, { $defs: { b: of({ c: { $ref: '#/$defs/c' } }), c: of({}) } }),
+    ],
+    ['a member called additionalProperties', of({ additionalProperties: { type: 'boolean' } })],
+    ['a member called $ref', of({ $ref: { type: 'string' } })],
+    ['a free object as a default', of({ a: { type: 'string', default: { type: 'object' } } })],
+  ])('to a model with structured output has no such tool where the schema holds %s', (_, schema) => {
+    const output = { type: 'json-schema', schema } as const;
+    const sent = encodeRequest({ output }, { upstreamModel: 'claude-opus-4-8' });
+    expect(sent).not.toHaveProperty('tools');
+    expect(sent.output_config.format.type).toBe('json_schema');
+  });
+
+  test('to a model that cannot be made to call a tool asks for the call, and lets it think', () => {
+    const target = { upstreamModel: 'claude-opus-5-5' };
+    const sent = encodeRequest(
+      { output: { type: 'json-object' }, reasoning: { mode: 'adaptive', effort: 'low' } },
+      target,
+    );
+    expect(sent.tool_choice).toEqual({ type: 'auto', disable_parallel_tool_use: true });
+    expect(sent.thinking.type).toBe('adaptive');
+    expect(sent.system[0].text).toContain('"answer"');
+  });
+
+  test('that chains fifty thousand definitions is read', () => {
+    const ref = (n: number) => ({ $ref: `#/$defs/d${n}` });
+    const definitions = Array.from({ length: 50_000 }, (_, n) => [`d${n}`, of({ a: ref(n + 1) })]);
+    const schema = of(
+      { a: ref(0) },
+      { $defs: { ...Object.fromEntries(definitions), d50000: { type: 'null' } } },
+    );
+    const sent = encodeRequest({ output: { type: 'json-schema', schema } });
+    expect(sent).not.toHaveProperty('tools');
+  });
 });
 
 describe('the answer', () => {

@@ -585,7 +585,7 @@ describe('the form of the answer', () => {
       pair: { anyOf: [{ type: 'string', minLength: 2 }, { $ref: '#/$defs/pair' }] },
     },
     required: ['age'],
-    $defs: { pair: { type: ['object', 'null'], additionalProperties: true } },
+    $defs: { pair: { type: ['object', 'null'], properties: {} } },
   };
 
   test('52: a schema is held to, closed, and without what the grammar cannot say', () => {
@@ -608,31 +608,31 @@ describe('the form of the answer', () => {
             pair: { anyOf: [{ type: 'string', description: 'minLength: 2' }, { $ref: '#/$defs/pair' }] },
           },
           required: ['age'],
-          $defs: { pair: { type: ['object', 'null'], additionalProperties: false } },
+          $defs: { pair: { type: ['object', 'null'], properties: {}, additionalProperties: false } },
           additionalProperties: false,
         },
       },
     });
   });
 
-  test('JSON of any kind is asked for in words, behind the system text', () => {
-    const { system } = encodeRequest({
-      system: [{ type: 'text', text: 'Be brief' }],
-      output: { type: 'json-object' },
+  test('alternatives of which one is right are alternatives', () => {
+    const either = { type: 'object', properties: { a: { oneOf: [{ type: 'string' }, { type: 'null' }] } } };
+    const { output_config } = encodeRequest({ output: { type: 'json-schema', schema: either } });
+    expect(output_config.format.schema.properties.a).toEqual({
+      anyOf: [{ type: 'string' }, { type: 'null' }],
     });
-    expect(system).toHaveLength(2);
-    expect(system[1].text).toContain('JSON object');
   });
 
   test('a schema and an effort stand side by side', () => {
+    const named = { type: 'object', properties: {} };
     const sent = encodeRequest(
-      { output: { type: 'json-schema', schema: {} }, reasoning: { mode: 'adaptive', effort: 'low' } },
+      { output: { type: 'json-schema', schema: named }, reasoning: { mode: 'adaptive', effort: 'low' } },
       { ...newest, parameters: { output_config: { effort: 'max', task_budget: { total: 5 } } } },
     );
     expect(sent.output_config).toEqual({
       effort: 'low',
       task_budget: { total: 5 },
-      format: { type: 'json_schema', schema: {} },
+      format: { type: 'json_schema', schema: { ...named, additionalProperties: false } },
     });
   });
 });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { anthropicMessages } from '../../../../gateway/dialects/anthropic-messages/index.ts';
-import type { Reasoning } from '../../../../gateway/dialects/conversation.ts';
+import type { Conversation, Reasoning } from '../../../../gateway/dialects/conversation.ts';
 import { translateThrough } from '../../../support/translate-through.ts';
 import { conversationOf } from '../support/make-conversation.ts';
 import { origin } from './talk.ts';
@@ -29,6 +29,30 @@ test.each([
   ['claude-3-5-haiku-latest', 'low', true],
 ])('%s asked for effort %s: reasoning is lessened: %s', (model, effort, isLessened) => {
   expect(lostAt(model, wish(effort))?.includes('reasoning')).toBe(isLessened);
+});
+
+describe('the form of the answer', () => {
+  const json = { type: 'json-object' } as const;
+  const map = { type: 'object', additionalProperties: { type: 'number' } };
+  const open = { type: 'json-schema', schema: map } as const;
+  const closed = { type: 'json-schema', schema: { type: 'object', properties: {} } } as const;
+  const search = { hasWebSearch: true, toolChoice: { type: 'web-search' } } as const;
+
+  test.each<[string, Partial<Conversation>, readonly string[]]>([
+    ['claude-opus-4-8', { output: json }, []],
+    ['claude-opus-4-8', { output: open }, []],
+    ['glm-5', { output: closed }, []],
+    ['claude-opus-5-5', { output: closed }, []],
+    ['claude-opus-5-5', { output: open }, ['json-schema']],
+    ['claude-opus-5-5', { output: json }, ['json-object']],
+    ['claude-opus-4-8', { output: json, ...search }, ['json-object']],
+    ['claude-opus-4-8', { output: closed, ...search }, []],
+    ['glm-5', { output: closed, ...search }, ['json-schema']],
+  ])('%s, %j: lost: %j', (upstreamModel, change, lost) => {
+    const target = { upstreamModel, isStream: false, parameters: {}, origin };
+    const all = anthropicMessages.asUpstream.lost?.(conversationOf(change), target);
+    expect(all?.filter((feature) => feature.startsWith('json'))).toEqual(lost);
+  });
 });
 
 describe('named to the caller', () => {

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { encodeTools } from '../../../../gateway/dialects/anthropic-messages/encode-tools.ts';
+import { traitsOf } from '../../../../gateway/dialects/anthropic-messages/model-traits.ts';
 import type { Tool } from '../../../../gateway/dialects/conversation.ts';
 import { decodeTools } from '../../../../gateway/dialects/openai-chat/decode-tools.ts';
 import { decodeToolChoice } from '../../../../gateway/dialects/openai-responses/decode-tools.ts';
@@ -36,10 +37,14 @@ const steps: readonly (readonly [step: string, take: () => unknown])[] = [
     () => {
       const named = allowed.map(({ name }) => ({ type: 'function', name }));
       const choice = { type: 'allowed_tools', mode: 'auto', tools: named };
-      return decodeToolChoice(choice, { tools, clientTools: new Set(), hasWebSearch: false, hasHosted: false }, note);
+      return decodeToolChoice(
+        choice,
+        { tools, clientTools: new Set(), hasWebSearch: false, hasHosted: false },
+        note,
+      );
     },
   ],
-  ['written for messages', () => encodeTools(conversation, names, undefined)],
+  ['written for messages', () => encodeTools(conversation, names, undefined, traitsOf('up'))],
   [
     'written for responses',
     () => JSON.parse(encodeResponsesRequest(conversation, target, names).toString()).tool_choice,
