@@ -3,6 +3,7 @@
 // one has ended. Every decoder writes through it.
 
 import { asRecord, tryParseJson } from '../../json/record.ts';
+import { endOfJson, mendJson, mendText } from '../../json/well-formed.ts';
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
 import type { AnswerFacts } from '../dialect.ts';
 import type { MarkedState } from '../state/opaque.ts';
@@ -37,6 +38,8 @@ interface WaitingPart {
   /** Of what waits, of its state, and of input to be unwrapped. */
   keptBytes: number;
   hasInput: boolean;
+  /** The end of what came, where it may be half a character; with the probabilities of its tokens. */
+  half: { readonly text: string; readonly logprobs: readonly unknown[] | undefined } | undefined;
   /** Input that can be unwrapped when all of it is there. */
   wrapped: KeptText | undefined;
   /** Of a call whose input is an object; absent where only the upstream knows where it ends. */
@@ -105,7 +108,7 @@ export class PartWriter {
     this.facts.outputEstimate++;
     const last = this.queue.at(-1);
     const part = last && !last.isEnded && last.head.type === kind ? last : this.begin({ type: kind });
-    this.write(part, text, logprobs);
+    this.piece(part, text, logprobs);
   }
 
   /** Begins a text part that may stay empty: thinking that is not shown. */
@@ -123,7 +126,7 @@ export class PartWriter {
       last.opaque = opaque;
       this.keepFor(last, heapBytesOf(opaque));
     }
-    last.isEnded = true;
+    endOf(last);
     this.flush();
   }
 
@@ -162,7 +165,7 @@ export class PartWriter {
     if (part.wrapped) {
       part.wrapped.add(text);
       this.keepFor(part, heapBytesOf(text));
-    } else this.write(part, text, undefined);
+    } else this.piece(part, text, undefined);
     noteEnd(part, text);
     // Another part has begun behind it.
     if (part.isWhole && part !== this.queue.at(-1)) endOf(part);
@@ -216,6 +219,7 @@ export class PartWriter {
       waiting: [],
       keptBytes: 0,
       hasInput: false,
+      half: undefined,
       wrapped: tool?.isWrapped ? new KeptText() : undefined,
       inputEnd: tool?.kind === 'function' || tool?.isWrapped ? new ObjectEnd() : undefined,
       isWhole: head.type !== 'tool-call',
@@ -225,6 +229,20 @@ export class PartWriter {
     this.queue.push(part);
     this.checkCount(this.queue.length);
     return part;
+  }
+
+  /** Halves of a pair that come in two pieces are one character; one alone is none. */
+  private piece(part: WaitingPart, text: string, logprobs: readonly unknown[] | undefined): void {
+    const { half } = part;
+    const mend = part.head.type === 'tool-call' && part.head.kind === 'function' ? mendJson : mendText;
+    const mended = mend(half ? half.text + text : text);
+    const tokens = half?.logprobs ? [...half.logprobs, ...(logprobs ?? [])] : logprobs;
+    part.half = mended.rest === '' ? undefined : { text: mended.rest, logprobs: undefined };
+    if (mended.text !== '') this.write(part, mended.text, tokens);
+    else if (part.half) {
+      part.half = { ...part.half, logprobs: tokens };
+      this.flush();
+    }
   }
 
   /** At once where the part is open; else it waits. */
@@ -284,12 +302,13 @@ function noteEnd(part: WaitingPart, text: string): void {
 function endOf(part: WaitingPart): void {
   if (part.isEnded) return;
   part.isEnded = true;
+  if (part.half) part.waiting.push({ ...part.half, text: endOfJson(part.half.text) });
   if (part.head.type !== 'tool-call' || !part.tool) return;
   const { wrapped } = part;
   part.wrapped = undefined;
   if (part.hasInput && !wrapped) return;
   // A call without input must become `{}`.
-  const whole = wholeInput(part.tool, wrapped?.toString() ?? '');
+  const whole = wholeInput(part.tool, wrapped?.toString() ?? '').toWellFormed();
   if (whole !== '') part.waiting.push({ text: whole, logprobs: undefined });
 }
 

@@ -2,6 +2,7 @@
 // that a member has an unexpected form.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
+import { writeJson } from '../../json/write-json.ts';
 import { malformed } from '../answer/malformed.ts';
 import { wholeInput } from '../answer/part-writer.ts';
 import { readAnswer } from '../answer/read-answer.ts';
@@ -66,19 +67,19 @@ function decodeBlock(
   switch (block.type) {
     case 'text': {
       const text = textOf(block.text);
-      return text === '' ? [] : [{ type: 'text', text }];
+      return text === '' ? [] : [{ type: 'text', text: text.toWellFormed() }];
     }
     case 'thinking':
-      return thinkingOf(textOf(block.thinking), textOf(block.signature), 'signature', origin);
+      return thinkingOf(textOf(block.thinking).toWellFormed(), textOf(block.signature), 'signature', origin);
     case 'redacted_thinking':
       return thinkingOf('', textOf(block.data), 'redacted', origin);
     case 'tool_use': {
       if (isAnswerCall(block, reading)) {
-        return [{ type: 'text', text: JSON.stringify(block.input ?? {}) }];
+        return [{ type: 'text', text: writeJson(block.input ?? {}) }];
       }
       const tool = names.toolOf(textOf(block.name));
       const { name, namespace, kind } = tool;
-      const input = wholeInput(tool, block.input === undefined ? '' : JSON.stringify(block.input));
+      const input = wholeInput(tool, block.input === undefined ? '' : writeJson(block.input)).toWellFormed();
       const id = textOf(block.id) === '' ? '' : uniqueId(textOf(block.id));
       return [
         { type: 'tool-call', id, name, ...(namespace === undefined ? {} : { namespace }), kind, input },

@@ -1,5 +1,6 @@
 // Our answer as a message.
 
+import { writeJson } from '../../json/write-json.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { AnswerChoice, ModelAnswer, Part, PartOf } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
@@ -18,7 +19,7 @@ export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: Answ
   const content = choice.parts.flatMap((part) => encodePart(part, callId));
   const length = choice.parts.reduce((sum, part) => sum + lengthOf(part), 0);
   return Buffer.from(
-    JSON.stringify({
+    writeJson({
       id: `msg_${head.id}`,
       type: 'message',
       role: 'assistant',

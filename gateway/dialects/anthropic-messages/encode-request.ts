@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { asRecord } from '../../json/record.ts';
+import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, PartOf, Sampling } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
@@ -36,7 +37,7 @@ export function encodeMessagesRequest(
   const mayPrefill =
     traits.takesPrefill && !isThinking && answerTool === undefined && outputConfig?.format === undefined;
   return Buffer.from(
-    JSON.stringify({
+    writeJson({
       ...parameters,
       model: target.upstreamModel,
       max_tokens: maxTokens,

@@ -1,5 +1,6 @@
 // Our answer as a chat completion.
 
+import { writeJson } from '../../json/write-json.ts';
 import type { AnswerChoice, ModelAnswer, Part, PartOf } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { encodeOpenAiUsage } from '../openai/convert-usage.ts';
@@ -20,7 +21,7 @@ export function encodeChatAnswer(
 ): Buffer {
   const { model = '', choices = [], usage, serviceTier } = answer ?? {};
   return Buffer.from(
-    JSON.stringify({
+    writeJson({
       id: `chatcmpl-${head.id}`,
       object: 'chat.completion',
       created: head.createdAt,

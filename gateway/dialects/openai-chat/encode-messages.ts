@@ -5,6 +5,7 @@
 //   assistant turn               one `assistant` message with text, refusal, reasoning and calls
 
 import type { JsonRecord } from '../../json/record.ts';
+import { wellFormedJson } from '../../json/well-formed.ts';
 import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
 import { fitToolIds } from '../tools/tool-ids.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
@@ -106,7 +107,7 @@ function encodeCall(
     type: 'function',
     function: {
       name: names.wireName(call),
-      arguments: call.kind === 'custom' ? wrapInput(call.input) : call.input,
+      arguments: wellFormedJson(call.kind === 'custom' ? wrapInput(call.input) : call.input),
     },
     ...(extra ? { extra_content: extra } : {}),
   };

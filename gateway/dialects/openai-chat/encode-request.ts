@@ -1,5 +1,6 @@
 // A conversation as a chat completion request.
 
+import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, OutputFormat } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
 import { fitEndUser } from '../openai/end-user.ts';
@@ -18,7 +19,7 @@ export function openChatCall(conversation: Conversation, target: UpstreamTarget)
   const reading = { choices: conversation.choices, names, origin: target.origin };
   const { stop = [] } = conversation.sampling;
   return {
-    body: Buffer.from(JSON.stringify(encodeBody(conversation, target, names))),
+    body: Buffer.from(writeJson(encodeBody(conversation, target, names))),
     ...(stop.length > stopsMax ? { stopsLeft: stop } : {}),
     decodeAnswer: (body) => decodeChatAnswer(body, reading),
     streamDecoder: () => decodeChatStream(reading),

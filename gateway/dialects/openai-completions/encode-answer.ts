@@ -1,6 +1,7 @@
 // Our answers as a text completion: one list of choices over all prompts.
 
 import type { Usage } from '../../contract/ledger-record.ts';
+import { writeJson } from '../../json/write-json.ts';
 import type { ModelAnswer } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { addUsage, encodeOpenAiUsage } from '../openai/convert-usage.ts';
@@ -38,7 +39,7 @@ export function encodeCompletionAnswer(
     })),
   );
   return Buffer.from(
-    JSON.stringify({
+    writeJson({
       id: `cmpl-${head.id}`,
       object: 'text_completion',
       created: head.createdAt,

@@ -1,5 +1,6 @@
 // A conversation as a text completion request.
 
+import { writeJson } from '../../json/write-json.ts';
 import type { Conversation } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
 import { fitEndUser } from '../openai/end-user.ts';
@@ -15,7 +16,7 @@ export function openCompletionCall(conversation: Conversation, target: UpstreamT
   const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
   const reading = { choices: conversation.choices, names };
   return {
-    body: Buffer.from(JSON.stringify(encodeBody(conversation, target, prompt, stops))),
+    body: Buffer.from(writeJson(encodeBody(conversation, target, prompt, stops))),
     ...(stops.length > stopsMax ? { stopsLeft: stops } : {}),
     decodeAnswer: (body) => decodeCompletionAnswer(body, reading),
     streamDecoder: () => decodeCompletionStream(reading),

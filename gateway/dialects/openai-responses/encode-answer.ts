@@ -1,6 +1,7 @@
 // Our answer as a response object.
 
 import type { Usage } from '../../contract/ledger-record.ts';
+import { writeJson } from '../../json/write-json.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { ModelAnswer, Part } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
@@ -30,7 +31,7 @@ export function encodeResponsesAnswer(answer: ModelAnswer, head: AnswerHead, sha
     output: items.output,
     usage: answer.usage ?? estimateUsage(head, items.textLength),
   });
-  return Buffer.from(JSON.stringify(response));
+  return Buffer.from(writeJson(response));
 }
 
 function writePart(items: OutputItems, part: Part, logprobs: readonly unknown[] | undefined): void {

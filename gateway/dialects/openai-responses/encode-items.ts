@@ -1,5 +1,6 @@
 // Our turns as input items.
 
+import { wellFormedJson } from '../../json/well-formed.ts';
 import type { Conversation, MediaSource, Part, PartOf, Turn } from '../conversation.ts';
 import { documentText } from '../openai/text-document.ts';
 import { encodeDataUrl } from '../request/data-url.ts';
@@ -87,7 +88,7 @@ function encodeCall(call: PartOf<'tool-call'>, id: string, names: ToolNames): un
   };
   return call.kind === 'custom'
     ? { type: 'custom_tool_call', ...named, input: call.input }
-    : { type: 'function_call', ...named, arguments: call.input };
+    : { type: 'function_call', ...named, arguments: wellFormedJson(call.input) };
 }
 
 function encodeResult({ parts, isError }: PartOf<'tool-result'>, id: string, isCustom: boolean): unknown {

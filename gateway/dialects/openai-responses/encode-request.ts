@@ -1,5 +1,6 @@
 // A conversation as a responses request. Stop sequences are not known here: the gateway cuts the text.
 
+import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, OutputFormat, Part, Tool, ToolName } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 import { fitEndUser } from '../openai/end-user.ts';
@@ -40,7 +41,7 @@ export function encodeResponsesRequest(
     store: false,
     ...(target.isStream ? { stream: true } : {}),
   };
-  return Buffer.from(JSON.stringify(request));
+  return Buffer.from(writeJson(request));
 }
 
 function textOf(part: Part): string {
