@@ -74,6 +74,32 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
       expectUsage(final.usage, upstream);
     });
 
+    test('counts the input where a stream begins, for clients that read it there alone', async () => {
+      const events = await Array.fromAsync(await anthropic.messages.create({ ...bodyOf(), stream: true }));
+      const begun = events.find((event) => event.type === 'message_start');
+      const ended = events.find((event) => event.type === 'message_delta');
+      const [first = 0, last = 0] = [
+        begun?.message.usage.input_tokens,
+        ended?.usage.input_tokens ?? undefined,
+      ];
+      expect(last).toBeGreaterThan(0);
+      // An estimate by the length of the request, where the upstream counts at the end.
+      if (upstream === 'messages') expect(first).toBe(last);
+      else expect(first).toBeGreaterThanOrEqual(last);
+    });
+
+    if (hasTools)
+      test('estimates a picture where a stream begins as a picture, not as the text of its bytes', async () => {
+        const data = 'iVBORw0KGgo'.padEnd(200_000, 'A');
+        const source = { type: 'base64' as const, media_type: 'image/png' as const, data };
+        const content = [{ type: 'image' as const, source }];
+        const body = { ...bodyOf(), messages: [{ role: 'user' as const, content }], stream: true as const };
+        const events = await Array.fromAsync(await anthropic.messages.create(body));
+        const begun = events.find((event) => event.type === 'message_start');
+        expect(begun?.message.usage.input_tokens).toBeGreaterThan(0);
+        expect(begun?.message.usage.input_tokens).toBeLessThan(6_000);
+      });
+
     test('says why it ended: tokens, and a stop sequence', async () => {
       const cut = await anthropic.messages.create(bodyOf(16));
       expect([cut.stop_reason, cut.usage.output_tokens]).toEqual(['max_tokens', 16]);

@@ -110,8 +110,9 @@ class MessageEncoder implements PartsEncoder {
       stop_reason: null,
       stop_sequence: null,
       stop_details: null,
-      // The true values come at the end where they are not known yet.
-      usage: encodeMessagesUsage(this.usage, 0, 0),
+      // The true values come at the end where they are not known yet. Some clients read the input here alone, and shorten a
+      // conversation by it.
+      usage: encodeMessagesUsage(this.usage, this.head.inputEstimate, 0),
     };
     return frame('message_start', { message });
   }

@@ -64,7 +64,7 @@ test('every frame names its type twice, starts and ends once', () => {
   for (const { name, data } of events) expect(data.type).toBe(name);
 });
 
-test('the start has usage, and everything a message has', () => {
+test('the start has an estimate of the input, and everything a message has', () => {
   const [first] = encode([...text(0, 'a'), end('stop')]);
   expect(first?.data.message).toEqual({
     id: 'msg_abc',
@@ -76,7 +76,7 @@ test('the start has usage, and everything a message has', () => {
     stop_sequence: null,
     stop_details: null,
     usage: {
-      input_tokens: 0,
+      input_tokens: 7,
       output_tokens: 0,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 0,
@@ -249,6 +249,12 @@ describe('the time before content', () => {
   test('what is known of usage goes into the start', () => {
     const [first] = encode([{ type: 'usage', usage }, ...text(0, 'a'), end('stop')]);
     expect(first?.data.message).toMatchObject({ usage: { input_tokens: 10, cache_read_input_tokens: 5 } });
+  });
+
+  test('the input that the upstream counted at the end replaces the estimate', () => {
+    const [first, ...rest] = encode([...text(0, 'a'), { type: 'usage', usage }, end('stop')]);
+    expect(first?.data.message).toMatchObject({ usage: { input_tokens: 7 } });
+    expect(rest.at(-2)?.data.usage).toMatchObject({ input_tokens: 10, cache_read_input_tokens: 5 });
   });
 
   test('what an attempt that failed has given is forgotten', () => {
