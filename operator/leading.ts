@@ -150,6 +150,7 @@ export function startLeading(parts: LeadingParts): Leading {
       });
     },
     onHeld: (counts, unreadable) => news.held(counts, unreadable),
+    onReleased: (keys) => log('info', 'retired keys were released', { released: keys.length }),
     onPin: (pin) => news.pinned(pin),
   });
   const shardRepair = createShardRepair({
@@ -584,7 +585,7 @@ export function startLeading(parts: LeadingParts): Leading {
   }
 
   function onReport({ type, message }: PublishReport): void {
-    const isAsked = type === 'absence-accepted' || type === 'pin-changed';
+    const isAsked = type === 'absence-accepted' || type === 'pin-changed' || type === 'release-asked';
     log(isAsked ? 'info' : 'warn', message, { reason: type });
     if (isAsked) onChange({ type: 'resources', isUrgent: true });
   }

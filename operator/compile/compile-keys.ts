@@ -4,8 +4,8 @@ import type { KeyEntry } from '../../gateway/contract/routing-table.ts';
 import { createSorter } from '../lists/sorter.ts';
 import { createSubstitution } from '../lists/substitution.ts';
 import { parseApiKey } from '../resources/api-key.ts';
-import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
-import { createDigestConflicts, type FindHolders } from './checks/digest-conflict.ts';
+import type { PlatformSettings, RawObject, RetiredKey, SecretRecord } from '../watch/snapshot.ts';
+import { createDigestConflicts, type FindHolders, type RefusedDigest } from './checks/digest-conflict.ts';
 import type { FindByPlace } from './index-by-place.ts';
 import { createKeyMemo, type KeyReader } from './key-memo.ts';
 import {
@@ -27,6 +27,7 @@ export interface KeysInput {
   readonly secrets: readonly SecretRecord[];
   readonly findSecret: FindByPlace<SecretRecord>;
   readonly findHolders: FindHolders;
+  readonly retiredKeys: readonly RetiredKey[] | undefined;
   readonly platform: PlatformSettings;
   /** Unix milliseconds. */
   readonly nowMs: number;
@@ -59,7 +60,7 @@ export function createKeysCompiler(): KeysCompiler {
   const sortVerdicts = createSorter<CompiledKey, ApiKeyVerdict>(({ verdict }) => [verdict], comparePlace);
 
   return {
-    compile({ apiKeys, secrets, findSecret, findHolders, platform, nowMs }) {
+    compile({ apiKeys, secrets, findSecret, findHolders, retiredKeys, platform, nowMs }) {
       const { keys, nextTurnMs } = remembered.compile({
         objects: apiKeys,
         read: (object) => readKey(object, platform, nowMs),
@@ -69,7 +70,7 @@ export function createKeysCompiler(): KeysCompiler {
         platform,
         nowMs,
       });
-      const { refused, contested } = findConflicts(keys, findHolders);
+      const { refused, contested } = findConflicts(keys, findHolders, retiredKeys);
       const inConflict = [...new Set([...refused.keys(), ...contested])].map(
         (key) => [key, formInConflict(key, refused.get(key), contested.has(key))] as const,
       );
@@ -79,8 +80,13 @@ export function createKeysCompiler(): KeysCompiler {
     takeCount: remembered.takeCount,
   };
 
-  function formInConflict(key: CompiledKey, refused: readonly string[] | undefined, isContested: boolean) {
-    return conflicted.get(key, [refused?.join(), isContested], () => withConflict(key, refused, isContested));
+  function formInConflict(
+    key: CompiledKey,
+    refused: readonly RefusedDigest[] | undefined,
+    isContested: boolean,
+  ) {
+    const words = refused?.map(({ digest, why }) => `${digest} ${why}`).join();
+    return conflicted.get(key, [words, isContested], () => withConflict(key, refused, isContested));
   }
 }
 

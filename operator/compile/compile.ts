@@ -97,6 +97,7 @@ function startCompiler(catalog: Catalog): Compile {
       secrets,
       findSecret,
       findHolders: lastGood.keyHolders,
+      retiredKeys: snapshot.retiredKeys,
       platform,
       nowMs,
     });

@@ -8,7 +8,7 @@ import { keyHint } from '../resources/key-material.ts';
 import type { Parsed } from '../resources/parse.ts';
 import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
 import type { DigestClaim } from './checks/digest-conflict.ts';
-import { digestContested, digestRefused } from './checks/digest-conflict.ts';
+import { digestContested, digestRefused, type RefusedDigest } from './checks/digest-conflict.ts';
 import { invalid } from './checks/invalid.ts';
 import { secretPending } from './checks/secret-pending.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
@@ -129,10 +129,11 @@ export function compileKey({ object, parsed, secret, platform, nowMs }: KeyInput
 /** Takes the digests away that belong to another ApiKey, and says so on both sides. */
 export function withConflict(
   key: CompiledKey,
-  refused: readonly string[] | undefined,
+  refused: readonly RefusedDigest[] | undefined,
   isContested: boolean,
 ): CompiledKey {
-  const entries = key.entries.filter(({ sha256 }) => !refused?.includes(sha256));
+  const lost = new Set(refused?.map(({ digest }) => digest));
+  const entries = key.entries.filter(({ sha256 }) => !lost.has(sha256));
   const findings = [
     ...(refused === undefined ? [] : [digestRefused(refused)]),
     ...(isContested ? [digestContested()] : []),
@@ -140,7 +141,7 @@ export function withConflict(
   const [first] = findings;
   if (first === undefined) return key;
   // With a digest of its own left, the ApiKey is worth something still.
-  const hasOwn = key.digests.some((digest) => !refused?.includes(digest));
+  const hasOwn = key.digests.some((digest) => !lost.has(digest));
   const conditions = key.verdict.conditions.map((condition) =>
     condition.type === 'Accepted' && !hasOwn ? fails('Accepted', first) : condition,
   );
@@ -151,11 +152,11 @@ export function withConflict(
     entries,
     verdict: {
       ...verdict,
-      ...(next === undefined || refused?.includes(next) ? {} : { next }),
+      ...(next === undefined || lost.has(next) ? {} : { next }),
       conditions: [...conditions, holds('Conflicted', 'DigestConflict', message)],
       isInTable: entries.length > 0,
       versions: key.verdict.versions.filter(
-        ({ fingerprint }) => !refused?.some((digest) => digest.startsWith(fingerprint)),
+        ({ fingerprint }) => !lost.values().some((digest) => digest.startsWith(fingerprint)),
       ),
     },
   };

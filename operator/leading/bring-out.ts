@@ -1,8 +1,8 @@
 // How does one run make a table of what the cluster holds, and bring it out? Snapshot, compile, what is held back although it
 // is absent, what a pin or an older gateway keeps from going out, publish; an object that fits into no table stays out alone.
 
-import type { HealthHint, TableContent } from '../../gateway/contract/routing-table.ts';
-import type { Compile } from '../compile/compile.ts';
+import type { HealthHint, KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { Compile, CompileResult } from '../compile/compile.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { keyOf, type NamesOf } from '../compile/verdict-names.ts';
@@ -10,12 +10,13 @@ import { createFormIndex, type FormOf, type Forms } from '../hold/forms.ts';
 import { findLostTargets, type HeldCounts, holdAbsent } from '../hold/hold-absent.ts';
 import { createLastForms } from '../hold/last-forms.ts';
 import { type Grants, grantsOf, pinContent } from '../hold/pin-content.ts';
+import { readReleased, retireKeys } from '../hold/retire-keys.ts';
 import type { Wait, Waits } from '../hold/waits.ts';
 import { type Reader, withholdNewer } from '../hold/withhold-newer.ts';
 import type { Published, Publisher, PublishOptions } from '../publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
 import type { Cluster } from '../watch/cluster.ts';
-import type { Snapshot } from '../watch/snapshot.ts';
+import type { RetiredKey, Snapshot } from '../watch/snapshot.ts';
 import { createGatherer, type Judged, withVerdict } from './judged.ts';
 
 export interface BringOutParts {
@@ -41,6 +42,8 @@ export interface BringOutParts {
   onPublished(published: Published): void;
   /** What is held now, and of which namespaces nothing is known. */
   onHeld(held: HeldCounts, unreadable: ReadonlySet<string>): void;
+  /** Retired keys that any namespace may have again; none where the annotation named none. */
+  onReleased(keys: readonly RetiredKey[]): void;
   /** What the pin is now; at every run. */
   onPin(pin: Pin | undefined): void;
 }
@@ -86,8 +89,21 @@ export interface BringOut {
 
 interface InUse {
   readonly content: TableContent | undefined;
+  /** Of keys that left it and the tables before it. */
+  readonly retired: readonly RetiredKey[];
   /** Present until this term has published. */
   readonly found?: FormOf;
+  /** Keys of the table that was found that no gateway accepts. Present until this term has published. */
+  readonly revoked?: readonly KeyEntry[];
+}
+
+/** What would go out. */
+interface Draft {
+  readonly compiled: CompileResult;
+  readonly judged: Judged;
+  readonly held: HeldCounts;
+  readonly wanted: TableContent;
+  readonly waits: Waits;
 }
 
 interface PinnedTable {
@@ -116,50 +132,52 @@ export function createBringOut(parts: BringOutParts): BringOut {
       const isFirst = found !== undefined;
       if (isFirst) await parts.breathe();
       const snapshot = cluster.snapshot();
-      const { table, verdicts, healthChecks, staleAtMs } = compile(
-        snapshot,
-        parts.wallMs(),
-        lastForms.of(inUse.content),
-      );
-      let judged = gather(verdicts);
-      lastForms.onCompiled(judged.routing);
       const acceptsAbsence = publisher.isAbsenceAccepted();
       const unreadable = cluster.unreadableNamespaces();
-      const { content, held } = holdAbsent({
-        last: inUse.content,
-        next: table,
-        isPresent: (kind, id) => cluster.object(kind, ...splitId(id)) !== undefined,
-        isReadable: (namespace) => !unreadable.has(namespace),
-        wasSeenDeleted: cluster.wasSeenDeleted,
-        isTargetLost: findLostTargets(judged.routing.values(), snapshot.modelRoutes),
-        isServed: parts.isServed,
-        isAccepted: acceptsAbsence,
-      });
+      const releases = publisher.release();
+      const retired = retiring(inUse, releases);
+      let draft = await draftWith(inUse, snapshot, inUse.retired, { acceptsAbsence, unreadable });
+      const leaving = retired(draft.wanted);
+      // What this table takes from one namespace must not go to another one with it.
+      if (leaving !== inUse.retired) {
+        draft = await draftWith(inUse, snapshot, leaving, { acceptsAbsence, unreadable });
+      }
+      const { compiled, held, wanted, waits } = draft;
+      let { judged } = draft;
+      lastForms.onCompiled(judged.routing);
       parts.onHeld(held, unreadable);
-      const { content: wanted, waits } = await keepBack(content, inUse, snapshot);
       if (isFirst) await parts.breathe();
-      const out = await publishFitting(wanted, {
+      const out = await publishFitting(wanted, retired, {
         urgent: isUrgent,
         acceptsAbsence,
         hints: parts.takeHints(),
+        releases,
       });
       for (const [key, message] of out.refused) {
         const verdict = judged.get(key);
         if (verdict !== undefined) judged = withVerdict(judged, key, refuse(verdict, message));
       }
-      const facts = { judged, staleAtMs, waits };
+      const facts = { judged, staleAtMs: compiled.staleAtMs, waits };
       if (isFirst) await forms.prepare(out.content, parts.breathe);
       const now = forms.index(out.content);
       if (isFirst) await parts.breathe();
       const changed = untold.size === 0 ? now.changed : new Set([...untold, ...now.changed]);
       if ('error' in out) {
         untold = changed;
-        const { content: known } = inUse;
-        inUse = { content: known, ...(found === undefined ? {} : { found: whereSame(found, now.of) }) };
+        // Nobody else gets them, though they may not be written yet.
+        inUse = {
+          ...inUse,
+          retired: out.retired,
+          ...(found === undefined ? {} : { found: whereSame(found, now.of) }),
+        };
         return { ...facts, type: 'failed', error: out.error, attempted: now.of };
       }
       untold = new Set();
-      inUse = { content: out.content };
+      if (releases !== undefined) {
+        const left = new Set(out.retired);
+        parts.onReleased(inUse.retired.filter((key) => !left.has(key)));
+      }
+      inUse = { content: out.content, retired: out.retired };
       lastForms.onPublished(judged.routing, waits);
       const { content: published, generation } = out;
       return {
@@ -169,13 +187,44 @@ export function createBringOut(parts: BringOutParts): BringOut {
         forms: { ...now, changed },
         found,
         content: published,
-        healthChecks,
+        healthChecks: compiled.healthChecks,
       };
     },
   };
 
+  async function draftWith(
+    { content: last }: InUse,
+    snapshot: Snapshot,
+    retiredKeys: readonly RetiredKey[],
+    absence: { readonly acceptsAbsence: boolean; readonly unreadable: ReadonlySet<string> },
+  ): Promise<Draft> {
+    const compiled = compile({ ...snapshot, retiredKeys }, parts.wallMs(), lastForms.of(last));
+    const judged = gather(compiled.verdicts);
+    const { content, held } = holdAbsent({
+      last,
+      next: compiled.table,
+      isPresent: (kind, id) => cluster.object(kind, ...splitId(id)) !== undefined,
+      isReadable: (namespace) => !absence.unreadable.has(namespace),
+      wasSeenDeleted: cluster.wasSeenDeleted,
+      isTargetLost: findLostTargets(judged.routing.values(), snapshot.modelRoutes),
+      isServed: parts.isServed,
+      isAccepted: absence.acceptsAbsence,
+    });
+    const { content: wanted, waits } = await keepBack(content, last, snapshot);
+    return { compiled, judged, held, wanted, waits };
+  }
+
+  /** Gives the keys that are retired once a content is in use. */
+  function retiring({ content, revoked = [], retired }: InUse, releases: string | undefined) {
+    const served = content?.keys ?? [];
+    const last = revoked.length === 0 ? served : [...served, ...revoked];
+    const released = releases === undefined ? [] : readReleased(releases);
+    return ({ keys }: TableContent) =>
+      retireKeys({ retired, last, next: keys, released, nowMs: parts.wallMs() });
+  }
+
   /** What goes out of that, and what waits. */
-  async function keepBack(content: TableContent, { content: last }: InUse, snapshot: Snapshot) {
+  async function keepBack(content: TableContent, last: TableContent | undefined, snapshot: Snapshot) {
     pinned = await findPinned(last);
     parts.onPin(pinned?.pin);
     const kept = pinned === undefined ? undefined : pinContent(pinned.content, content, snapshot);
@@ -218,36 +267,40 @@ export function createBringOut(parts: BringOutParts): BringOut {
   }
 
   async function takeOver(): Promise<InUse> {
-    const { content, version, hints } = await publisher.takeOver();
+    const { content, version, revoked, retired, hints } = await publisher.takeOver();
     parts.onTakenOver(version?.epoch, version?.generation ?? 0, hints);
     // Tells the new epoch, which fences the leader before; where there is no table yet, there is nobody to fence.
     await publisher.heartbeat();
-    if (content === undefined) return { content, found: () => undefined };
+    const taken = { content, revoked, retired };
+    if (content === undefined) return { ...taken, found: () => undefined };
     await forms.prepare(content, parts.breathe);
-    return { content, found: forms.index(content).of };
+    return { ...taken, found: forms.index(content).of };
   }
 
   /** Gives the content that is in use now, or was to be; and who was left out of it, by the key of its verdict, and why. */
   async function publishFitting(
     wanted: TableContent,
+    retiredBy: (content: TableContent) => readonly RetiredKey[],
     how: PublishOptions,
   ): Promise<
-    { readonly content: TableContent; readonly refused: ReadonlyMap<string, string> } & (
-      | { readonly generation: number }
-      | { readonly error: unknown }
-    )
+    {
+      readonly content: TableContent;
+      readonly retired: readonly RetiredKey[];
+      readonly refused: ReadonlyMap<string, string>;
+    } & ({ readonly generation: number } | { readonly error: unknown })
   > {
     const refused = new Map<string, string>();
     let content = wanted;
     for (;;) {
+      const retired = retiredBy(content);
       try {
-        const published = await publisher.publish(content, how);
+        const published = await publisher.publish(content, { ...how, retired });
         parts.onPublished(published);
-        return { content, refused, generation: published.generation };
+        return { content, retired, refused, generation: published.generation };
       } catch (error) {
-        if (!(error instanceof UnfitEntryError)) return { content, refused, error };
+        if (!(error instanceof UnfitEntryError)) return { content, retired, refused, error };
         const smaller = leaveOut(content, error);
-        if (entriesOf(smaller) === entriesOf(content)) return { content, refused, error };
+        if (entriesOf(smaller) === entriesOf(content)) return { content, retired, refused, error };
         content = smaller;
         const [namespace, name] = splitId(error.objectId);
         refused.set(keyOf({ kind: error.objectKind, namespace, name }), error.message);

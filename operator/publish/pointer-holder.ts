@@ -19,6 +19,12 @@ export const PIN_ANNOTATION = 'penstock.dev/pin';
 /** On the pointer, by a human: an operator may begin a table anew over one that a newer operator wrote, once. */
 export const ACCEPT_DOWNGRADE_ANNOTATION = 'penstock.dev/accept-downgrade';
 
+/**
+ * On the pointer, by a human: digests of retired keys, or their beginnings, that any namespace may have again, once. See
+ * `retire-keys.ts`.
+ */
+export const RELEASE_KEY_ANNOTATION = 'penstock.dev/release-key';
+
 export interface PointerHolderOptions<Table> {
   readonly store: Pick<TableStore, 'readPointer' | 'createPointer' | 'updatePointer'>;
   readonly clock: Pick<Clock, 'wallMs'>;
@@ -35,6 +41,8 @@ export interface PointerHolderOptions<Table> {
   mustStillLead(): void;
   onRecreated(): void;
   onAbsenceAccepted(): void;
+  /** Keys are to be released. */
+  onReleaseAsked(): void;
   /** It came, went, or says something else. */
   onPinChanged(): void;
 }
@@ -68,6 +76,10 @@ export interface PointerHolder<Table> {
   pin(): string | undefined;
   /** What was accepted is in use; the next write takes the annotation off. */
   endAcceptance(): void;
+  /** What the annotation says that releases keys; undefined: there is none, or it was done. */
+  release(): string | undefined;
+  /** That was done; the next write takes the annotation off, unless it says something else by then. */
+  endRelease(release: string): void;
   /**
    * Where numbers began anew, because the pointer was gone or a gateway had a higher one: a table of a lower epoch is of
    * another history, and its generation says nothing. 0 where they go on.
@@ -93,6 +105,9 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
   const unanswered = new Map<string, Standing<Table>>();
   let acceptance: 'none' | 'asked' | 'over' = 'none';
   noteAcceptance();
+  let release: string | undefined;
+  let released: string | undefined;
+  noteRelease();
   let pin = pinOf(pointer);
 
   return {
@@ -121,6 +136,11 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     pin: () => pin,
     endAcceptance() {
       if (acceptance === 'asked') acceptance = 'over';
+    },
+    release: () => release,
+    endRelease(done) {
+      released = done;
+      if (release === done) release = undefined;
     },
     epochFloor: () => epochFloor,
     highest: () => highest,
@@ -171,10 +191,14 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     const {
       [ACCEPT_ABSENCE_ANNOTATION]: accepted,
       [ACCEPT_DOWNGRADE_ANNOTATION]: _,
+      [RELEASE_KEY_ANNOTATION]: asked,
       ...others
     } = pointer.metadata.annotations ?? {};
-    const isKept = accepted !== undefined && !withoutAcceptance;
-    const annotations = isKept ? { ...others, [ACCEPT_ABSENCE_ANNOTATION]: accepted } : others;
+    const annotations = {
+      ...others,
+      ...(accepted === undefined || withoutAcceptance ? {} : { [ACCEPT_ABSENCE_ANNOTATION]: accepted }),
+      ...(asked === undefined || asked === released ? {} : { [RELEASE_KEY_ANNOTATION]: asked }),
+    };
     return store.updatePointer({ ...pointer.metadata, annotations }, data);
   }
 
@@ -212,6 +236,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
 
   function noteAnnotations(): void {
     noteAcceptance();
+    noteRelease();
     const before = pin;
     pin = pinOf(pointer);
     if (pin !== before) options.onPinChanged();
@@ -224,6 +249,15 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
       acceptance = 'asked';
       options.onAbsenceAccepted();
     }
+  }
+
+  function noteRelease(): void {
+    const asked = pointer?.metadata.annotations?.[RELEASE_KEY_ANNOTATION];
+    // The same keys may be released again later.
+    if (asked === undefined) released = undefined;
+    const before = release;
+    release = asked === released ? undefined : asked;
+    if (release !== undefined && release !== before) options.onReleaseAsked();
   }
 
   function fromTime(): TableVersion {

@@ -12,6 +12,7 @@ import {
 import {
   type HealthHint,
   HINTS_MAX,
+  type KeyEntry,
   neededFormat,
   type TableContent,
 } from '../../gateway/contract/routing-table.ts';
@@ -19,6 +20,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../kube/clock.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { letOthers } from '../turn.ts';
+import type { RetiredKey } from '../watch/snapshot.ts';
 import { EARLIER_MANIFESTS_KEPT } from './collect.ts';
 import { DeposedError } from './deposed.ts';
 import { eachOf } from './each-of.ts';
@@ -30,6 +32,7 @@ import {
   type PointerHolder,
   type Standing,
 } from './pointer-holder.ts';
+import { openRetiredStore } from './retired-store.ts';
 import { listRevocations, type Revocation, shortened, works } from './revocations.ts';
 import { createShardCutter, type Shard } from './shards.ts';
 import {
@@ -52,6 +55,10 @@ export type PublishReport =
   | { readonly type: 'shard-replaced'; readonly name: string; readonly message: string }
   /** Compile again with `isAccepted`, and publish that with `acceptsAbsence`. */
   | { readonly type: 'absence-accepted'; readonly message: string }
+  /** Compile again without the keys in `release`, and publish that with `releases`. */
+  | { readonly type: 'release-asked'; readonly message: string }
+  /** Its keys are not refused to other namespaces any more. */
+  | { readonly type: 'retired-unreadable'; readonly message: string }
   /** A human has pinned the table, or ended that: publish anew. */
   | { readonly type: 'pin-changed'; readonly message: string }
   /** There will be no way back to this generation. */
@@ -71,6 +78,10 @@ export interface TakenOver {
   readonly content: TableContent | undefined;
   /** Of that content. */
   readonly version: TableVersion | undefined;
+  /** Keys that are in its shards, and that the manifest calls revoked. */
+  readonly revoked: readonly KeyEntry[];
+  /** Keys that left the table, and stay with their namespace. */
+  readonly retired: readonly RetiredKey[];
   /** As the manifest says them. */
   readonly hints: readonly HealthHint[];
 }
@@ -80,6 +91,10 @@ export interface PublishOptions {
   readonly urgent?: boolean;
   /** The content was made with `isAbsenceAccepted`; the next write of the pointer takes the annotation off. */
   readonly acceptsAbsence?: boolean;
+  /** Keys that left the table until then, with this content too: they are written before it is in use. Absent: as before. */
+  readonly retired?: readonly RetiredKey[];
+  /** `retired` was made with this `release`; the next write of the pointer takes the annotation off. */
+  readonly releases?: string | undefined;
   /** What the operator's own checks found wrong. */
   readonly hints?: readonly HealthHint[];
 }
@@ -123,6 +138,8 @@ export interface Publisher {
   epochFloor(): number;
   /** Has a human agreed to what is absent? */
   isAbsenceAccepted(): boolean;
+  /** The text in which a human releases retired keys; undefined: there is none. */
+  release(): string | undefined;
   /** What the pin annotation of the pointer says; undefined: there is none. */
   pin(): string | undefined;
   /** The table of a generation that is in use, or of which there is a copy. Throws as `publish`. */
@@ -173,6 +190,15 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const { client, clock, instance, tableNamespace, report } = options;
   const store = openTableStore({ client, instance, tableNamespace });
   const cutter = createShardCutter(instance);
+  const retiredStore = openRetiredStore({
+    client,
+    instance,
+    tableNamespace,
+    onUnreadable(name) {
+      const message = `Secret ${tableNamespace}/${name} with retired keys cannot be read; other namespaces can import them`;
+      report({ type: 'retired-unreadable', message });
+    },
+  });
   const inTurn = createLane();
   const place = `Secret ${tableNamespace}/${pointerName(instance)}`;
   let token: string | undefined;
@@ -188,6 +214,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     outnumber: (version) => term?.holder.outnumber(version) ?? false,
     epochFloor: () => term?.holder.epochFloor() ?? 0,
     isAbsenceAccepted: () => term?.holder.isAbsenceAccepted() ?? false,
+    release: () => term?.holder.release(),
     pin: () => term?.holder.pin(),
     readEarlier: (generation) => inTurn(() => asLeader((lead) => readEarlier(lead, generation))),
     exchangeToken: () => token,
@@ -216,8 +243,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const manifest = found?.kind === 'readable' ? found.manifest : undefined;
     const read = manifest === undefined ? undefined : await store.readShards(manifest);
     for (const problem of read?.problems ?? []) report({ type: 'shard-unreadable', ...problem });
+    const retired = await retiredStore.read();
 
     const content = read && withoutRevoked(read.content, manifest?.revocations ?? []);
+    const working = new Set(content?.keys);
+    const revoked = read?.content.keys.filter((entry) => !working.has(entry)) ?? [];
     // When they were added is written nowhere; here they count from now.
     const revocations = (manifest?.revocations ?? []).map((digest) => ({ digest, addedMs: clock.now() }));
     const names = (manifest?.shards ?? []).map(({ name }) => name);
@@ -226,7 +256,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     token = pointer?.exchangeToken ?? token ?? options.randomBytes(32).toString('base64url');
     begin(token, pointer, { content, revocations, shards: new Map() }, names, broken);
     const version = manifest && { epoch: manifest.epoch, generation: manifest.generation };
-    return { content, version, hints: manifest?.hints ?? [] };
+    return { content, version, revoked, retired, hints: manifest?.hints ?? [] };
   }
 
   function begin(
@@ -250,6 +280,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
       },
       onAbsenceAccepted() {
         report({ type: 'absence-accepted', message: `an annotation on ${place} accepts what is absent` });
+      },
+      onReleaseAsked() {
+        report({ type: 'release-asked', message: `an annotation on ${place} releases retired keys` });
       },
       onPinChanged() {
         report({ type: 'pin-changed', message: `the annotation on ${place} that pins the table is another` });
@@ -297,11 +330,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
     // Beside the shards, so that it costs no time.
     const isOtherwise = standing !== undefined && isWorthACopy(standing.manifest, said);
     const keeping = isOtherwise ? keepCopy(lead, standing) : undefined;
+    // All of it before the pointer: nobody else may ever get a key that this table takes away.
+    const writing = [writeShards(lead, missing), writeRetired(lead, how), keeping] as const;
     try {
-      bytesWritten += await writeShards(lead, missing);
-      await keeping;
+      const [shardBytes] = await Promise.all(writing);
+      bytesWritten += shardBytes;
     } catch (error) {
-      await keeping;
+      await Promise.allSettled(writing);
       // One object suffices to take access away, also where a shard cannot be written.
       if (!(error instanceof DeposedError)) await revokeAhead(lead, head, revocations);
       throw error;
@@ -319,6 +354,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
     const { epoch, generation } = holder.standing()?.manifest ?? holder.highest();
     const durationMs = clock.now() - startedMs;
     return { epoch, generation, isNew, shardsWritten: missing.length, bytesWritten, durationMs };
+  }
+
+  async function writeRetired(lead: Term, { retired, releases }: PublishOptions): Promise<void> {
+    if (retired !== undefined) await retiredStore.write(retired, () => mustLead(lead));
+    if (releases !== undefined) lead.holder.endRelease(releases);
   }
 
   /** Of what stands in the pointer, before something else does. */

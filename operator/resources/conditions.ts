@@ -125,7 +125,7 @@ export const REASONS = {
   },
   DigestConflict: {
     conditions: ['Accepted', 'Conflicted', 'Ready'],
-    text: 'Two ApiKeys stand for the same key; it goes on working for the one for which it worked before the other asked for it, or, where it worked for nobody, for the older one alone.',
+    text: 'Two ApiKeys stand for the same key, or another namespace had it before. A key stays with the namespace for which it worked, also after it is deleted there; within a namespace, with the ApiKey for which it worked, else the older one.',
   },
   ResolvedRefs: { conditions: ['ResolvedRefs'], text: 'Everything referred to is there and may be used.' },
   SecretNotFound: {

@@ -53,6 +53,15 @@ export interface NamespaceRecord {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A key that worked for a namespace and left the table: no other namespace gets it. */
+export interface RetiredKey {
+  /** SHA-256 of the key, 64 lower-case hex digits. */
+  readonly digest: string;
+  readonly namespace: string;
+  /** Unix milliseconds. */
+  readonly retiredMs: number;
+}
+
 /** How much a whole namespace may spend in a period, all of its keys together, as the platform says it. */
 export interface TenantBudget {
   readonly period: BudgetPeriod;
@@ -95,5 +104,7 @@ export interface Snapshot {
   /** Those that a Provider names. */
   readonly configMaps: readonly ConfigMapRecord[];
   readonly namespaces: readonly NamespaceRecord[];
+  /** Each digest once. Absent: none. */
+  readonly retiredKeys?: readonly RetiredKey[];
   readonly platform: PlatformSettings;
 }

@@ -1,8 +1,10 @@
-// Do two ApiKeys stand for one key? It goes on working for the one for which it works by the table in use, whoever comes to ask for
-// it; where it works for nobody, the older one has it. The other one gets nothing by it.
+// Whose is a key that several ApiKeys stand for, or that was retired? It stays with the namespace that it works for by the table in
+// use, or worked for last. There it goes on working for the ApiKey that has it, else the oldest gets it. Every other ApiKey gets
+// nothing by it.
 
 import { differing } from '../../lists/differing.ts';
-import { type Aged, compareAge } from '../order.ts';
+import type { RetiredKey } from '../../watch/snapshot.ts';
+import { type Aged, compareAge, compareText } from '../order.ts';
 import type { Finding } from '../verdict.ts';
 
 /** An ApiKey and the digests it stands for. Also a disabled or expired one: else its key would live on. */
@@ -16,10 +18,16 @@ export interface DigestClaim extends Aged {
 export type FindHolders = (digests: ReadonlySet<string>) => ReadonlyMap<string, string>;
 
 const nobody: ReadonlyMap<string, string> = new Map();
+const noneRetired: readonly RetiredKey[] = [];
+
+/** A digest that a claim does not get, and why: another ApiKey of its own namespace, or of another one, has it, or had it. */
+export interface RefusedDigest {
+  readonly digest: string;
+  readonly why: 'taken' | 'foreign' | 'retired';
+}
 
 export interface DigestConflicts<C> {
-  /** Digests that a claim does not get. */
-  readonly refused: ReadonlyMap<C, readonly string[]>;
+  readonly refused: ReadonlyMap<C, readonly RefusedDigest[]>;
   /** Claims that keep a digest which somebody else claims too. */
   readonly contested: ReadonlySet<C>;
 }
@@ -31,14 +39,21 @@ export interface DigestConflicts<C> {
 export function createDigestConflicts<C extends DigestClaim>(): (
   claims: readonly C[],
   findHolders?: FindHolders,
+  retired?: readonly RetiredKey[],
 ) => DigestConflicts<C> {
   let last: readonly C[] = [];
+  let lastRetired: readonly RetiredKey[] = [];
+  /** The namespace that a retired digest stays with. */
+  const homes = new Map<string, string>();
+  /** Retired digests that somebody claims. */
+  const returning = new Set<string>();
   /** One of those who claim it, for each digest. */
   const owners = new Map<string, C>();
   /** All who claim it, where they are several. */
   const shared = new Map<string, Set<C>>();
 
-  return (claims, findHolders = () => nobody) => {
+  return (claims, findHolders = () => nobody, retired = noneRetired) => {
+    noteRetired(retired);
     const { gone, added } = differing(last, claims);
     last = claims;
     for (const claim of gone) for (const digest of claim.digests) drop(digest, claim);
@@ -46,7 +61,21 @@ export function createDigestConflicts<C extends DigestClaim>(): (
     return settle(shared.size === 0 ? nobody : findHolders(new Set(shared.keys())));
   };
 
+  function noteRetired(retired: readonly RetiredKey[]): void {
+    const { gone, added } = differing(lastRetired, retired);
+    lastRetired = retired;
+    for (const { digest } of gone) {
+      homes.delete(digest);
+      returning.delete(digest);
+    }
+    for (const { digest, namespace } of added) {
+      homes.set(digest, namespace);
+      if (owners.has(digest)) returning.add(digest);
+    }
+  }
+
   function take(digest: string, claim: C): void {
+    if (homes.has(digest)) returning.add(digest);
     const other = owners.get(digest);
     if (other === undefined) {
       owners.set(digest, claim);
@@ -61,23 +90,37 @@ export function createDigestConflicts<C extends DigestClaim>(): (
     const left = shared.get(digest);
     left?.delete(claim);
     const [first] = left ?? [];
-    if (first === undefined) owners.delete(digest);
-    else owners.set(digest, first);
+    if (first === undefined) {
+      owners.delete(digest);
+      returning.delete(digest);
+    } else owners.set(digest, first);
     if (left !== undefined && left.size < 2) shared.delete(digest);
   }
 
   function settle(holders: ReadonlyMap<string, string>): DigestConflicts<C> {
-    const refused = new Map<C, string[]>();
+    const refused = new Map<C, RefusedDigest[]>();
     const contested = new Set<C>();
-    for (const [digest, claimants] of shared) {
-      const byAge = [...claimants].sort(compareAge);
-      const winner = byAge.find((claim) => keeps(claim, digest, holders.get(digest))) ?? byAge[0];
-      if (winner !== undefined) contested.add(winner);
+    for (const digest of new Set([...shared.keys(), ...returning])) {
+      const byAge = [...claimantsOf(digest)].sort(compareAge);
+      const holder = holders.get(digest);
+      const home = homes.get(digest) ?? (holder && namespaceOf(holder));
+      const entitled = home === undefined ? byAge : byAge.filter(({ namespace }) => namespace === home);
+      const winner = entitled.find((claim) => keeps(claim, digest, holder)) ?? entitled[0];
+      if (winner !== undefined && byAge.length > 1) contested.add(winner);
       for (const claim of byAge) {
-        if (claim !== winner) refused.set(claim, [...(refused.get(claim) ?? []), digest].sort());
+        if (claim === winner) continue;
+        const why =
+          claim.namespace === winner?.namespace ? 'taken' : winner === undefined ? 'retired' : 'foreign';
+        refused.set(claim, [...(refused.get(claim) ?? []), { digest, why }]);
       }
     }
+    for (const digests of refused.values()) digests.sort((a, b) => compareText(a.digest, b.digest));
     return { refused, contested };
+  }
+
+  function claimantsOf(digest: string): Iterable<C> {
+    const owner = owners.get(digest);
+    return shared.get(digest) ?? (owner === undefined ? [] : [owner]);
   }
 }
 
@@ -91,13 +134,26 @@ function keeps(
 }
 
 /** Whose the other ApiKey is stays open: it may be another tenant's. */
-export function digestRefused(digests: readonly string[]): Finding {
-  return {
-    reason: 'DigestConflict',
-    message:
-      `the key with SHA-256 ${digests.map(short).join(', ')} already belongs to another ApiKey, and works for that one ` +
-      'alone; make a new key for this ApiKey',
+export function digestRefused(refused: readonly RefusedDigest[]): Finding {
+  const keys = (wanted: RefusedDigest['why']) => {
+    const digests = refused.filter(({ why }) => why === wanted).map(({ digest }) => short(digest));
+    return digests.length === 0 ? [] : [`the key with SHA-256 ${digests.join(', ')}`];
   };
+  const alone = 'already belongs to another ApiKey, and works for that one alone';
+  const messages = [
+    ...keys('taken').map((key) => `${key} ${alone}; make a new key for this ApiKey`),
+    ...keys('foreign').map(
+      (key) =>
+        `${key} ${alone}. That ApiKey is in another namespace, so this namespace can never use the key, even after it is ` +
+        'deleted there; make a new key for this ApiKey',
+    ),
+    ...keys('retired').map(
+      (key) =>
+        `${key} belonged to an ApiKey of another namespace, so this namespace can never use it; make a new key for this ApiKey. ` +
+        'Where the key was moved on purpose, the platform team can release it with the annotation penstock.dev/release-key',
+    ),
+  ];
+  return { reason: 'DigestConflict', message: messages.join('; ') };
 }
 
 export function digestContested(): Finding {
@@ -107,6 +163,10 @@ export function digestContested(): Finding {
       'another ApiKey names the same key and was refused; this one keeps working. If you did not do that yourself, the ' +
       'key or its hash is known to others: make a new one',
   };
+}
+
+function namespaceOf(id: string): string {
+  return id.slice(0, id.indexOf('/'));
 }
 
 function short(digest: string): string {

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { parseRoutingTable, TABLE_FORMAT } from '../../../gateway/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
-import type { PlatformSettings, Snapshot } from '../../../operator/watch/snapshot.ts';
+import type { PlatformSettings, RetiredKey, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { PLATFORM, type RawManifest, snapshotOf } from '../make.ts';
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/compile');
@@ -22,15 +22,16 @@ const names = readdirSync(FOLDER)
 interface Settings {
   readonly now: string;
   readonly platform?: Partial<PlatformSettings>;
+  readonly retiredKeys?: readonly RetiredKey[];
 }
 
 function read(name: string): { nowMs: number; snapshot: Snapshot } {
   const text = readFileSync(join(FOLDER, `${name}.in.yaml`), 'utf8');
   const [settings, ...manifests] = parseAllDocuments(text).map((document) => document.toJS() as unknown);
-  const { now, platform } = settings as Settings;
+  const { now, platform, retiredKeys = [] } = settings as Settings;
   return {
     nowMs: Date.parse(now),
-    snapshot: snapshotOf(manifests as RawManifest[], { ...PLATFORM, ...platform }),
+    snapshot: { ...snapshotOf(manifests as RawManifest[], { ...PLATFORM, ...platform }), retiredKeys },
   };
 }
 

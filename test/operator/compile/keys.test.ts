@@ -321,11 +321,28 @@ describe('two ApiKeys with one key', () => {
     test.each([
       ['deleted', []],
       ['disabled', [youngWith({ disabled: true })]],
-    ])('it gives the key up in the very run in which it is %s', (_, rest) => {
+    ])('where it is %s, the key works for nobody, and comes back for its namespace alone', (_, rest) => {
       const run = startTerm();
       run(before);
       run(asking);
-      expect(served(run(snapshot({ apiKeys: [oldWith(A), ...rest] })))).toEqual([`team-a/old ${A}`]);
+      const after = run(snapshot({ apiKeys: [oldWith(A), ...rest] }));
+      expect(served(after)).toEqual([]);
+      expect(condition(after, 'ApiKey', 'team-a/old', 'Accepted')).toMatchObject({
+        reason: 'DigestConflict',
+        message: expect.stringMatching(/this namespace can never use/),
+      });
+      expect(served(run(asking))).toEqual([youngServes]);
+    });
+
+    test('where it is renamed, the key goes on under the new name, whichever is applied first', () => {
+      const renamed = apiKey({}, { name: 'renamed', namespace: 'team-b', creationTimestamp: at(0) });
+      const renamedServes = [`team-b/renamed ${A}`];
+      const run = startTerm();
+      run(before);
+      expect(served(run(snapshot({ apiKeys: [oldWith(A), young, renamed] })))).toEqual([youngServes]);
+      expect(served(run(snapshot({ apiKeys: [oldWith(A), renamed] })))).toEqual(renamedServes);
+      expect(served(run(snapshot({ apiKeys: [oldWith(A)] })))).toEqual([]);
+      expect(served(run(snapshot({ apiKeys: [oldWith(A), renamed] })))).toEqual(renamedServes);
     });
   });
 

@@ -4,8 +4,9 @@ import type { TableContent } from '../../../gateway/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
 import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
 import { createLastForms } from '../../../operator/hold/last-forms.ts';
+import { retireKeys } from '../../../operator/hold/retire-keys.ts';
 import { createGatherer } from '../../../operator/leading/judged.ts';
-import type { RawObject, Snapshot } from '../../../operator/watch/snapshot.ts';
+import type { RawObject, RetiredKey, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { NOW_MS } from './support.ts';
 
 const HOUR_MS = 3_600_000;
@@ -27,9 +28,15 @@ export function startTerm(holdMs = HOUR_MS, found?: TableContent) {
   });
   const gather = createGatherer(createVerdictNames());
   let content = found;
+  let retired: readonly RetiredKey[] = [];
   return (now: Snapshot, nowMs = NOW_MS): CompileResult => {
     objects = [...now.providers, ...now.modelRoutes];
-    const result = compile(now, nowMs, forms.of(content));
+    const compileWith = (retiredKeys: readonly RetiredKey[]) =>
+      compile({ ...now, retiredKeys }, nowMs, forms.of(content));
+    const last = content?.keys ?? [];
+    const { table } = compileWith(retired);
+    retired = retireKeys({ retired, last, next: table.keys, released: [], nowMs });
+    const result = compileWith(retired);
     const { routing } = gather(result.verdicts);
     forms.onCompiled(routing);
     forms.onPublished(routing, new Map());

@@ -1,6 +1,6 @@
 // From run to run of a leader: what goes out while a pin is there, or a gateway that reads older tables only?
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TableContent } from '../../../gateway/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
@@ -8,7 +8,7 @@ import type { Reader } from '../../../operator/hold/withhold-newer.ts';
 import { type BringOutParts, createBringOut, type Pin } from '../../../operator/leading/bring-out.ts';
 import type { EarlierTable, Publisher } from '../../../operator/publish/publisher.ts';
 import type { Cluster } from '../../../operator/watch/cluster.ts';
-import type { Snapshot } from '../../../operator/watch/snapshot.ts';
+import type { RawObject, RetiredKey, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { apiKey, provider, route, secret, snapshot } from '../make.ts';
 
 const NOW_MS = Date.parse('2026-06-01T00:00:00Z');
@@ -20,24 +20,42 @@ const FIRST = snapshot({
 });
 const tunnel = { protocol: 'http', hostname: 'proxy.test', port: 3128 } as const;
 
+/** What another leader has left. */
+interface Found {
+  readonly content: TableContent | undefined;
+  readonly retired: readonly RetiredKey[];
+}
+
 /** A leader whose publisher only remembers, in a cluster that a test changes. */
-function startLeader() {
+function startLeader(found: Found = { content: undefined, retired: [] }) {
   const tables: TableContent[] = [];
+  const released: string[][] = [];
   const pins: (Pin | undefined)[] = [];
   const state = {
     snapshot: FIRST,
     pin: undefined as string | undefined,
+    release: undefined as string | undefined,
+    /** As they were written last. */
+    retired: found.retired,
+    isShut: false,
     readers: [] as Reader[],
     /** Providers are to be reached through a proxy, which needs a reader of format 2. */
     isTunnelled: false,
   };
   const publisher: Pick<
     Publisher,
-    'takeOver' | 'heartbeat' | 'publish' | 'isAbsenceAccepted' | 'pin' | 'readEarlier'
+    'takeOver' | 'heartbeat' | 'publish' | 'isAbsenceAccepted' | 'pin' | 'release' | 'readEarlier'
   > = {
-    takeOver: async () => ({ content: undefined, version: undefined, hints: [] }),
+    takeOver: async () => ({
+      content: found.content,
+      version: undefined,
+      revoked: [],
+      retired: found.retired,
+      hints: [],
+    }),
     heartbeat: async () => {},
     isAbsenceAccepted: () => false,
+    release: () => state.release,
     pin: () => state.pin,
     async readEarlier(generation): Promise<EarlierTable> {
       const content = tables[generation - 1];
@@ -45,7 +63,9 @@ function startLeader() {
         ? { type: 'not-there', message: `table generation ${generation} is not kept` }
         : { type: 'read', content };
     },
-    async publish(content) {
+    async publish(content, { retired = [] } = {}) {
+      if (state.isShut) throw new Error('the API server is away');
+      state.retired = retired;
       const isNew = JSON.stringify(content) !== JSON.stringify(tables.at(-1));
       if (isNew) tables.push(content);
       const generation = tables.length;
@@ -81,12 +101,14 @@ function startLeader() {
     onTakenOver() {},
     onPublished() {},
     onHeld() {},
+    onReleased: (keys) => void released.push(keys.map(({ digest }) => digest)),
     onPin: (pin) => void pins.push(pin),
   };
   const bringOut = createBringOut(parts);
   return {
     state,
     tables,
+    released,
     pins,
     change(parts: Partial<Snapshot>) {
       state.snapshot = { ...state.snapshot, ...parts };
@@ -168,4 +190,97 @@ test('while a gateway reads older tables only, what needs a newer one waits alon
   // An operator that has not heard anybody yet leaves it as it is.
   state.readers = [{ name: 'a', maxFormat: undefined }];
   expect((await run()).generation).toBe(3);
+});
+
+describe('a key of team-b, whose digest team-a has imported too', () => {
+  const A = 'a'.repeat(64);
+  const inB = (name = 'bot') =>
+    apiKey({}, { namespace: 'team-b', name, creationTimestamp: '2026-01-02T00:00:00Z' });
+  /** The older one: by age alone it would win. */
+  const inA = apiKey({}, { name: 'thief', creationTimestamp: '2026-01-01T00:00:00Z' });
+  const holders = ({ keys }: TableContent) => keys.map(({ id }) => id);
+  type Leader = ReturnType<typeof startLeader>;
+
+  async function served(leader: Leader, ...apiKeys: RawObject[]): Promise<string[]> {
+    leader.change({ apiKeys });
+    return holders((await leader.run()).content);
+  }
+  /** As after a crash: nothing but the table and what was written beside it. */
+  const nextLeader = ({ tables, state }: Leader) =>
+    startLeader({ content: tables.at(-1), retired: state.retired });
+
+  test('works for nobody after team-b has deleted it, and for team-b when it applies it again', async () => {
+    const leader = startLeader();
+    expect(await served(leader, inB())).toEqual(['team-b/bot']);
+    expect(await served(leader, inB(), inA)).toEqual(['team-b/bot']);
+    expect(await served(leader, inA)).toEqual([]);
+    expect(leader.state.retired).toEqual([{ digest: A, namespace: 'team-b', retiredMs: NOW_MS }]);
+    expect(await served(leader, inA, inB())).toEqual(['team-b/bot']);
+  });
+
+  test.each([
+    ['its import was removed', [apiKey({ imports: [{ sha256: 'b'.repeat(64) }] }, { namespace: 'team-b' })]],
+    ['it was disabled', [apiKey({ disabled: true }, { namespace: 'team-b' })]],
+    ['it expired', [apiKey({ expiresAt: '2026-01-01T00:00:00Z' }, { namespace: 'team-b' })]],
+  ])('is refused to team-a where %s', async (_, left) => {
+    const leader = startLeader();
+    await served(leader, inB());
+    await served(leader, inB(), inA);
+    expect(await served(leader, inA, ...left)).not.toContain('team-a/thief');
+    // Also where the rest is deleted later.
+    expect(await served(leader, inA)).toEqual([]);
+  });
+
+  test('stays retired under the next leader, also where that deletion came while nobody led', async () => {
+    const first = startLeader();
+    await served(first, inB());
+    const second = nextLeader(first);
+    expect(await served(second, inA)).toEqual([]);
+    const third = nextLeader(second);
+    expect(await served(third, inA)).toEqual([]);
+    expect(await served(third, inA, inB())).toEqual(['team-b/bot']);
+  });
+
+  test('stays retired where the table that takes it away could not be written at first', async () => {
+    const leader = startLeader();
+    await served(leader, inB());
+    leader.state.isShut = true;
+    await expect(served(leader, inA)).rejects.toThrow('away');
+    leader.state.isShut = false;
+    expect(await served(leader, inA)).toEqual([]);
+    expect(leader.state.retired).toMatchObject([{ digest: A, namespace: 'team-b' }]);
+  });
+
+  test('works again from a restored backup: objects with new UIDs, and the older one of team-a beside them', async () => {
+    const first = startLeader();
+    await served(first, inB());
+    await served(first);
+    const restored = inB();
+    const leader = nextLeader(first);
+    expect(
+      await served(leader, inA, { ...restored, metadata: { ...restored.metadata, uid: 'another' } }),
+    ).toEqual(['team-b/bot']);
+  });
+
+  test('goes on under another name of its namespace, applied before or after the old one is deleted', async () => {
+    const leader = startLeader();
+    await served(leader, inB());
+    await served(leader, inB(), inA);
+    expect(await served(leader, inB(), inB('renamed'), inA)).toEqual(['team-b/bot']);
+    expect(await served(leader, inB('renamed'), inA)).toEqual(['team-b/renamed']);
+    await served(leader, inA);
+    expect(await served(leader, inB('again'), inA)).toEqual(['team-b/again']);
+  });
+
+  test('goes to team-a once the platform releases it, and stays with team-a from then on', async () => {
+    const leader = startLeader();
+    await served(leader, inB());
+    expect(await served(leader, inA)).toEqual([]);
+    leader.state.release = A.slice(0, 16);
+    expect(await served(leader, inA)).toEqual(['team-a/thief']);
+    expect(leader.released).toEqual([[A]]);
+    leader.state.release = undefined;
+    expect(await served(leader, inA, inB())).toEqual(['team-a/thief']);
+    expect(await served(leader, inB())).toEqual([]);
+  });
 });

@@ -7,8 +7,12 @@ import { type KubeClient, KubeError } from '../../../kube/client.ts';
 import { mergePatch } from '../../../kube/patch.ts';
 import { objectPath, secrets } from '../../../kube/paths.ts';
 import { DeposedError } from '../../../operator/publish/deposed.ts';
-import { ACCEPT_ABSENCE_ANNOTATION } from '../../../operator/publish/pointer-holder.ts';
+import {
+  ACCEPT_ABSENCE_ANNOTATION,
+  RELEASE_KEY_ANNOTATION,
+} from '../../../operator/publish/pointer-holder.ts';
 import { createShardCutter } from '../../../operator/publish/shards.ts';
+import type { RetiredKey } from '../../../operator/watch/snapshot.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { keyEntry, makeContent, numbers, providerEntry, withKeys } from './make-content.ts';
 import {
@@ -29,6 +33,7 @@ const rerouted = (number: number) => ({
   ...CONTENT,
   providers: [...CONTENT.providers, providerEntry(1_000 + number)].sort((a, b) => (a.id < b.id ? -1 : 1)),
 });
+const NOTHING_FOUND = { content: undefined, version: undefined, revoked: [], retired: [], hints: [] };
 const changed = (content = CONTENT, number = 1_000) => withKeys(content, [...content.keys, keyEntry(number)]);
 
 async function place() {
@@ -45,7 +50,7 @@ describe('publishing', () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     const before = Date.now();
-    expect(await publisher.takeOver()).toEqual({ content: undefined, version: undefined, hints: [] });
+    expect(await publisher.takeOver()).toEqual(NOTHING_FOUND);
     const published = await publisher.publish(CONTENT);
     expect(published).toMatchObject({ isNew: true, shardsWritten: 10 });
     expect(published.epoch).toBeGreaterThanOrEqual(before);
@@ -422,7 +427,7 @@ describe('other hands', () => {
     await mergePatch(client, pointerPath(namespace), { data: { manifest: btoa(text) } });
     await expect(first.heartbeat()).rejects.toThrow(DeposedError);
     const next = makePublisher(client, namespace);
-    expect(await next.takeOver()).toEqual({ content: undefined, version: undefined, hints: [] });
+    expect(await next.takeOver()).toEqual(NOTHING_FOUND);
     expect(next.reports.map(({ type }) => type)).toEqual(['pointer-unreadable']);
     const published = await next.publish(CONTENT);
     expect(published.epoch).toBeGreaterThan(earlier.epoch);
@@ -486,6 +491,130 @@ test('shards that no table names are deleted; those of the last five stay, with 
   // One of the deleted comes into use again.
   await next.publish(rerouted(0));
   expect((await readTable(client, namespace)).content).toEqual(rerouted(0));
+});
+
+describe('keys that were retired', () => {
+  const retiredKey = (number: number, namespace: string, retiredMs = number): RetiredKey => ({
+    digest: keyEntry(number).sha256,
+    namespace,
+    retiredMs,
+  });
+  const retired = [retiredKey(1, 'team-a'), retiredKey(2, 'team-b'), retiredKey(3, 'team-a')];
+
+  test('are written before the pointer, a Secret for each namespace, and found by the next leader', async () => {
+    const { client, namespace } = await place();
+    const first = makePublisher(client, namespace);
+    await first.takeOver();
+    await first.publish(CONTENT, { retired });
+    const writes = client.takeWrites();
+    expect(writes.at(-1)).toMatch(/^POST .*secrets$/);
+    expect(writes).toHaveLength(10 + 2 + 1);
+    const next = makePublisher(client, namespace);
+    expect((await next.takeOver()).retired).toEqual(retired);
+    // What is the same is not written again; of a namespace that has more, a new Secret takes the place of the old one.
+    const more = [...(await next.takeOver()).retired, retiredKey(4, 'team-b')];
+    await next.publish(CONTENT, { retired: more });
+    expect(client.takeWrites().map((write) => write.split(' ')[0])).toEqual(['POST', 'DELETE']);
+    await next.publish(CONTENT, { retired: more });
+    expect(client.takeWrites()).toEqual([]);
+    expect((await makePublisher(client, namespace).takeOver()).retired).toEqual(more);
+  });
+
+  test('are no shards: an operator that does not know them leaves them where they are', async () => {
+    const { client, namespace } = await place();
+    const publisher = makePublisher(client, namespace);
+    await publisher.takeOver();
+    await publisher.publish(CONTENT, { retired });
+    expect((await publisher.listShards()).filter((name) => name.includes('retired'))).toEqual([]);
+    await remove(client, pointerPath(namespace));
+    expect((await makePublisher(client, namespace).takeOver()).retired).toEqual(retired);
+  });
+
+  test.each(['before', 'after'] as const)(
+    'are never fewer where a leader dies %s any of its writes',
+    async (when) => {
+      const { client } = await place();
+      const more = [...retired, retiredKey(4, 'team-a'), retiredKey(5, 'team-c')];
+      const digests = (keys: readonly RetiredKey[]) => keys.map(({ digest }) => digest).sort();
+      for (let writes = 0; ; writes += 1) {
+        const namespace = await makeNamespace(client);
+        const first = makePublisher(client, namespace);
+        await first.takeOver();
+        await first.publish(changed(), { retired });
+        const broken = breaking(client, writes, when);
+        const dying = makePublisher(broken, namespace);
+        await dying.takeOver();
+        await dying.publish(CONTENT, { retired: more }).catch((error: unknown) => error);
+        const next = makePublisher(client, namespace);
+        const taken = await next.takeOver();
+        const left = new Set(digests(taken.retired));
+        for (const { digest } of retired) expect(left).toContain(digest);
+        // Once the table is out that takes a key away, the list is whole.
+        const isOut = taken.content?.keys.length === CONTENT.keys.length && taken.revoked.length === 0;
+        if (isOut) expect(digests(taken.retired)).toEqual(digests(more));
+        await next.publish(CONTENT, { retired: more });
+        expect(digests((await makePublisher(client, namespace).takeOver()).retired)).toEqual(digests(more));
+        if (!broken.isBroken()) break;
+      }
+    },
+  );
+
+  test('that a Secret names in a way that cannot be read are reported, and the others count', async () => {
+    const { client, namespace } = await place();
+    const publisher = makePublisher(client, namespace);
+    await publisher.takeOver();
+    await publisher.publish(CONTENT, { retired });
+    await client.call({
+      method: 'POST',
+      path: `/api/v1/namespaces/${namespace}/secrets`,
+      body: {
+        metadata: {
+          name: 'penstock-retired-odd',
+          labels: { 'penstock.dev/instance': 'penstock', 'penstock.dev/retired-keys': 'team-d' },
+        },
+        stringData: { retired: '{"yesterday": 1}' },
+      },
+    });
+    const next = makePublisher(client, namespace);
+    expect((await next.takeOver()).retired).toEqual(retired);
+    expect(next.reports.map(({ type, message }) => `${type}: ${message}`)).toEqual([
+      expect.stringMatching(
+        /^retired-unreadable: Secret .*\/penstock-retired-odd with retired keys cannot be read/,
+      ),
+    ]);
+  });
+
+  test('may be released by other hands, once', async () => {
+    const { client, namespace } = await place();
+    const publisher = makePublisher(client, namespace);
+    await publisher.takeOver();
+    await publisher.publish(CONTENT, { retired });
+    const annotate = (value: string) =>
+      mergePatch(client, pointerPath(namespace), {
+        metadata: { annotations: { [RELEASE_KEY_ANNOTATION]: value } },
+      });
+    const annotations = async () =>
+      (await openStore(client, namespace).readPointer())?.metadata.annotations ?? {};
+    await annotate('some');
+    await publisher.heartbeat();
+    expect(publisher.release()).toBe('some');
+    expect(publisher.reports.map(({ type }) => type)).toEqual(['release-asked']);
+    // It has not acted yet.
+    expect(await annotations()).toHaveProperty([RELEASE_KEY_ANNOTATION]);
+    await publisher.publish(CONTENT, { retired: retired.slice(1), releases: 'some' });
+    expect(publisher.release()).toBeUndefined();
+    await publisher.heartbeat();
+    expect(await annotations()).not.toHaveProperty([RELEASE_KEY_ANNOTATION]);
+    expect((await makePublisher(client, namespace).takeOver()).retired).toEqual(retired.slice(1));
+    // The same text later is another wish, and one that comes while the last one is acted on stays.
+    await annotate('some');
+    await publisher.heartbeat();
+    expect(publisher.release()).toBe('some');
+    await annotate('others');
+    await publisher.publish(changed(), { retired, releases: 'some' });
+    expect(publisher.release()).toBe('others');
+    expect(await annotations()).toHaveProperty([RELEASE_KEY_ANNOTATION], 'others');
+  });
 });
 
 describe('a table of before', () => {

@@ -1,0 +1,140 @@
+// Where do retired keys lie? Beside the table: a Secret for each namespace that has some, immutable and named by what it holds. No
+// gateway reads them, and an operator that does not know them leaves them as they are.
+
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
+import { isConflict, isNotFound, type KubeClient } from '../../kube/client.ts';
+import { listAll } from '../../kube/list.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { createObject, deleteObject } from '../../kube/patch.ts';
+import { collectionPath, objectPath, secrets } from '../../kube/paths.ts';
+import { canonicalJson } from '../canonical-json.ts';
+import { compareText } from '../compile/order.ts';
+import { differing } from '../lists/differing.ts';
+import type { RetiredKey } from '../watch/snapshot.ts';
+
+/** On these Secrets: the namespace whose keys they name. */
+export const RETIRED_KEYS_LABEL = 'penstock.dev/retired-keys';
+/** Their one value: JSON, the time in Unix milliseconds at which each digest left the table. */
+const RETIRED_DATA = 'retired';
+const RETIRED_SECRET_TYPE = 'penstock.dev/retired-keys';
+
+export interface RetiredStore {
+  /** All that there are, oldest first. Begins a term. */
+  read(): Promise<readonly RetiredKey[]>;
+  /**
+   * Writes the namespaces that differ from what was read or written last. Killed between two writes it leaves more than it
+   * should, never less.
+   *
+   * @param mustStillLead throws where leadership has ended meanwhile.
+   */
+  write(retired: readonly RetiredKey[], mustStillLead: () => void): Promise<void>;
+}
+
+export interface RetiredStoreOptions {
+  readonly client: KubeClient;
+  readonly instance: string;
+  readonly tableNamespace: string;
+  /** A Secret that cannot be read: its keys are not refused to others any more. */
+  onUnreadable(name: string): void;
+}
+
+const retiredSchema = z.record(z.string().regex(/^[0-9a-f]{64}$/), z.int().min(0));
+
+export function openRetiredStore(options: RetiredStoreOptions): RetiredStore {
+  const { client, instance, tableNamespace } = options;
+  const collection = collectionPath(secrets, tableNamespace);
+  let stored: readonly RetiredKey[] = [];
+  /** Of the Secrets of each namespace; one, but after a death between two writes. */
+  let names = new Map<string, readonly string[]>();
+
+  return {
+    async read() {
+      const query = { labelSelector: `${INSTANCE_LABEL}=${instance},${RETIRED_KEYS_LABEL}` };
+      const { items } = await listAll({ client, path: collection, query });
+      names = new Map();
+      const oldestFirst = items
+        .flatMap((object) => {
+          const { name, labels = {} } = object.metadata;
+          const namespace = labels[RETIRED_KEYS_LABEL] ?? '';
+          names.set(namespace, [...(names.get(namespace) ?? []), name]);
+          const keys = parseRetired(object);
+          if (keys === undefined) options.onUnreadable(name);
+          return Object.entries(keys ?? {}).map(([digest, retiredMs]) => ({ digest, namespace, retiredMs }));
+        })
+        .sort((a, b) => a.retiredMs - b.retiredMs || compareText(a.digest, b.digest));
+      // The first owner of a digest keeps it.
+      const byDigest = new Map<string, RetiredKey>();
+      for (const key of oldestFirst) if (!byDigest.has(key.digest)) byDigest.set(key.digest, key);
+      stored = [...byDigest.values()];
+      return stored;
+    },
+
+    async write(retired, mustStillLead) {
+      const { gone, added } = differing(stored, retired);
+      for (const namespace of new Set([...gone, ...added].map((key) => key.namespace))) {
+        const keys = retired.filter((key) => key.namespace === namespace);
+        await writeNamespace(namespace, keys, mustStillLead);
+      }
+      stored = retired;
+    },
+  };
+
+  /** Makes the new Secret before it takes the old one away. */
+  async function writeNamespace(
+    namespace: string,
+    keys: readonly RetiredKey[],
+    mustStillLead: () => void,
+  ): Promise<void> {
+    const before = names.get(namespace) ?? [];
+    const secret = keys.length === 0 ? undefined : buildSecret(namespace, keys);
+    const name = secret?.metadata.name;
+    if (secret !== undefined) {
+      mustStillLead();
+      // Of its name there can be none that says something else.
+      await unless(isConflict, createObject(client, collection, secret));
+      names.set(namespace, [...new Set([...before, secret.metadata.name])]);
+    }
+    for (const other of before.filter((one) => one !== name)) {
+      mustStillLead();
+      const path = objectPath(secrets, { namespace: tableNamespace, name: other });
+      await unless(isNotFound, deleteObject(client, path));
+    }
+    names.set(namespace, name === undefined ? [] : [name]);
+  }
+
+  function buildSecret(namespace: string, keys: readonly RetiredKey[]) {
+    const text = canonicalJson(Object.fromEntries(keys.map(({ digest, retiredMs }) => [digest, retiredMs])));
+    return {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: `${instance}-retired-${hash('sha256', `${namespace} ${text}`).slice(0, 16)}`,
+        namespace: tableNamespace,
+        labels: { [INSTANCE_LABEL]: instance, [RETIRED_KEYS_LABEL]: namespace },
+      },
+      type: RETIRED_SECRET_TYPE,
+      immutable: true,
+      data: { [RETIRED_DATA]: Buffer.from(text).toString('base64') },
+    };
+  }
+}
+
+function parseRetired({ data }: KubeObject): Readonly<Record<string, number>> | undefined {
+  const value = z.object({ [RETIRED_DATA]: z.string() }).safeParse(data).data?.[RETIRED_DATA];
+  if (value === undefined) return undefined;
+  try {
+    return retiredSchema.safeParse(JSON.parse(Buffer.from(value, 'base64').toString())).data;
+  } catch {
+    return undefined;
+  }
+}
+
+async function unless(isExpected: (error: unknown) => boolean, call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!isExpected(error)) throw error;
+  }
+}
