@@ -3,9 +3,10 @@
 import { z } from 'zod';
 import { parseAddressRules } from '../egress/address-rules.ts';
 import { budgetPeriodSchema } from '../gateway/contract/budget.ts';
+import { rateLimitsSchema } from '../gateway/contract/routing-table.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
 import { durationMs } from './resources/duration.ts';
-import type { PlatformSettings, TenantBudgets } from './watch/snapshot.ts';
+import type { PlatformSettings, TenantBudgets, TenantLimits } from './watch/snapshot.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const mustBeNamespace = 'must be the name of a namespace, such as penstock-system';
@@ -108,14 +109,32 @@ const tenantBudgets = jsonList<TenantBudgets>(tenantBudgetsSchema, {
   example: '[{"namespace":"team-a","budgets":[{"period":"Month","limit":"500"}]}]',
   shape: (path) =>
     `must be a list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", once each, "limit": "dollars"; "action": "Block" or "Warn" and "warnPercent": 1 to 100, if need be}]}; it is not at ${path}`,
-  fault(list) {
-    const names = list.map(({ namespace: name }) => name);
-    const twice = names.find((name, at) => names.indexOf(name) !== at);
-    return twice === undefined
-      ? undefined
-      : `names the namespace ${twice} twice; put its budgets into one entry`;
-  },
+  fault: (list) => namedTwice(list, 'budgets'),
 });
+
+const tenantLimitsSchema = z.array(
+  z.strictObject({
+    namespace,
+    limits: z
+      .strictObject(rateLimitsSchema.shape)
+      .refine((limits) => Object.values(limits).some((limit) => limit !== undefined)),
+  }),
+);
+
+const tenantLimits = jsonList<TenantLimits>(tenantLimitsSchema, {
+  example: '[{"namespace":"team-a","limits":{"requestsPerMinute":600}}]',
+  shape: (path) =>
+    `must be a list of {"namespace": …, "limits": {"requestsPerMinute", "tokensPerMinute" or "maxConcurrentRequests": a whole number from 1}}; it is not at ${path}`,
+  fault: (list) => namedTwice(list, 'limits'),
+});
+
+function namedTwice(list: readonly { readonly namespace: string }[], what: string): string | undefined {
+  const names = list.map(({ namespace: name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  return twice === undefined
+    ? undefined
+    : `names the namespace ${twice} twice; put its ${what} into one entry`;
+}
 
 const egressDeny = z
   .string()
@@ -168,6 +187,8 @@ const settingsSchema = z.object({
   PENSTOCK_LIMITS_IN_STORE: z.enum(['true', 'false'], 'must be true or false').default('false'),
   /** What the ApiKeys of namespaces may spend together, as JSON. */
   PENSTOCK_TENANT_BUDGETS: tenantBudgets,
+  /** How much may pass for the ApiKeys of namespaces together, as JSON. */
+  PENSTOCK_TENANT_LIMITS: tenantLimits,
   /** Empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: namespaceList,
   /** How long the last good form of a Provider or ModelRoute stands in for one that cannot be served. */
@@ -253,6 +274,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
       egressDeny: data.PENSTOCK_EGRESS_DENY,
       hasExactLimits: data.PENSTOCK_LIMITS_IN_STORE === 'true',
       tenantBudgets: data.PENSTOCK_TENANT_BUDGETS,
+      tenantLimits: data.PENSTOCK_TENANT_LIMITS,
     }),
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,

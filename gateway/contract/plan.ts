@@ -78,7 +78,7 @@ export const planTargetSchema = plainTargetSchema.extend({
 });
 export type PlanTarget = z.infer<typeof planTargetSchema>;
 
-const limitedSchema = z.enum(['apiKey', 'model']);
+const limitedSchema = z.enum(['apiKey', 'namespace', 'model']);
 
 /** How limits stand before the request; nothing of them is reserved. */
 const limitsSchema = z.object({

@@ -368,6 +368,8 @@ export const tableContentSchema = z.object({
     tenantBudgets: z
       .array(z.object({ namespace: z.string().min(1), budgets: z.array(budgetSchema).min(1) }))
       .optional(),
+    /** How much may pass for the ApiKeys of a namespace together, as the platform says it. */
+    tenantLimits: z.array(z.object({ namespace: z.string().min(1), limits: rateLimitsSchema })).optional(),
   }),
   providers: z.array(providerEntrySchema),
   credentials: z.array(credentialSchema),

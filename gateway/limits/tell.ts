@@ -10,8 +10,8 @@ type TooLarge = Extract<Outcome, { readonly type: 'too-large' }>;
 type OverBudget = Extract<Outcome, { readonly type: 'over-budget' }>;
 
 /**
- * Of each kind of limit the caller's own, or else the model's: OpenAI's names with durations everywhere, and on messages Anthropic's
- * beside them, with RFC 3339 times.
+ * Of each kind of limit the caller's own, or else that of its namespace, or else the model's: OpenAI's names with durations
+ * everywhere, and on messages Anthropic's beside them, with RFC 3339 times.
  */
 export function limitHeaders(
   standings: readonly Standing[],
@@ -65,7 +65,10 @@ export function refusalError({ subject, limit, waitMs }: Refused, model: string)
 
 /** Waiting does not help, and clients that wait on a 429 are told so; OpenAI answers this with 429 too. */
 export function tooLargeError({ subject, limit, tokens }: TooLarge, model: string): GatewayError {
-  const may = subject.kind === 'api-key' ? 'This API key may use' : `The model '${model}' may be used for`;
+  const may =
+    subject.kind === 'model-route'
+      ? `The model '${model}' may be used for`
+      : `${whoseLimit(subject, model)} may use`;
   return new GatewayError(
     'rate_limit_exceeded',
     `Request too large: about ${tokens} tokens with the most that it may answer. ${may} ${limit} tokens per minute. Send less input, or ask for fewer output tokens.`,
@@ -78,7 +81,7 @@ export function overBudgetError(
   { subject, budget, bounds, isExhausted }: OverBudget,
   shape: ErrorShape,
 ): GatewayError {
-  const whose = subject.kind === 'tenant' ? `The namespace '${subject.id}'` : 'This API key';
+  const whose = ownerOf(subject);
   const what = describeBudget(budget);
   if (!isExhausted)
     return new GatewayError(
@@ -108,6 +111,10 @@ export function unavailableError(): GatewayError {
   );
 }
 
-function whoseLimit({ kind }: Subject, model: string): string {
-  return kind === 'api-key' ? 'This API key' : `The model '${model}'`;
+function whoseLimit(subject: Subject, model: string): string {
+  return subject.kind === 'model-route' ? `The model '${model}'` : ownerOf(subject);
+}
+
+function ownerOf({ kind, id }: Subject): string {
+  return kind === 'tenant' ? `The namespace '${id}'` : 'This API key';
 }

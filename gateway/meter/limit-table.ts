@@ -19,7 +19,7 @@ export const limitMetrics = {
     labels: ['subject', 'limit'],
     help: 'Requests refused, and attempts passed over, because a limit was reached, by whose and which limit it is.',
     meaning:
-      'Requests refused because a `limit` (`requests`, `tokens`, `concurrency`) of their `api_key` or `model_route` was reached, or a `budget` was spent or set aside, and attempts passed over because one of the `provider` or `provider_key` was.',
+      'Requests refused because a `limit` (`requests`, `tokens`, `concurrency`) of their `api_key`, `tenant` (its namespace) or `model_route` was reached, or a `budget` was spent or set aside, and attempts passed over because one of the `provider` or `provider_key` was.',
   },
   limitsHeld: {
     name: 'penstock.limits_held',

@@ -32,8 +32,8 @@ export interface LimitsAsked {
 type Estimate = { readonly takesPlace: false } | ({ readonly takesPlace: true } & SpendEstimate);
 
 /**
- * Asks the limits of the ApiKey and of the ModelRoute, and the budgets that the request is paid from, and puts how limits stand into the
- * head of the answer. Undefined at once where nothing of them concerns it.
+ * Asks the limits of the ApiKey, of its namespace and of the ModelRoute, and the budgets that the request is paid from, and puts how
+ * limits stand into the head of the answer. Undefined at once where nothing of them concerns it.
  *
  * @throws {GatewayError} `rate_limit_exceeded`, `insufficient_quota` or `billing_error`; `limits_unavailable` where the store is to be
  * asked and does not answer.
@@ -51,18 +51,21 @@ export function enterRequest(
   return outcome instanceof Promise ? outcome.then(conclude) : conclude(outcome);
 }
 
-/** Undefined where neither ApiKey nor ModelRoute has a limit, and nobody a budget. */
+/** Undefined where neither ApiKey, namespace nor ModelRoute has a limit, and nobody a budget. */
 export function limitsOfRequest(
   exchange: Omit<LimitedExchange, 'response'>,
   estimate: () => Estimate,
 ): LimitsAsked | undefined {
-  const { caller, plan } = exchange;
-  const { key } = caller;
+  const { caller, plan, view } = exchange;
+  const { key, namespace } = caller;
   const { entry } = plan.route;
+  const ofTenant = view.tenantLimits.get(namespace);
   const payers = budgetSubjects(exchange);
-  if (key.limits === undefined && entry.limits === undefined && payers.length === 0) return undefined;
+  const isLimited = (key.limits ?? ofTenant ?? entry.limits) !== undefined;
+  if (!isLimited && payers.length === 0) return undefined;
   const subjects = [
     ...subjectFor('api-key', key.id, key.limits),
+    ...subjectFor('tenant', namespace, ofTenant),
     ...subjectFor('model-route', entry.id, entry.limits),
     ...payers,
   ];

@@ -19,7 +19,7 @@ export function describeLimits(
     })),
     concurrency: places.map(({ subject, limit, underWay }) => ({ of: limitedOf(subject), limit, underWay })),
     budgets: budgets.map(({ subject, period, limit, spent, held, endMs }) => ({
-      of: subject.kind === 'tenant' ? ('namespace' as const) : ('apiKey' as const),
+      of: subject.kind === 'tenant' ? 'namespace' : 'apiKey',
       period,
       limitUsd: usdOf(limit),
       spentUsd: usdOf(spent),
@@ -30,7 +30,10 @@ export function describeLimits(
   };
 }
 
-const limitedOf = ({ kind }: Subject) => (kind === 'api-key' ? ('apiKey' as const) : ('model' as const));
+function limitedOf({ kind }: Subject): 'apiKey' | 'namespace' | 'model' {
+  if (kind === 'tenant') return 'namespace';
+  return kind === 'api-key' ? 'apiKey' : 'model';
+}
 
 /** Nanodollars to a decimal string of dollars, exactly. */
 function usdOf(nanodollars: number): string {

@@ -25,6 +25,8 @@ export interface TableView {
   readonly providers: ReadonlyMap<string, ProviderView>;
   /** What the ApiKeys of a namespace may spend together. */
   readonly tenantBudgets: ReadonlyMap<string, readonly Budget[]>;
+  /** How much may pass for the ApiKeys of a namespace together. */
+  readonly tenantLimits: ReadonlyMap<string, RateLimits>;
   /** Own routes: namespace, then model id or alias. */
   readonly ownRoutes: ReadonlyMap<string, ReadonlyMap<string, RouteView>>;
   /** Routes that other namespaces may call too, by model id or alias. */
@@ -213,6 +215,7 @@ export function buildTableView(
     tenantBudgets: new Map(
       table.settings.tenantBudgets?.map(({ namespace, budgets }) => [namespace, budgets]),
     ),
+    tenantLimits: new Map(table.settings.tenantLimits?.map(({ namespace, limits }) => [namespace, limits])),
     ownRoutes,
     sharedRoutes,
   });

@@ -26,7 +26,7 @@ import { createRoutingCompiler } from './compile-routing.ts';
 import type { HealthCheck } from './health-check.ts';
 import { createPlaceIndex, indexByPlace } from './index-by-place.ts';
 import { type LastGood, NOTHING_GOOD } from './last-good.ts';
-import { buildTenantBudgets } from './limits.ts';
+import { buildTenantBudgets, buildTenantLimits } from './limits.ts';
 import { createStable } from './memo.ts';
 import { isStaying } from './staying.ts';
 import { startTurns } from './turns.ts';
@@ -137,6 +137,7 @@ function settingsOf({
   egressAllow,
   egressDeny = [],
   tenantBudgets,
+  tenantLimits,
 }: PlatformSettings): TableContent['settings'] {
   return {
     servicePrefix,
@@ -144,5 +145,6 @@ function settingsOf({
     egressAllow: egressAllow.map(({ cidr, namespaces }) => ({ cidr, namespaces: [...namespaces] })),
     ...(egressDeny.length > 0 ? { egressDeny: [...egressDeny] } : {}),
     ...buildTenantBudgets(tenantBudgets),
+    ...buildTenantLimits(tenantLimits),
   };
 }

@@ -14,7 +14,7 @@ import { secretPending } from './checks/secret-pending.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
 import { isoTime } from './iso-time.ts';
 import { CLOCK_TOLERANCE_MS, findSecretFault, isLongPast, readKeyState, rotationDueMs } from './key-state.ts';
-import { buildBudgets, buildLimits, wordsOnLimits } from './limits.ts';
+import { buildBudgets, buildLimits, limitsOfTenant, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
 
@@ -104,7 +104,11 @@ export function compileKey({ object, parsed, secret, platform, nowMs }: KeyInput
       name: metadata.name,
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
       conditions: [
-        holds('Accepted', 'Accepted', wordsOnLimits([spec.limits], platform)),
+        holds(
+          'Accepted',
+          'Accepted',
+          wordsOnLimits([spec.limits, limitsOfTenant(metadata.namespace, platform)], platform),
+        ),
         issued.condition,
         ...(spec.disabled
           ? [holds('Disabled', 'DisabledBySpec', 'spec.disabled is true; set it to false')]

@@ -3,7 +3,7 @@
 import type { Budget } from '../../gateway/contract/budget.ts';
 import type { RateLimits } from '../../gateway/contract/routing-table.ts';
 import type { ApiKeySpec } from '../resources/api-key.ts';
-import type { PlatformSettings, TenantBudgets } from '../watch/snapshot.ts';
+import type { PlatformSettings, TenantBudgets, TenantLimits } from '../watch/snapshot.ts';
 import { compareText } from './order.ts';
 import { scaled } from './price.ts';
 
@@ -47,6 +47,24 @@ export function buildTenantBudgets(tenants: readonly TenantBudgets[] = []): {
     })
     .sort((a, b) => compareText(a.namespace, b.namespace));
   return tenantBudgets.length === 0 ? {} : { tenantBudgets };
+}
+
+/** Nothing where no tenant has one. */
+export function buildTenantLimits(tenants: readonly TenantLimits[] = []): {
+  readonly tenantLimits?: { readonly namespace: string; readonly limits: RateLimits }[];
+} {
+  const tenantLimits = tenants
+    .map(({ namespace, limits }) => ({ namespace, limits }))
+    .sort((a, b) => compareText(a.namespace, b.namespace));
+  return tenantLimits.length === 0 ? {} : { tenantLimits };
+}
+
+/** Of a namespace, as the platform says them. */
+export function limitsOfTenant(
+  namespace: string,
+  { tenantLimits = [] }: Pick<PlatformSettings, 'tenantLimits'>,
+): RateLimits | undefined {
+  return tenantLimits.find((tenant) => tenant.namespace === namespace)?.limits;
 }
 
 /** Whether the platform has set the namespace a budget that blocks. */

@@ -1,6 +1,7 @@
 // What did one run of the operator read? Everything, as one plain value; the compile sees nothing else.
 
 import type { BudgetPeriod } from '../../gateway/contract/budget.ts';
+import type { RateLimits } from '../../gateway/contract/routing-table.ts';
 
 /**
  * One of our objects as it was read: unchecked but for its place. An object that did not change keeps its
@@ -77,6 +78,12 @@ export interface TenantBudgets {
   readonly budgets: readonly TenantBudget[];
 }
 
+/** How much may pass for the ApiKeys of a namespace together, as the platform says it. */
+export interface TenantLimits {
+  readonly namespace: string;
+  readonly limits: RateLimits;
+}
+
 /** What the platform team decides for the whole installation. */
 export interface PlatformSettings {
   /** Models of the service itself are named `<servicePrefix>/…`. */
@@ -93,6 +100,8 @@ export interface PlatformSettings {
   readonly hasExactLimits?: boolean;
   /** What the ApiKeys of a namespace may spend together, each namespace once; nobody in the namespace can change it. */
   readonly tenantBudgets?: readonly TenantBudgets[];
+  /** Each namespace once; nobody in the namespace can change it. */
+  readonly tenantLimits?: readonly TenantLimits[];
 }
 
 /** In every list, namespace and name stand at most once together; the order means nothing. */

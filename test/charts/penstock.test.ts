@@ -562,6 +562,37 @@ describe('what is rendered', () => {
     }
   });
 
+  test('the operator learns how much may pass for a namespace, beside its budgets and without any', async () => {
+    const budgets = [{ period: 'Month', limit: '500.00' }];
+    const limits = { requestsPerMinute: 600, tokensPerMinute: 1_000_000, maxConcurrentRequests: 50 };
+    const tenants = [
+      { namespace: 'team-a', budgets, limits },
+      { namespace: 'team-b', limits: { maxConcurrentRequests: 5 } },
+      { namespace: 'team-c', budgets },
+    ];
+    const objects = await render(plane(), { tenants });
+    const { platform } = readOperatorSettings(deploymentOf(objects, 'penstock-operator').env);
+    expect(platform.tenantLimits).toEqual([
+      { namespace: 'team-a', limits },
+      { namespace: 'team-b', limits: { maxConcurrentRequests: 5 } },
+    ]);
+    const namesOf = (list: readonly { readonly namespace: string }[] = []) =>
+      list.map(({ namespace }) => namespace);
+    expect(namesOf(platform.tenantBudgets)).toEqual(['team-a', 'team-c']);
+    const { environment } = deploymentOf(objects, 'penstock-ledger');
+    expect(namesOf(readLedgerSettings(environment).tenantBudgets)).toEqual(['team-a', 'team-c']);
+    for (const fault of [
+      {},
+      { limits: {} },
+      { limits: { requestsPerMinute: 0 } },
+      { limits: { requests: 1 } },
+    ]) {
+      await expect(render(plane(), { tenants: [{ namespace: 'team-a', ...fault }] })).rejects.toThrow(
+        /tenants/,
+      );
+    }
+  });
+
   test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {
     const objects = await render(plane());
     const { ledgerAddress } = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);

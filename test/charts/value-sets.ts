@@ -18,7 +18,13 @@ export const OPENED = {
     ],
     deny: ['93.184.0.0/16', '2a00:1450::/32'],
   },
-  tenants: [{ namespace: 'team-a', budgets: [{ period: 'Month', limit: '500.00' }] }],
+  tenants: [
+    {
+      namespace: 'team-a',
+      budgets: [{ period: 'Month', limit: '500.00' }],
+      limits: { requestsPerMinute: 600, tokensPerMinute: 1_000_000, maxConcurrentRequests: 50 },
+    },
+  ],
   image: { digest: DIGEST },
   imagePullSecrets: ['registry'],
 };

@@ -102,6 +102,18 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson (uniq $names) -}}
 {{- end -}}
 
+{{/* Of the tenants that have it, their namespace and `what` alone: the processes that read one know nothing of the other. */}}
+{{- define "penstock.tenantsWith" -}}
+{{- $tenants := list -}}
+{{- $what := .what -}}
+{{- range .root.Values.tenants -}}
+{{- if hasKey . $what -}}
+{{- $tenants = append $tenants (pick . "namespace" $what) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $tenants -}}
+{{- end -}}
+
 {{/* How long a last good form serves on; the operator takes a week at most. */}}
 {{- define "penstock.lastKnownGood" -}}
 {{- $text := .Values.operator.lastKnownGood -}}

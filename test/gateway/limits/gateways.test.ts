@@ -9,7 +9,9 @@ import { rawCall } from '../../support/raw-client.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 import { startWall } from '../../support/wall.ts';
+import { post } from '../endpoints/ask.ts';
 import { keyEntry, startRig, tableOf, testKey } from '../rig.ts';
+import { dialects } from './bodies.ts';
 import { crowd } from './crowd.ts';
 import { launchFleet, placesIn, portOf } from './fleet.ts';
 
@@ -80,6 +82,46 @@ test('four gateways without a store let through a limit by shares, and more wher
   const alone = await crowd({ ports: ports.slice(0, 1), key: testKey, callers: 4, requests: 15 });
   expect(alone.statuses[200]).toBeGreaterThanOrEqual(30);
   expect(alone.statuses[200]).toBeLessThanOrEqual(30 + leaked + 3);
+});
+
+test.each([
+  ['by shares', 0],
+  ['in one store', 1],
+])('two gateways keep the limit of a namespace %s, whichever of its keys calls', async (_, stores) => {
+  const redis = stores === 0 ? undefined : parts.adopt(await startRedis(), (server) => server.close());
+  const table = await tableWith(100_000);
+  const settings = {
+    ...table.settings,
+    tenantLimits: [{ namespace: 'team', limits: { requestsPerMinute: 6 } }],
+  };
+  const store = redis && { url: redis.url, prefix: 'test', password: undefined };
+  const rigs = await Promise.all(
+    [0, 1].map(async () =>
+      parts.adopt(
+        await startRig(
+          { ...table, settings },
+          { limits: { gateways: 2, callBudgetMs: 10_000, ...(store === undefined ? {} : { store }) } },
+        ),
+        (rig) => rig.close(),
+      ),
+    ),
+  );
+  const statuses: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    for (const rig of rigs) {
+      for (const key of [testKey, otherKey]) {
+        const headers = { authorization: `Bearer ${key}` };
+        statuses.push(
+          (await post(rig, '/v1/chat/completions', dialects['/v1/chat/completions'], headers)).status,
+        );
+      }
+    }
+  }
+  const passed = statuses.filter((status) => status === 200).length;
+  expect(statuses.every((status) => status === 200 || status === 429)).toBe(true);
+  // What leaks while the test runs passes besides.
+  expect(passed).toBeGreaterThanOrEqual(6);
+  expect(passed).toBeLessThanOrEqual(8);
 });
 
 test('three gateways with one store let through exactly the limit, and nobody fails while the store stops, forgets, dies and comes back', async () => {

@@ -219,3 +219,104 @@ test('as many requests are under way as may be, and each that ends makes room', 
   await Promise.allSettled(hanging);
   expect(await heldOf()).toBe('0');
 });
+
+describe('a namespace that the platform bounds', () => {
+  const otherKey = `psk_${'o'.repeat(49)}`;
+  const neighbourKey = `psk_${'b'.repeat(49)}`;
+
+  /** Two keys of `team`, and one of another namespace that may call its model. */
+  async function startBounded(limits: RateLimits, { key, provider = 'platform/p0' }: BoundedParts = {}) {
+    const table = tableOf([{ baseUrl: wall.baseUrl, provider }], { sharedWith: '*' });
+    rig = await startRig({
+      ...table,
+      settings: { ...table.settings, tenantLimits: [{ namespace: 'team', limits }] },
+      keys: [
+        { ...keyEntry(testKey, 'team/key'), ...(key ? { limits: key } : {}) },
+        keyEntry(otherKey, 'team/other'),
+        keyEntry(neighbourKey, 'neighbour/key'),
+      ].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1)),
+    });
+  }
+  interface BoundedParts {
+    readonly key?: RateLimits;
+    readonly provider?: string;
+  }
+  const askAs = (key: string, more: object = {}, path: Path = '/v1/chat/completions') =>
+    post(rig, path, { ...dialects[path], ...more }, { authorization: `Bearer ${key}` });
+
+  test.each([
+    ['a Provider of the platform', 'platform/p0'],
+    ['a Provider of its own', 'team/own'],
+  ])(
+    'shares its requests per minute among its keys, also at %s; others are not held to it',
+    async (_, provider) => {
+      await startBounded({ requestsPerMinute: 2 }, { provider });
+      const first = await askAs(testKey);
+      expect([first.status, first.headers['x-ratelimit-remaining-requests']]).toEqual([200, '1']);
+      expect((await askAs(otherKey)).status).toBe(200);
+      for (const key of [testKey, otherKey]) {
+        const refused = await askAs(key);
+        expect([refused.status, refused.headers['retry-after'], errorOf(refused).message]).toEqual([
+          429,
+          '30',
+          "The namespace 'team' has used up its limit of 2 requests per minute. Please try again in 30s.",
+        ]);
+      }
+      expect((await askAs(neighbourKey)).status).toBe(200);
+      const text = await rig.gateway.metrics.registry.metrics();
+      expect(text).toMatch(/^penstock_limited_total\{subject="tenant",limit="requests"\} 2$/m);
+    },
+  );
+
+  test('shares its tokens per minute, and is told where one request asks for more than all of them', async () => {
+    await startBounded({ tokensPerMinute: 1_000 });
+    wall.script({ type: 'answer', usage: { inputTokens: 10, outputTokens: 2_000 } });
+    expect((await askAs(testKey)).status).toBe(200);
+    const refused = await askAs(otherKey);
+    expect([refused.status, errorOf(refused).message]).toEqual([
+      429,
+      expect.stringMatching(
+        /^The namespace 'team' has used up its limit of 1000 tokens per minute\. Please try/,
+      ),
+    ]);
+    expect(errorOf(await askAs(testKey, { max_tokens: 5_000 })).message).toMatch(
+      / The namespace 'team' may use 1000 tokens per minute\. Send less/,
+    );
+  });
+
+  test('has so many requests under way at most, of all of its keys together', async () => {
+    await startBounded({ maxConcurrentRequests: 2 });
+    wall.script({ type: 'hang', when: 'before-headers' });
+    const hanging = [askAs(testKey), askAs(otherKey)];
+    await wall.nextCall();
+    await wall.nextCall();
+    const refused = await askAs(otherKey);
+    expect([refused.status, errorOf(refused).message]).toEqual([
+      429,
+      "The namespace 'team' has reached its limit of 2 requests at a time. Please try again in 1s.",
+    ]);
+    wall.script({ type: 'answer' });
+    expect((await askAs(neighbourKey)).status).toBe(200);
+    rig.gateway.hurry();
+    await rig.close();
+    await Promise.allSettled(hanging);
+    expect(await heldOf()).toBe('0');
+  });
+
+  test('cannot be widened by the limits that an ApiKey states for itself, which are told first', async () => {
+    await startBounded({ requestsPerMinute: 1 }, { key: { requestsPerMinute: 1_000_000 } });
+    expect((await askAs(testKey)).headers['x-ratelimit-limit-requests']).toBe('1000000');
+    expect((await askAs(testKey)).status).toBe(429);
+  });
+
+  test('is refused in the words of each dialect, also where it only counts tokens', async () => {
+    await startBounded({ requestsPerMinute: 1 });
+    expect((await askAs(testKey, {}, '/v1/messages')).headers['anthropic-ratelimit-requests-limit']).toBe(
+      '1',
+    );
+    const refused = await askAs(testKey, {}, '/v1/messages');
+    expect([refused.status, messagesErrorOf(refused).error.type]).toEqual([429, 'rate_limit_error']);
+    const counted = await post(rig, '/v1/messages/count_tokens', { model: 'm', messages: content });
+    expect(counted.status).toBe(429);
+  });
+});

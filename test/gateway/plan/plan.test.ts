@@ -186,6 +186,23 @@ describe('limits', () => {
     expect(targets).toHaveLength(1);
   });
 
+  test('of a namespace that the platform bounds stand beside those of the key', async () => {
+    await start([{}], (table) => ({
+      ...table,
+      settings: { ...table.settings, tenantLimits: [{ namespace: 'team', limits }] },
+      keys: table.keys.map((key) => ({ ...key, limits: { requestsPerMinute: 7 } })),
+    }));
+    await post(rig, '/v1/chat/completions', chat);
+    expect((await planOf()).limits).toMatchObject({
+      rates: [
+        { of: 'apiKey', name: 'requests', perMinute: 7, remaining: 6 },
+        { of: 'namespace', name: 'requests', perMinute: 2, remaining: 1 },
+        { of: 'namespace', name: 'tokens', perMinute: 100_000 },
+      ],
+      concurrency: [{ of: 'namespace', limit: 3, underWay: 0 }],
+    });
+  });
+
   test('of upstreams that nobody can look up are told: such a target is passed over, and with no other it is 503', async () => {
     const store = { url: 'redis://127.0.0.1:9', prefix: 'test', password: undefined };
     const closed = { store, callBudgetMs: 100, onStoreError: 'Deny', gateways: 1 } as const;

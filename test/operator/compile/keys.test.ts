@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { CompileResult } from '../../../operator/compile/compile.ts';
 import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../../operator/resources/issued-secret.ts';
-import { apiKey, secret, snapshot } from '../make.ts';
+import { apiKey, PLATFORM, secret, snapshot } from '../make.ts';
 import { compileOnce, condition, NOW_MS } from './support.ts';
 import { startTerm } from './term.ts';
 
@@ -251,6 +251,22 @@ test('a disabled key is out of the table, and an object on its way out too', () 
   expect(compileOnce(snapshot({ apiKeys: [apiKey({ disabled: true })] })).table.keys).toEqual([]);
   const leaving = apiKey({}, { deletionTimestamp: at(0) });
   expect(compileOnce(snapshot({ apiKeys: [leaving] }))).toMatchObject({ table: { keys: [] }, verdicts: [] });
+});
+
+test.each([
+  [
+    'of the namespace alone',
+    {},
+    [{ namespace: 'team-a', limits: { requestsPerMinute: 60 } }],
+    /kept by shares/,
+  ],
+  ['of another namespace', {}, [{ namespace: 'team-b', limits: { requestsPerMinute: 60 } }], /^$/],
+  ['of its own', { limits: { requestsPerMinute: 6 } }, [], /kept by shares/],
+])('limits %s: Accepted says how exactly they are kept', (_, spec, tenantLimits, words) => {
+  const platform = { ...PLATFORM, tenantLimits };
+  const result = compileOnce(snapshot({ apiKeys: [apiKey(spec)], platform }));
+  expect(condition(result, 'ApiKey', 'team-a/bot', 'Accepted').message).toMatch(words);
+  expect(result.table.settings.tenantLimits).toEqual(tenantLimits.length === 0 ? undefined : tenantLimits);
 });
 
 describe('two ApiKeys with one key', () => {
