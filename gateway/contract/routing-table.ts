@@ -150,6 +150,8 @@ export const providerEntrySchema = z.object({
    * `common` as all vendors know them, and it knows no other names; absent: it may know the current ones, and is asked by the common ones.
    */
   chatNames: z.enum(['current', 'common']).optional(),
+  /** It takes the messages of a chat in one order only: after a tool's comes the assistant's, and system text comes first or after the user's. */
+  chatOrder: z.literal('strict').optional(),
   /** Members of a request by which its caller would have another model than the target's; of a caller they are not sent. */
   modelMembers: z.array(z.string().min(1)).optional(),
   /** True where the provider belongs to the platform; false: a tenant's own (BYOK). */

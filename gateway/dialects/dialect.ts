@@ -231,6 +231,8 @@ export interface UpstreamTarget {
   readonly origin: string;
   /** See the provider's `chatNames` in the routing table. */
   readonly chatNames?: 'current' | 'common' | undefined;
+  /** See the provider's `chatOrder` in the routing table. */
+  readonly chatOrder?: 'strict' | undefined;
   /** See the provider's `modelMembers` in the routing table. */
   readonly modelMembers?: readonly string[] | undefined;
   /** What the model can give at most, where the route says it. */

@@ -212,7 +212,7 @@ export function targetOf(
   { target }: Candidate,
 ): UpstreamTarget {
   const { upstreamModel, parameters } = target.entry;
-  const { id, chatNames, modelMembers } = target.provider.entry;
+  const { id, chatNames, chatOrder, modelMembers } = target.provider.entry;
   return {
     upstreamModel,
     parameters,
@@ -220,6 +220,7 @@ export function targetOf(
     ...(delivery.fetchesStream && !facts.isStream ? { forcesStream: true } : {}),
     origin: originOf(id, upstreamModel),
     chatNames,
+    chatOrder,
     modelMembers,
     maxOutputTokens: plan.route.entry.maxOutputTokens,
   };

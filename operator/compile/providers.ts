@@ -290,6 +290,7 @@ function buildEntry(
     baseUrl: endpoint.baseUrl,
     dialects: apis.map((api) => DIALECT_OF[api]),
     ...(facts.chatNames === undefined ? {} : { chatNames: facts.chatNames }),
+    ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder }),
     ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers] }),
     isPlatform: platform.platformNamespaces.includes(metadata.namespace),
     ...(spec.auth.type === 'None'

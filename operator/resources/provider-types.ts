@@ -17,6 +17,8 @@ export interface ProviderTypeFacts {
    * all; absent: some that are of this type know the current ones, and some do not.
    */
   readonly chatNames?: 'current' | 'common';
+  /** It refuses a chat in which a user's message comes right after a tool's. */
+  readonly chatOrder?: 'strict';
   /** Members of a request by which a caller would have another model than the target's. */
   readonly modelMembers?: readonly string[];
   /** What the price catalog calls the vendor at `baseUrl`; absent: its models have no list price. */
@@ -67,6 +69,7 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     header: BEARER,
     options: {},
     chatNames: 'common',
+    chatOrder: 'strict',
     priceVendor: 'mistral',
     ownedBy: 'mistral',
   },

@@ -33,6 +33,7 @@ export interface ThroughOptions {
   readonly upstreamModel?: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly maxOutputTokens?: number;
+  readonly chatOrder?: 'strict';
   /** By lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -89,6 +90,7 @@ export function translateThrough(
     parameters: options.parameters ?? {},
     origin: originOf(upstreamName, 'upstream-model'),
     maxOutputTokens: options.maxOutputTokens,
+    chatOrder: options.chatOrder,
   };
   const head = { ...fixedHead, model: facts.model, inputEstimate: estimateTokensOfLength(body.bytes) };
   const outcome = { client, upstream, facts, head };

@@ -1,6 +1,7 @@
 // Our turns as messages.
 
 import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
+import { asReminder } from '../reminder.ts';
 import { commonImageTypes } from '../request/data-url.ts';
 import { fitToolIds } from '../tools/tool-ids.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
@@ -35,7 +36,7 @@ export function encodeMessages(
     // Never as the first message, which is what the member `system` is for.
     const mayStay = takesLaterSystem && last !== undefined && last.role !== 'assistant';
     if (turn.role === 'system' && !mayStay) {
-      push(messages, { role: 'user', content: content.map(asReminder) });
+      push(messages, { role: 'user', content: content.map(reminderOf) });
     } else push(messages, { role: turn.role, content });
   }
   // The dialect wants the user to speak first; a conversation of system text alone has no message left.
@@ -55,9 +56,9 @@ function push(messages: Message[], message: Message): void {
   else for (const block of message.content) last.content.push(block);
 }
 
-/** Where the model takes no system text between the turns, it stands in a user's, marked as what it is. */
-function asReminder(block: Block): Block {
-  return { ...block, text: `<system-reminder>\n${String(block.text)}\n</system-reminder>` };
+/** Where the model takes no system text between the turns. */
+function reminderOf(block: Block): Block {
+  return { ...block, text: asReminder(String(block.text)) };
 }
 
 /** The beginning of an answer must not end in white space. */

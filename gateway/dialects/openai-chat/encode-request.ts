@@ -13,6 +13,7 @@ import { decodeChatAnswer } from './decode-answer.ts';
 import { decodeChatStream } from './decode-stream.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodeTools } from './encode-tools.ts';
+import { inStrictOrder } from './message-order.ts';
 
 export function openChatCall(conversation: Conversation, target: UpstreamTarget): UpstreamCall {
   const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
@@ -34,6 +35,7 @@ function encodeBody(
   const { sampling, defaults, maxOutputTokens, logprobs, reasoning, store, metadata } = conversation;
   // Upstreams refuse a request with both names of the limit.
   const limitName = nameKnown(target, boundNewer, boundOlder);
+  const messages = encodeMessages(conversation, names);
   const userName = nameKnown(target, 'safety_identifier', 'user');
   return {
     ...(defaults && {
@@ -43,7 +45,7 @@ function encodeBody(
     }),
     ...target.parameters,
     model: target.upstreamModel,
-    messages: encodeMessages(conversation, names),
+    messages: target.chatOrder === 'strict' ? inStrictOrder(messages) : messages,
     ...encodeTools(conversation, names),
     ...withoutUndefined({
       ...encodeOpenAiSampling(sampling),

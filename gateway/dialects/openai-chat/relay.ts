@@ -11,15 +11,17 @@ import { boundNewer, boundOlder, nameKnown, saysBoundName } from '../request/cha
 import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../state/foreign-state.ts';
 import { opaquePrefix } from '../state/opaque.ts';
 import { flawOfChat, gatherChat } from './gather-answer.ts';
+import { strictOrderEdits } from './message-order.ts';
 import { ChatChoiceRepair } from './repair-choice.ts';
 
 export const relayChat: SameDialect = {
   editRequest(body, facts, target) {
     const newer = newerBoundUnknownTo(body, target);
     const { edits } = findForeignState(body, detailsPlaces, target.origin);
+    const ordered = target.chatOrder === 'strict' ? [...edits, ...strictOrderEdits(body)] : edits;
     return editOpenAiRequest(body, facts, target, {
       unsent: newer ? [newer] : [],
-      further: newer ? [...edits, setMember(body, boundOlder, body.text(newer))] : edits,
+      further: newer ? [...ordered, setMember(body, boundOlder, body.text(newer))] : ordered,
     });
   },
   relayStream(facts, _origin, head) {

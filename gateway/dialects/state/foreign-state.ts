@@ -42,7 +42,7 @@ const none: ForeignState = { edits: [], turns: [] };
 /** @param origin Of the provider that is asked. */
 export function findForeignState(body: RequestBody, places: ForeignPlaces, origin: string): ForeignState {
   const member = body.member(places.member);
-  if (!member || !mayHold(body.chunks, places)) return none;
+  if (!member || !mayHold(body.chunks, (bytes) => places.mayHold(bytes))) return none;
   const turns = tryRead(body, member);
   if (!Array.isArray(turns)) return none;
   const { foreign, own } = places.find(turns, origin);
@@ -109,12 +109,12 @@ export function findInLists(
 }
 
 /** The joints between the chunks are asked too: a name may be cut by them. */
-function mayHold(chunks: readonly Buffer[], places: ForeignPlaces): boolean {
+export function mayHold(chunks: readonly Buffer[], isIn: (bytes: Buffer) => boolean): boolean {
   let before: Buffer = Buffer.alloc(0);
   for (const chunk of chunks) {
-    if (places.mayHold(chunk)) return true;
+    if (isIn(chunk)) return true;
     const joint = Buffer.concat([before, chunk.subarray(0, jointLength)]);
-    if (before.length > 0 && places.mayHold(joint)) return true;
+    if (before.length > 0 && isIn(joint)) return true;
     before =
       chunk.length >= jointLength
         ? chunk.subarray(chunk.length - jointLength)
