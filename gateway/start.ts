@@ -29,6 +29,7 @@ import { Metrics } from './meter/metrics.ts';
 import { TokenCounter } from './meter/token-counter.ts';
 import type { PipelineDefaults, PipelineParts } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
+import { RefusedMembers } from './route/refused-members.ts';
 import { buildServer, type SenderPatience } from './server.ts';
 import type { LimitSettings } from './settings.ts';
 import { AnswerRoom } from './stream/answer-room.ts';
@@ -248,6 +249,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     clock,
     random,
     health,
+    refused: new RefusedMembers(),
     pools,
     journal,
     tokens,

@@ -294,6 +294,15 @@ const tooLong =
 /** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek and OpenRouter say only this. */
 const noSuchModel = /^(Model Not Exist|\S+ is not a valid model ID)$/;
 
+/**
+ * What the model wrote cannot be read as the calls or the JSON that were asked for: chance decides, and another model may do
+ * it. Codes of Groq (console.groq.com, error codes, 2026; groq/groq-typescript#28).
+ */
+const modelsFault = /tool_use_failed|json_validate_failed|output_parse_failed/;
+
+/** Alone, the caller reads the upstream's own words: a shorter or clearer prompt may help. */
+const modelFailed = judgement('ServerError', 'target', 'invalid_parameter', { isHealthSignal: false });
+
 function judgeCallersMistake(words: string, message: string): Judgement {
   if (/context_length/.test(words) || tooLong.test(message)) {
     return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', {
@@ -302,6 +311,7 @@ function judgeCallersMistake(words: string, message: string): Judgement {
     });
   }
   if (isFiltered(words)) return filtered;
+  if (modelsFault.test(words)) return modelFailed;
   if (/model_not_found|invalid_model/.test(words) || noSuchModel.test(message)) return unknownModel;
   return judgement(null, 'target', 'invalid_parameter');
 }

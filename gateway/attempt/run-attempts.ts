@@ -3,6 +3,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { RouteEntry } from '../contract/routing-table.ts';
+import type { UpstreamError } from '../dialects/dialect.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { runAttempt } from './attempt.ts';
 import type { Limits } from './deadlines.ts';
@@ -70,6 +71,11 @@ export interface CallJob<Answer> {
    * with those of now, which then is one of `candidates` too.
    */
   renew(candidate: number): number | undefined;
+  /**
+   * Whether the candidate refused a member that the gateway had added by itself, and is to be asked again without it: a caller is
+   * never refused for what it has not written.
+   */
+  withhold(candidate: number, error: UpstreamError): boolean;
   /** `isRepetition`: it was asked before, and has failed. */
   onStart(candidate: number, isRepetition: boolean): void;
   /** With the first content of a stream. */
@@ -199,6 +205,9 @@ function excuseFor<Answer>(
 ): Excuse | undefined {
   if (result.outcome !== 'failed') return undefined;
   const { failure } = result;
+  // Nothing has been done: the request itself was refused.
+  const isRefusal = failure.kind === 'status' && (failure.status === 400 || failure.status === 422);
+  if (isRefusal && job.withhold(candidate, failure.error)) return { candidate, isFresh: false };
   // Whatever was replaced or closed meanwhile: the upstream may be doing what it was asked.
   if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;
   if (isForCredentials(failure, judgement) && renewals < renewalsMax) {

@@ -237,6 +237,8 @@ export interface UpstreamTarget {
   readonly modelMembers?: readonly string[] | undefined;
   /** What the model can give at most, where the route says it. */
   readonly maxOutputTokens?: number | undefined;
+  /** Members that the upstream refuses: nothing of these names is sent that the caller has not written. */
+  readonly refuses?: ReadonlySet<string> | undefined;
 }
 
 /**

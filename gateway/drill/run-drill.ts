@@ -20,6 +20,7 @@ import { type Exchange, type PipelineDefaults, type PipelineParts, timeoutFor } 
 import { routeExchange } from '../pipeline/route-exchange.ts';
 import { serve } from '../pipeline.ts';
 import { Health } from '../route/health.ts';
+import { RefusedMembers } from '../route/refused-members.ts';
 import { AnswerRoom } from '../stream/answer-room.ts';
 import { OpenStreams } from '../stream/open-streams.ts';
 import type { RouteView, TableView } from '../table/view.ts';
@@ -76,6 +77,7 @@ async function playDrill(
     defaults,
     // Nothing is known of any upstream, and nobody learns what happens here.
     health: new Health(random),
+    refused: new RefusedMembers(),
     pools: noPools,
     play: upstreams.play,
     journal: openMemoryJournal((record) => {

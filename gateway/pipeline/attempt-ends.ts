@@ -209,7 +209,7 @@ export function passesThrough(
 
 export function targetOf(
   { facts, plan, delivery }: Pick<RoutedExchange, 'facts' | 'plan' | 'delivery'>,
-  { target }: Candidate,
+  { target, refuses }: Candidate,
 ): UpstreamTarget {
   const { upstreamModel, parameters } = target.entry;
   const { id, chatNames, chatOrder, modelMembers } = target.provider.entry;
@@ -223,6 +223,7 @@ export function targetOf(
     chatOrder,
     modelMembers,
     maxOutputTokens: plan.route.entry.maxOutputTokens,
+    refuses,
   };
 }
 

@@ -103,7 +103,7 @@ export class CallBodies {
 
 /** A body says what the target of its candidate makes of it, whichever of its keys is used. */
 function isForSame(a: Candidate, b: Candidate): boolean {
-  return a.target === b.target && a.dialect === b.dialect;
+  return a.target === b.target && a.dialect === b.dialect && a.refuses === b.refuses;
 }
 
 function noRoom(): GatewayError {

@@ -8,6 +8,7 @@ import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
 import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
+import { refusedMember } from '../dialects/request/added-members.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import { isCountable } from '../meter/token-counter.ts';
 import type { Watched } from '../route/health.ts';
@@ -113,6 +114,10 @@ export function buildCallJob(
   /** The attempt before, where it has failed. */
   let left: { readonly position: number; readonly failure: string } | undefined;
   let attemptTrace: AttemptTrace | undefined;
+  /** What a target refused in this request, until it has answered without. */
+  let withheld: { readonly targetId: string; readonly names: ReadonlySet<string> } | undefined;
+  /** Members that the attempt under way is sent without. */
+  let refuses: ReadonlySet<string> | undefined;
   const underWay = (): Watched => {
     if (!watched) throw new Error('no attempt is under way');
     return watched;
@@ -151,7 +156,10 @@ export function buildCallJob(
     open: (position, isFresh) => {
       try {
         attemptTrace = exchange.trace?.openAttempt(at(position));
-        const traced = attemptTrace ? { ...at(position), traceHeaders: attemptTrace.headers } : at(position);
+        const { healthId } = at(position).target;
+        refuses = withheld?.targetId === healthId ? withheld.names : parts.refused.of(healthId);
+        const known = refuses ? { ...at(position), refuses } : at(position);
+        const traced = attemptTrace ? { ...known, traceHeaders: attemptTrace.headers } : known;
         const ends = open(isFresh ? { ...traced, isFresh } : traced);
         ({ reader } = ends);
         return ends;
@@ -169,6 +177,15 @@ export function buildCallJob(
       replaced.add(position);
       facts.push(factsOf(renewed));
       return candidates.push(renewed) - 1;
+    },
+    withhold: (position, error) => {
+      const name = refusedMember(error);
+      const { target } = at(position);
+      if (name === undefined || refuses?.has(name)) return false;
+      // What the caller wrote is the caller's to mend, and a parameter of the route its owner's.
+      if (exchange.body.member(name) || Object.hasOwn(target.entry.parameters, name)) return false;
+      withheld = { targetId: target.healthId, names: new Set([...(refuses ?? []), name]) };
+      return clock.now() < totalAt && !caller.hasLeft;
     },
     onStart: (position, isRepetition) => {
       if (left !== undefined && left.position !== position) {
@@ -205,6 +222,10 @@ export function buildCallJob(
             patience: patienceWith(at(position)),
           });
       health.onEnd(underWay(), signal, clock.now());
+      if (result.outcome === 'answered' && withheld?.targetId === at(position).target.healthId) {
+        parts.refused.learn(withheld.targetId, withheld.names);
+        withheld = undefined;
+      }
       if ('failure' in result && result.failure.kind === 'gateway' && result.failure.error !== undefined) {
         logFailure(parts, exchange, result.failure.error);
       }

@@ -16,6 +16,7 @@ import type { Metrics } from '../meter/metrics.ts';
 import type { TokenCounter } from '../meter/token-counter.ts';
 import type { Health } from '../route/health.ts';
 import type { Candidate, Plan } from '../route/plan.ts';
+import type { RefusedMembers } from '../route/refused-members.ts';
 import type { AnswerRoom } from '../stream/answer-room.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
 import type { TableHolder } from '../table/holder.ts';
@@ -31,6 +32,7 @@ export interface PipelineParts {
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly health: Health;
+  readonly refused: RefusedMembers;
   readonly pools: Pick<UpstreamPools, 'poolFor'>;
   /** In place of upstreams: nothing is sent to any. Absent in all requests but drills. */
   readonly play?: PlayUpstream;

@@ -14,6 +14,8 @@ export interface Candidate {
   readonly isFresh?: boolean;
   /** What the upstream is told of the trace: names and values in turn. */
   readonly traceHeaders?: readonly string[];
+  /** Members that its upstream refuses where the gateway adds them. */
+  readonly refuses?: ReadonlySet<string>;
 }
 
 /** Ordered candidates for one request. */

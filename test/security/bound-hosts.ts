@@ -27,6 +27,7 @@ import { serveTokenCount } from '../../gateway/pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
 import { Health } from '../../gateway/route/health.ts';
+import { RefusedMembers } from '../../gateway/route/refused-members.ts';
 import { AnswerRoom } from '../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../gateway/stream/open-streams.ts';
 import {
@@ -258,6 +259,7 @@ const unusedParts: Omit<PipelineParts, 'pools'> = {
   clock: systemClock,
   random: () => 0,
   health: new Health(() => 0),
+  refused: new RefusedMembers(),
   journal: openMemoryJournal(() => {}),
   metrics: new Metrics({
     tableGeneration: () => 0,

@@ -25,7 +25,13 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
   const error = firstOf(outer.error);
   const inner = asRecord(error);
   const fields = inner ?? outer;
-  const message = text(inner?.message) ?? text(error) ?? detailOf(outer.detail) ?? text(outer.message);
+  const message =
+    text(inner?.message) ??
+    text(error) ??
+    detailOf(outer.detail) ??
+    text(outer.message) ??
+    // Mistral puts what FastAPI says there.
+    detailOf(asRecord(outer.message)?.detail);
   if (message === undefined && !inner) return undefined;
   const retryAfterMs = readRetryDelayMs(inner?.details);
   return {

@@ -3,6 +3,7 @@
 import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, OutputFormat } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
+import { askForUsage } from '../openai/ask-for-usage.ts';
 import { fitEndUser } from '../openai/end-user.ts';
 import { encodeOpenAiSampling, stopsMax } from '../openai/sampling.ts';
 import { boundNewer, boundOlder, nameKnown } from '../request/chat-names.ts';
@@ -64,7 +65,7 @@ function encodeBody(
       // Refused where nothing is stored.
       metadata: store ? metadata : undefined,
     }),
-    ...(target.isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(target.isStream ? { stream: true, ...askForUsage(target) } : {}),
   };
 }
 

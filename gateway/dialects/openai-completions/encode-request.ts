@@ -3,6 +3,7 @@
 import { writeJson } from '../../json/write-json.ts';
 import type { Conversation } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
+import { askForUsage } from '../openai/ask-for-usage.ts';
 import { fitEndUser } from '../openai/end-user.ts';
 import { encodeOpenAiSampling, stopsMax } from '../openai/sampling.ts';
 import { nameTools } from '../tools/tool-names.ts';
@@ -40,7 +41,7 @@ function encodeBody(
   prompt: string,
   stops: readonly string[],
 ): Record<string, unknown> {
-  const { sampling, defaults, maxOutputTokens, endUser } = conversation;
+  const { sampling, defaults, maxOutputTokens, endUser, choices } = conversation;
   const given = {
     ...encodeOpenAiSampling(sampling),
     max_tokens: maxOutputTokens,
@@ -48,9 +49,9 @@ function encodeBody(
     logprobs: conversation.logprobs?.top,
     user: endUser === undefined ? undefined : fitEndUser(endUser),
   };
+  const penalties = ['presence_penalty', 'frequency_penalty'].filter((name) => !target.refuses?.has(name));
   return {
-    presence_penalty: 0,
-    frequency_penalty: 0,
+    ...Object.fromEntries(penalties.map((name) => [name, 0])),
     ...(defaults
       ? { max_tokens: defaults.maxOutputTokens, temperature: defaults.temperature, top_p: defaults.topP }
       : { max_tokens: target.maxOutputTokens ?? chatTokensMax }),
@@ -58,10 +59,7 @@ function encodeBody(
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     model: target.upstreamModel,
     prompt,
-    n: conversation.choices,
-    ...(target.isStream && {
-      stream: true,
-      stream_options: { include_usage: true },
-    }),
+    ...(choices === 1 && target.refuses?.has('n') ? {} : { n: choices }),
+    ...(target.isStream && { stream: true, ...askForUsage(target) }),
   };
 }

@@ -38,7 +38,7 @@ export function encodeResponsesRequest(
     ...encodeAnswerForm(conversation),
     ...encodeCaller(conversation),
     // Nobody could refer to what is stored there.
-    store: false,
+    ...(target.refuses?.has('store') ? {} : { store: false }),
     ...(target.isStream ? { stream: true } : {}),
   };
   return Buffer.from(writeJson(request));

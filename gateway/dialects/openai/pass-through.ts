@@ -27,7 +27,8 @@ export function editOpenAiRequest(
   target: UpstreamTarget,
   { defaults, unsent, further = [] }: OwnEdits,
 ): Buffer[] {
-  const usage = facts.isStream && !facts.wantsUsage ? [askForUsage(body)] : [];
+  const asks = facts.isStream && !facts.wantsUsage && !target.refuses?.has('stream_options');
+  const usage = asks ? [askForUsage(body)] : [];
   return body.edited([...further, ...usage, ...targetEdits(body, facts, target, defaults, unsent)]);
 }
 

@@ -31,7 +31,10 @@ export function targetEdits(
     name,
     JSON.stringify(value),
   ]);
-  for (const member of defaults) if (!(member[0] in target.parameters)) missing.push(member);
+  for (const member of defaults) {
+    const [name] = member;
+    if (!(name in target.parameters) && !target.refuses?.has(name)) missing.push(member);
+  }
   for (const [name, value] of missing) {
     if (outputTokensMax !== undefined && boundNames.has(name)) continue;
     const isFree = isAbsent(body, name) || replaced.some((member) => member.name === name);

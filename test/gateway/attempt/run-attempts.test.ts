@@ -34,6 +34,7 @@ function jobOf(open: CallJob<string>['open']) {
     leave() {},
     open,
     renew: () => undefined,
+    withhold: () => false,
     onStart: () => log.push('start'),
     onContent: () => log.push('content'),
     onEnd: (_, { outcome }) => log.push(outcome),

@@ -13,6 +13,7 @@ import { noLimits } from '../../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
 import { Metrics } from '../../../gateway/meter/metrics.ts';
 import { Health } from '../../../gateway/route/health.ts';
+import { RefusedMembers } from '../../../gateway/route/refused-members.ts';
 import { buildServer } from '../../../gateway/server.ts';
 import { AnswerRoom } from '../../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
@@ -44,6 +45,7 @@ beforeAll(async () => {
     clock: systemClock,
     random: Math.random,
     health: new Health(() => 0),
+    refused: new RefusedMembers(),
     pools,
     journal: openMemoryJournal(() => {}),
     metrics: new Metrics({

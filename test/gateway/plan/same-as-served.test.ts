@@ -21,6 +21,7 @@ import { serve } from '../../../gateway/pipeline.ts';
 import type { PlanParts } from '../../../gateway/plan/parts.ts';
 import { answerPlan } from '../../../gateway/plan/plan-request.ts';
 import { Health, type HealthSignal } from '../../../gateway/route/health.ts';
+import { RefusedMembers } from '../../../gateway/route/refused-members.ts';
 import { selectTargets } from '../../../gateway/route/plan.ts';
 import { AnswerRoom } from '../../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
@@ -188,6 +189,7 @@ function buildScene(made: Scene) {
     clock,
     random,
     health,
+    refused: new RefusedMembers(),
     holder,
     limits: limiter,
     pools: {

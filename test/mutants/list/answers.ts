@@ -312,6 +312,13 @@ export const answers: readonly Mutant[] = [
     tests: ['test/kube/error-in-log.test.ts'],
   },
   {
+    name: 'a member that the caller wrote is the caller alone to mend',
+    file: 'gateway/pipeline/call-job.ts',
+    from: 'if (exchange.body.member(name) || Object.hasOwn(target.entry.parameters, name)) return false;',
+    to: '',
+    tests: ['test/gateway/endpoints/added-members.test.ts'],
+  },
+  {
     name: 'an answer that is encoded unasked is none',
     file: 'gateway/attempt/answer-head.ts',
     from: 'if (codings.length > 0) {',
