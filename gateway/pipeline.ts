@@ -77,6 +77,20 @@ export function admitAnyone(
   };
 }
 
+/** Who is asking, before it is let in; undefined: nobody who is known. Nothing is counted or refused. */
+export function findCaller(
+  { clock, holder }: Pick<Doorkeeping, 'clock' | 'holder'>,
+  rawHeaders: readonly string[],
+): Caller | undefined {
+  const view = holder.current();
+  try {
+    return view && authenticate(readCredential(rawHeaders), view, clock.wallMs());
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
 function currentView(holder: TableHolder): TableView {
   const view = holder.current();
   if (view) return view;

@@ -22,7 +22,7 @@ import { GatewayError, shorten, statusOf } from './errors.ts';
 import { serveTokenCount } from './pipeline/count-tokens.ts';
 import { logFailure } from './pipeline/log-failure.ts';
 import type { Exchange, PipelineParts } from './pipeline/parts.ts';
-import { admit, admitAnyone, serve } from './pipeline.ts';
+import { admit, admitAnyone, findCaller, serve } from './pipeline.ts';
 import { createRequestIds } from './request-id.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
@@ -153,9 +153,15 @@ function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begi
     parts.crossOrigin?.onAnswer(request, response);
     parts.idle.onRequest(request.socket, response);
     if (isDropped) tell(parts, request, response, sentTooEarly(), door.newRequestId());
-    else if (parts.admission.mayEnter()) handle(request, response);
+    else if (mayCome(parts, request)) handle(request, response);
     else door.refuse(request, response, door.newRequestId());
   };
+}
+
+/** While the event loop is late the heaviest callers are refused first, and so who asks is looked at here already. */
+function mayCome(parts: ServerParts, { rawHeaders }: IncomingMessage): boolean {
+  const { admission } = parts;
+  return admission.mayEnter() && (!admission.isLate || admission.mayTake(findCaller(parts, rawHeaders)));
 }
 
 /** What all requests of a server have in common before they are served. */
@@ -311,12 +317,13 @@ async function receive(
     // What runs by now was broken off, and it would be cut without a word.
     if (parts.isOver()) throw shuttingDown();
     // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
-    if (!parts.admission.enter(caller.key.id)) {
+    const place = parts.admission.enter(caller);
+    if (!place) {
       isRefused = true;
       door.refuse(request, response, requestId);
       return;
     }
-    const leave = (): void => parts.admission.leave(caller.key.id);
+    const leave = (): void => parts.admission.leave(place);
     if (response.closed) leave();
     else response.once('close', leave);
     const body = parseBody(bytes);
@@ -329,6 +336,7 @@ async function receive(
       caller,
       body,
       room,
+      place,
       requestId,
       request: { url, rawHeaders },
       response,

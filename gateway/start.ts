@@ -9,7 +9,7 @@ import type { TelemetrySettings } from '../telemetry/settings.ts';
 import { Admission } from './admission/admission.ts';
 import { type DoorBounds, defaultBounds } from './admission/bounds.ts';
 import { type ConnectionGuard, guardConnections } from './admission/connections.ts';
-import { openLoadMeter, readHeapShare } from './admission/load-meter.ts';
+import { type LoadMeter, openLoadMeter, readHeapShare } from './admission/load-meter.ts';
 import { openFailureLimiter } from './auth/failure-limiter.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Drills } from './drill/drills.ts';
@@ -34,6 +34,7 @@ import { buildServer, type SenderPatience } from './server.ts';
 import type { LimitSettings } from './settings.ts';
 import { AnswerRoom } from './stream/answer-room.ts';
 import { OpenStreams } from './stream/open-streams.ts';
+import { ReadingTurns } from './stream/reading-turns.ts';
 import type { TableHolder } from './table/holder.ts';
 import { TableStatus } from './table/status.ts';
 import type { TableView } from './table/view.ts';
@@ -84,6 +85,7 @@ export interface GatewayOptions {
   readonly bounds?: Partial<DoorBounds>;
   /** For tests; the system's where left out. */
   readonly clock?: Clock;
+  readonly loadMeter?: LoadMeter;
   readonly random?: () => number;
   readonly timeouts?: Partial<PipelineDefaults['timeouts']>;
   readonly patience?: SenderPatience;
@@ -219,13 +221,15 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const bounds = { ...defaultBounds(), ...options.bounds };
   const answers = new AnswerRoom(bounds.answerBytesMax);
   let connections: ConnectionGuard | undefined;
+  const turns = new ReadingTurns({ now: clock.now, nextTurn: setImmediate });
   const admission = new Admission({
     clock,
     bounds,
     bodyBytesMax: bounds.bodyBytesMax,
-    meter: openLoadMeter(clock),
+    meter: options.loadMeter ?? openLoadMeter(clock),
     onShed: (reason) => metrics.onShed(reason),
     onAccepting: (accepts) => connections?.accept(accepts),
+    onLook: (isBusy) => turns.look(isBusy),
   });
   const failures = openFailureLimiter(bounds.failedKeysPerMinute, clock.now);
   const held = holder.current();
@@ -257,6 +261,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     streams,
     idle,
     answers,
+    turns,
     limits: limiter,
     holder,
     defaults,

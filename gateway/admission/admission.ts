@@ -3,7 +3,15 @@
 
 import type { Clock } from '../clock.ts';
 import { hasBodyRoom, hasCopyRoom, type OtherBodies } from './body-room.ts';
-import { calm, judgeLoad, type LoadBounds, type LoadVerdict, type ShedReason } from './judge-load.ts';
+import { hasFairShare, type KeyUse, leavesPlaces, type TenantUse } from './fair-share.ts';
+import {
+  calm,
+  judgeBusy,
+  judgeLoad,
+  type LoadBounds,
+  type LoadVerdict,
+  type ShedReason,
+} from './judge-load.ts';
 import type { LoadMeter } from './load-meter.ts';
 
 export interface AdmissionOptions {
@@ -15,6 +23,14 @@ export interface AdmissionOptions {
   onShed(reason: ShedReason): void;
   /** Whether new connections may be taken has changed. */
   onAccepting(accepts: boolean): void;
+  /** With each look: whether the event loop is so busy that long answers are to be read in turn. */
+  onLook(isBusy: boolean): void;
+}
+
+/** Whose request it is. */
+export interface Asker {
+  readonly key: { readonly id: string };
+  readonly namespace: string;
 }
 
 export interface HeldBody {
@@ -32,15 +48,18 @@ export interface HeldBody {
 
 const lookEveryMs = 100;
 
-/** So many times the places that are free one caller may hold: alone seven eighths of all, and there are always some for others. */
-const placesPerFree = 7;
+/** A key without requests is remembered for so many looks: a caller that asks a few times a second is there all the time. */
+const idleLooksMax = 10;
 
 export class Admission {
   private readonly options: AdmissionOptions;
   private verdict: LoadVerdict;
   private lastLoopDelayMs = 0;
   private inFlight = 0;
-  private readonly inFlightOf = new Map<string, number>();
+  /** Of keys with requests in flight, now or lately. */
+  private readonly keys = new Map<string, KeyUse>();
+  private readonly tenants = new Map<string, TenantUse>();
+  private isBusy = false;
   private bodyBytes = 0;
   private readonly bodyBytesOf = new Map<string, number>();
   private isLooking = false;
@@ -53,33 +72,72 @@ export class Admission {
     this.verdict = calm(options.bounds);
   }
 
-  /** Whether one more may be in flight. */
+  /** Whether one more may be in flight; while `isLate`, who asks decides (`mayTake`). */
   mayEnter(): boolean {
     this.hasWorked = true;
     if (!this.isLooking) this.startLooking();
-    if (this.inFlight < this.verdict.inFlightMax) return true;
+    if (this.inFlight < (this.isLate ? this.options.bounds.inFlightMax : this.verdict.inFlightMax))
+      return true;
     this.options.onShed(this.verdict.reason);
     return false;
   }
 
-  /** True: it is in flight until `leave`. */
-  enter(caller: string): boolean {
-    if (!this.mayEnter()) return false;
-    const ofCaller = this.inFlightOf.get(caller) ?? 0;
-    if (ofCaller >= placesPerFree * (this.options.bounds.inFlightMax - this.inFlight)) {
-      this.options.onShed('in_flight');
-      return false;
-    }
-    this.inFlight++;
-    this.inFlightOf.set(caller, ofCaller + 1);
-    return true;
+  /** Work is bounded by what the event loop showed. */
+  get isLate(): boolean {
+    return this.verdict.reason === 'event_loop';
   }
 
-  leave(caller: string): void {
-    this.inFlight--;
-    const ofCaller = (this.inFlightOf.get(caller) ?? 1) - 1;
-    if (ofCaller === 0) this.inFlightOf.delete(caller);
-    else this.inFlightOf.set(caller, ofCaller);
+  /** Whether this key may have one more in flight; nothing is taken. Undefined: a request without a good key. */
+  mayTake(asker: Asker | undefined): boolean {
+    if (this.hasPlace(asker)) return true;
+    this.options.onShed(this.verdict.reason);
+    return false;
+  }
+
+  private hasPlace(asker: Asker | undefined): boolean {
+    const { inFlightMax } = this.verdict;
+    if (!asker) return this.inFlight < inFlightMax;
+    const key = this.useOf(asker);
+    return this.isLate
+      ? hasFairShare(key, this.tenants.values(), inFlightMax)
+      : leavesPlaces(key, inFlightMax - this.inFlight);
+  }
+
+  /** Undefined: there is no place. Else it is in flight until `leave`. */
+  enter(asker: Asker): KeyUse | undefined {
+    if (!this.mayEnter() || !this.mayTake(asker)) return undefined;
+    const key = this.useOf(asker);
+    this.count(key, 1);
+    return key;
+  }
+
+  leave(key: KeyUse): void {
+    this.count(key, -1);
+  }
+
+  private count(key: KeyUse, change: 1 | -1): void {
+    this.inFlight += change;
+    key.inFlight += change;
+    key.tenant.inFlight += change;
+  }
+
+  private useOf({ key, namespace }: Asker): KeyUse {
+    const known = this.keys.get(key.id);
+    if (known) return known;
+    const tenant = this.tenants.get(namespace) ?? { inFlight: 0, keys: new Set() };
+    this.tenants.set(namespace, tenant);
+    const use = { inFlight: 0, idleLooks: 0, tenant };
+    tenant.keys.add(use);
+    this.keys.set(key.id, use);
+    return use;
+  }
+
+  private forgetIdle(): void {
+    for (const [id, key] of this.keys) {
+      key.idleLooks = key.inFlight > 0 ? 0 : key.idleLooks + 1;
+      if (key.idleLooks > idleLooksMax) this.keys.delete(id) && key.tenant.keys.delete(key);
+    }
+    for (const [namespace, { keys }] of this.tenants) if (keys.size === 0) this.tenants.delete(namespace);
   }
 
   /** Room for one request body of this caller, until it is closed. Only bytes that have come take any. */
@@ -171,12 +229,14 @@ export class Admission {
       }
       this.isLooking = false;
       this.lastLoopDelayMs = 0;
+      this.keys.clear();
+      this.tenants.clear();
       this.options.meter.stop();
     });
   }
 
   private look(): void {
-    const { bounds, clock, meter, onAccepting } = this.options;
+    const { bounds, clock, meter, onAccepting, onLook } = this.options;
     const now = clock.now();
     const looks = Math.max(1, (now - this.lookedAt) / lookEveryMs);
     this.lookedAt = now;
@@ -185,5 +245,8 @@ export class Admission {
     const before = this.verdict;
     this.verdict = judgeLoad(before, reading, bounds);
     if (this.verdict.accepts !== before.accepts) onAccepting(this.verdict.accepts);
+    this.forgetIdle();
+    this.isBusy = judgeBusy(this.isBusy, reading);
+    onLook(this.isBusy);
   }
 }

@@ -99,3 +99,11 @@ function judgeLoop(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds
   const next = isReached ? Math.max(inFlightMin, Math.floor(Math.min(last, inFlight) * part)) : last;
   return { inFlightMax: next, reason: 'event_loop', accepts: true, longLooks };
 }
+
+/** A turn that takes longer makes callers wait, though not yet so long that anybody is refused. */
+const busyTurnMs = 20;
+
+/** Whether long answers are to be read in turn. That makes turns short: it goes on until the event loop finds time to wait. */
+export function judgeBusy(wasBusy: boolean, { turnMs, busyShare }: LoadReading): boolean {
+  return busyShare >= busyShareMin && (wasBusy || turnMs > busyTurnMs);
+}

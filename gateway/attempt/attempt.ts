@@ -40,6 +40,9 @@ const errorBodyMs = 2_000;
 /** How long an upstream may take to end its body behind the terminal marker. */
 const letGoMs = 2_000;
 
+/** Most answers are shorter: while the event loop is busy, they are read as they come, and long ones in turn. */
+const unpacedBytes = 64 * 1024;
+
 /** Runs one attempt to its end. Never throws, never rejects. */
 export function runAttempt<Answer>(
   ends: AttemptEnds<Answer>,
@@ -81,6 +84,10 @@ class Attempt<Answer> implements Receiver {
   private readonly emptyInput = new EmptyInput();
   /** Set while the upstream is held back for what it sends. */
   private cancelHoldBack: (() => void) | undefined;
+  /** That came while the event loop was busy. */
+  private pacedBytes = 0;
+  /** Set while others are read first. */
+  private awaitsTurn = false;
   private isOver = false;
   private hasEnded = false;
   private cancelLetGo: (() => void) | undefined;
@@ -122,6 +129,7 @@ class Attempt<Answer> implements Receiver {
 
   onBody(chunk: Buffer): void {
     this.guarded(() => this.takeBody(chunk));
+    if (this.ends.turns?.paces(chunk.length)) this.awaitTurn(chunk.length);
   }
 
   onEnd(): void {
@@ -356,7 +364,7 @@ class Attempt<Answer> implements Receiver {
         this.isPaused = false;
         this.lastByteAt = this.options.clock.now();
         this.lastContentAt = this.lastByteAt;
-        if (!this.isOver && !this.cancelHoldBack) this.transmission?.resume();
+        this.resume();
       }),
     );
   }
@@ -367,8 +375,25 @@ class Attempt<Answer> implements Receiver {
     this.transmission?.pause();
     this.cancelHoldBack = this.setTimer(ms, () => {
       this.cancelHoldBack = undefined;
-      if (!this.isPaused) this.transmission?.resume();
+      this.resume();
     });
+  }
+
+  /** Its deadlines go on: each turn takes milliseconds. */
+  private awaitTurn(bytes: number): void {
+    const { turns, place } = this.ends;
+    this.pacedBytes += bytes;
+    if (this.pacedBytes <= unpacedBytes || this.isOver || this.awaitsTurn || !turns || !place) return;
+    this.awaitsTurn = turns.mustWait(place, () => {
+      this.awaitsTurn = false;
+      this.resume();
+    });
+    if (this.awaitsTurn) this.transmission?.pause();
+  }
+
+  private resume(): void {
+    if (!this.isOver && !this.isPaused && !this.cancelHoldBack && !this.awaitsTurn)
+      this.transmission?.resume();
   }
 
   /** One timer an attempt: it looks at the marks when it fires and sets itself anew. */
@@ -490,7 +515,7 @@ class Attempt<Answer> implements Receiver {
       transmission.abort();
       return;
     }
-    if (this.isPaused || this.cancelHoldBack) transmission.resume();
+    if (this.isPaused || this.cancelHoldBack || this.awaitsTurn) transmission.resume();
     this.cancelLetGo = this.setTimer(letGoMs, () => transmission.abort());
   }
 

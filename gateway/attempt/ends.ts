@@ -1,9 +1,11 @@
 // What does one try at one candidate need, and what comes of it?
 
+import type { KeyUse } from '../admission/fair-share.ts';
 import type { Clock } from '../clock.ts';
 import type { Usage } from '../contract/ledger-record.ts';
 import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
+import type { ReadingTurns } from '../stream/reading-turns.ts';
 import type { ClientSink, CommitRule } from './commit-point.ts';
 import type { Limits } from './deadlines.ts';
 import type { AttemptFailure, BreakCode } from './failure.ts';
@@ -57,6 +59,9 @@ export interface AttemptEnds<Answer> {
    * @returns False: the process has no room for it.
    */
   readonly hold?: (change: number) => boolean;
+  /** When its upstream is read while the event loop is busy, and in whose turn; absent where nobody waits for anybody. */
+  readonly turns?: Pick<ReadingTurns, 'paces' | 'mustWait'>;
+  readonly place?: KeyUse | undefined;
 }
 
 /** What is known of it beside, its stream has told. */

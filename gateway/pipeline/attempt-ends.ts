@@ -254,6 +254,8 @@ function commonEnds(
     speaksForeign: upstream.errorShape !== exchange.dialect.errorShape,
     redact: (text) => redactCredentials(text, candidate.target),
     hold: share.change,
+    ...(parts.turns ? { turns: parts.turns } : {}),
+    place: exchange.place,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
+import type { KeyUse } from '../admission/fair-share.ts';
 import type { Receiver, Transmission } from '../attempt/ends.ts';
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
@@ -19,6 +20,7 @@ import type { Candidate, Plan } from '../route/plan.ts';
 import type { RefusedMembers } from '../route/refused-members.ts';
 import type { AnswerRoom } from '../stream/answer-room.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
+import type { ReadingTurns } from '../stream/reading-turns.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
 import type { RequestTracer, RequestTracing } from '../trace/request-tracer.ts';
@@ -46,6 +48,8 @@ export interface PipelineParts {
   readonly onUsage?: ((record: LedgerRecord, span?: Span) => void) | undefined;
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;
+  /** Absent where nothing is read of upstreams. */
+  readonly turns?: ReadingTurns;
   readonly limits: Limits;
   /** A failure of ours, for the log: `requestId` is what the caller was told, `clientRequestId` what it said. */
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
@@ -112,6 +116,8 @@ export interface Exchange {
   readonly body: RequestBody;
   /** For what is made of its body; absent in drills. */
   readonly room?: CopyRoom;
+  /** Among the requests in flight; absent in drills. */
+  readonly place?: KeyUse;
   readonly requestId: string;
   readonly request: ClientRequest;
   readonly response: ServerResponse;

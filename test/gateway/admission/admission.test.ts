@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Admission } from '../../../gateway/admission/admission.ts';
 import { defaultBounds } from '../../../gateway/admission/bounds.ts';
+import type { KeyUse } from '../../../gateway/admission/fair-share.ts';
 import type { LoadReading } from '../../../gateway/admission/judge-load.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 
@@ -13,8 +14,9 @@ let measured: Omit<LoadReading, 'inFlight' | 'looks'>;
 let isMetering: boolean;
 let shed: string[];
 let accepting: boolean[];
+let busy: boolean[];
 let admission: Admission;
-let inside: string[];
+let inside: KeyUse[];
 let callers = 0;
 
 beforeEach(() => {
@@ -23,6 +25,7 @@ beforeEach(() => {
   isMetering = false;
   shed = [];
   accepting = [];
+  busy = [];
   inside = [];
   const bounds = { ...defaultBounds(768 * mebibyte), inFlightMax: 300 };
   admission = new Admission({
@@ -40,21 +43,25 @@ beforeEach(() => {
     },
     onShed: (reason) => shed.push(reason),
     onAccepting: (accepts) => accepting.push(accepts),
+    onLook: (isBusy) => busy.push(isBusy),
   });
 });
 
-/** Each of a caller of its own, unless one is named. */
-const enter = (count: number, caller?: string): number => {
-  const entered = Array.from({ length: count }, () => caller ?? `key-${callers++}`).filter((each) =>
-    admission.enter(each),
-  );
+const askerOf = (id: string, namespace = id) => ({ key: { id }, namespace });
+
+/** Each of a key and a tenant of its own, unless they are named. */
+const enter = (count: number, key?: string, namespace = key): number => {
+  const entered = Array.from({ length: count }, () => {
+    const id = key ?? `key-${callers++}`;
+    return admission.enter(askerOf(id, namespace ?? id)) ?? [];
+  }).flat();
   inside.push(...entered);
   return entered.length;
 };
 
 const leave = (): void => {
-  const caller = inside.pop();
-  if (caller !== undefined) admission.leave(caller);
+  const key = inside.pop();
+  if (key !== undefined) admission.leave(key);
 };
 
 describe('requests', () => {
@@ -93,6 +100,79 @@ describe('requests', () => {
     for (let left = 0; left < 30; left++) leave();
     expect(enter(100)).toBe(12);
   });
+});
+
+/** Turns stay long, and three quarters of what runs are the bound: 64 at least. */
+const becomeLate = (inFlightMax = 64): void => {
+  measured = { ...measured, turnMs: 400 };
+  clock.advance(10_000);
+  expect(admission.inFlightMax).toBe(inFlightMax);
+};
+
+describe('while the event loop is late', () => {
+  test.each([
+    ['one key', 1, 85],
+    ['four keys', 4, 20],
+  ])('another tenant is let in beside a tenant that fills it with %s, which is refused', (_, keys, each) => {
+    for (let key = 0; key < keys; key++) expect(enter(each, `greedy-${key}`, 'team-a')).toBe(each);
+    becomeLate();
+    expect(enter(1, 'greedy-0', 'team-a')).toBe(0);
+    expect(new Set(shed)).toEqual(new Set(['event_loop']));
+    expect(enter(40, 'modest', 'team-b')).toBe(32);
+    expect(enter(40, 'third', 'team-c')).toBe(21);
+    expect(enter(1, 'greedy-0', 'team-a')).toBe(0);
+  });
+
+  test('another key of the same tenant is let in, and the one that has most is refused', () => {
+    enter(85, 'greedy', 'team');
+    becomeLate();
+    expect([enter(1, 'greedy', 'team'), enter(10, 'modest', 'team')]).toEqual([0, 10]);
+  });
+
+  test('a key that is alone has seven eighths of the bound that acts', () => {
+    enter(85, 'alone');
+    becomeLate();
+    for (let left = 0; left < 85; left++) leave();
+    expect(enter(100, 'alone')).toBe(56);
+  });
+
+  test('who asks is judged before the request is read; without a good key there is only what others leave', () => {
+    enter(64, 'greedy', 'team-a');
+    becomeLate();
+    expect([admission.isLate, admission.mayEnter()]).toEqual([true, true]);
+    expect(admission.mayTake(askerOf('greedy', 'team-a'))).toBe(false);
+    expect(admission.mayTake(askerOf('modest', 'team-b'))).toBe(true);
+    expect(admission.mayTake(undefined)).toBe(false);
+    leave();
+    expect(admission.mayTake(undefined)).toBe(true);
+  });
+
+  test('there are never more than may be in flight at all', () => {
+    for (let key = 0; key < 10; key++) enter(29, `key-${key}`);
+    becomeLate(217);
+    expect(enter(20, 'modest')).toBe(10);
+    expect(admission.mayEnter()).toBe(false);
+  });
+
+  test('long answers are read in turn while turns are long, until the event loop finds time to wait', () => {
+    enter(1);
+    measured = { ...measured, turnMs: 25 };
+    clock.advance(100);
+    measured = { ...measured, turnMs: 6 };
+    clock.advance(200);
+    expect(busy, 'that turns are short again is what reading in turn does').toEqual([true, true, true]);
+    measured = { ...measured, busyShare: 0.9 };
+    clock.advance(100);
+    measured = { ...measured, busyShare: 1 };
+    clock.advance(100);
+    expect(busy.slice(3)).toEqual([false, false]);
+  });
+});
+
+test('of one tenant, whatever keys it makes, leave places to others', () => {
+  for (let key = 0; key < 100; key++) enter(10, `made-${key}`, 'team-a');
+  expect(inside).toHaveLength(282);
+  expect(enter(10, 'another', 'team-b')).toBe(10);
 });
 
 describe('a process that has nothing to do', () => {

@@ -1,6 +1,7 @@
 // One try at one candidate: what ends it, when, and what is made of it. The transport is played by hand.
 
 import { expect, test } from 'vitest';
+import type { KeyUse } from '../../../gateway/admission/fair-share.ts';
 import { runAttempt } from '../../../gateway/attempt/attempt.ts';
 import { type CommitRule, heldBytesMax, ordinaryCommit } from '../../../gateway/attempt/commit-point.ts';
 import type { Limits } from '../../../gateway/attempt/deadlines.ts';
@@ -30,8 +31,16 @@ function startAttempt(
   let isFull = false;
   let held = 0;
   let room = Number.POSITIVE_INFINITY;
+  const turns = {
+    isPacing: false,
+    paces: () => turns.isPacing,
+    mustWait: (_: KeyUse, resume: () => void) => waiting.push(resume) > 0,
+  };
+  const waiting: (() => void)[] = [];
   const result = runAttempt<string>(
     {
+      turns,
+      place: { inFlight: 1, idleLooks: 0, tenant: { inFlight: 1, keys: new Set() } },
       send: (given) => {
         receiver = given;
         return {
@@ -110,6 +119,10 @@ function startAttempt(
     drain: () => {
       isFull = false;
       for (const resume of drains.splice(0)) resume();
+    },
+    turns,
+    nextTurn: () => {
+      for (const resume of waiting.splice(0)) resume();
     },
   };
 }
@@ -723,4 +736,48 @@ test('an error counts as held until its attempt has ended, and is what its statu
     ]);
     expect([attempt.held(), attempt.clock.pending()]).toEqual([0, []]);
   }
+});
+
+const longText = word.repeat(1_000);
+
+test('while the event loop is busy a long answer is read in turn, and a short one as it comes', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.body(longText);
+  expect(attempt.log, 'nobody waits on a calm process').toEqual([]);
+  attempt.turns.isPacing = true;
+  attempt.body(word.repeat(100));
+  expect(attempt.log, 'short so far').toEqual([]);
+  attempt.body(longText);
+  expect(attempt.log).toEqual(['pause']);
+  attempt.body(word);
+  attempt.nextTurn();
+  expect(attempt.log).toEqual(['pause', 'resume']);
+  attempt.body(finish + usage + done);
+  attempt.upstream.onEnd();
+  expect(await attempt.result).toMatchObject({ outcome: 'answered', usage: { input: 3, output: 1 } });
+});
+
+test('whoever waits for its turn goes on only when its client has room, too', () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.turns.isPacing = true;
+  attempt.fill();
+  attempt.body(longText);
+  expect(attempt.log).toEqual(['pause', 'pause']);
+  attempt.nextTurn();
+  expect(attempt.log).toEqual(['pause', 'pause']);
+  attempt.drain();
+  expect(attempt.log).toEqual(['pause', 'pause', 'resume']);
+});
+
+test('a caller that leaves while its upstream waits for a turn ends it, and nothing is read any more', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.turns.isPacing = true;
+  attempt.body(longText);
+  attempt.caller.leave();
+  expect(endOf(await attempt.result)).toEqual('cancelled');
+  attempt.nextTurn();
+  expect(attempt.log).toEqual(['pause', 'abort']);
 });

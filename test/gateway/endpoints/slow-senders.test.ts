@@ -68,6 +68,7 @@ beforeAll(async () => {
       meter: openLoadMeter(systemClock),
       onShed() {},
       onAccepting() {},
+      onLook() {},
     }),
     failures: openFailureLimiter(0, systemClock.now),
     proxies: [],
