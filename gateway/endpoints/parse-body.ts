@@ -16,11 +16,36 @@ export function parseBody(chunks: readonly Buffer[]): RequestBody {
   if (chunks.length === 0)
     throw new GatewayError('invalid_parameter', 'The request body is empty; send a JSON object.');
   return asInvalid(() => {
-    const body = new RequestBody(chunks);
+    const body = openBody(chunks);
     if (body.bytes <= parsedBytesMax) body.parse();
     refuseConnectionMembers(body);
     return body;
   });
+}
+
+/** @throws {JsonStructureError} */
+function openBody(chunks: readonly Buffer[]): RequestBody {
+  try {
+    return new RequestBody(withoutMark(chunks));
+  } catch (error) {
+    const encoding = otherEncoding(chunks);
+    if (encoding === undefined) throw error;
+    throw new JsonStructureError(`the body is ${encoding} text. Send JSON in UTF-8`);
+  }
+}
+
+/** Some editors and shells put a byte order mark in front; a reader may pass over it (RFC 8259, section 8.1). */
+function withoutMark(chunks: readonly Buffer[]): readonly Buffer[] {
+  if (chunks[0]?.[0] !== 0xef) return chunks;
+  const [first, ...rest] = chunks[0].length >= 3 ? chunks : [Buffer.concat(chunks)];
+  return first?.[1] === 0xbb && first[2] === 0xbf ? [first.subarray(3), ...rest] : chunks;
+}
+
+/** JSON begins with two ASCII characters, or with a mark: where bytes of them are zero, its encoding shows (RFC 4627, section 3). */
+function otherEncoding([first = Buffer.of()]: readonly Buffer[]): string | undefined {
+  const start = first.toString('latin1', 0, 4);
+  if (/^(\xff\xfe\0\0|\0\0\xfe\xff|[^\0]\0\0\0|\0\0\0[^\0])/.test(start)) return 'UTF-32';
+  return /^(\xff\xfe|\xfe\xff|[^\0]\0[^\0]?\0|\0[^\0])/.test(start) ? 'UTF-16' : undefined;
 }
 
 /**

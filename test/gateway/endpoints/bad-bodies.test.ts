@@ -4,6 +4,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../gateway/clock.ts';
+import { parseBody } from '../../../gateway/endpoints/parse-body.ts';
 import { lingerMs } from '../../../gateway/endpoints/send-error.ts';
 import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
@@ -144,7 +145,10 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     'a JSONP call': `f(${valid})`,
     'an XSSI guard': `)]}'\n${valid}`,
     'an SSE frame': `data: ${valid}\n\n`,
-    'a UTF-8 byte order mark': `\ufeff${valid}`,
+    'a byte order mark twice': `\ufeff\ufeff${valid}`,
+    'a byte order mark alone': '\ufeff',
+    'half a byte order mark': Buffer.concat([Buffer.of(0xef, 0xbb), Buffer.from(valid)]),
+    'a byte order mark behind a blank': ` \ufeff${valid}`,
     'UTF-16 LE': Buffer.from(valid, 'utf16le'),
     'UTF-16 LE with its mark': Buffer.from(`\ufeff${valid}`, 'utf16le'),
     'UTF-16 BE': Buffer.from(valid, 'utf16le').swap16(),
@@ -181,6 +185,36 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     expect(expectInvalid(await post(rig, path, latin1))).toBe('The body is not valid JSON: it is not UTF-8.');
   });
 
+  const utf16 = Buffer.from(valid, 'utf16le');
+  const utf32 = Buffer.from([...valid].flatMap((letter) => [letter.charCodeAt(0), 0, 0, 0]));
+  test.each([
+    ['UTF-16', 'little end first', utf16],
+    ['UTF-16', 'little end first, with its mark', Buffer.concat([Buffer.of(0xff, 0xfe), utf16])],
+    ['UTF-16', 'big end first', Buffer.from(utf16).swap16()],
+    ['UTF-16', 'big end first, with its mark', Buffer.from(`\ufeff${valid}`, 'utf16le').swap16()],
+    ['UTF-16', 'behind blanks', Buffer.from(`\r\n ${valid}`, 'utf16le')],
+    ['UTF-32', 'little end first', utf32],
+    ['UTF-32', 'little end first, with its mark', Buffer.concat([Buffer.of(0xff, 0xfe, 0, 0), utf32])],
+    ['UTF-32', 'big end first', Buffer.from(utf32).swap32()],
+    ['UTF-16', 'of more than is parsed here', Buffer.from(having(`"y":"${'x'.repeat(40_000)}"`), 'utf16le')],
+  ])('a body in %s, %s, is told that, and that JSON is sent in UTF-8', async (encoding, _how, body) => {
+    const before = wall.calls.length;
+    for (const route of [
+      path,
+      '/v1/completions',
+      '/v1/responses',
+      '/v1/messages',
+      '/v1/messages/count_tokens',
+    ]) {
+      const answer = await post(rig, route, body);
+      expect([answer.status, answer.json]).toMatchObject([
+        400,
+        { error: { message: `The body is ${encoding} text. Send JSON in UTF-8.` } },
+      ]);
+    }
+    expect(wall.calls).toHaveLength(before);
+  });
+
   test.each([
     ['"model":1', 'model'],
     ['"Stop":[]', 'Stop'],
@@ -212,6 +246,40 @@ describe('a parameter that is written in other letters is told how it is written
       { error: { code: 'invalid_parameter', message: `'${param}' is written '${meant}'.` } },
     ]);
     expect(wall.calls).toHaveLength(before);
+  });
+});
+
+describe('a byte order mark in front of the body', () => {
+  const mark = Buffer.of(0xef, 0xbb, 0xbf);
+  const question = '"messages":[{"role":"user","content":"x"}]';
+  const bodies = {
+    '/v1/chat/completions': `{"model":"m",${question}}`,
+    '/v1/completions': '{"model":"m","prompt":"x"}',
+    '/v1/responses': '{"model":"m","input":"x"}',
+    '/v1/messages': `{"model":"m","max_tokens":1,${question}}`,
+    '/v1/messages/count_tokens': `{"model":"m",${question}}`,
+  } as const;
+
+  test.each(Object.entries(bodies))('is passed over at %s', async (route, body) => {
+    const plain = await post(rig, route, body);
+    const marked = await post(rig, route, Buffer.concat([mark, Buffer.from(body)]));
+    expect([plain.status, marked.status]).toEqual([200, 200]);
+  });
+
+  test.each([10, 20_000, 200_000])(
+    'of %i bytes and more does not go on, and all else does',
+    async (bytes) => {
+      const body = having(`"y":"${'x'.repeat(bytes)}"`);
+      expect((await post(rig, path, Buffer.concat([mark, Buffer.from(body)]))).status).toBe(200);
+      expect(latest(wall).bodyText).toBe(body.replace('"m"', '"upstream-0"'));
+    },
+  );
+
+  test('is passed over where it comes byte by byte', async () => {
+    const body = Buffer.concat([mark, Buffer.from(having(`"y":"${'x'.repeat(20_000)}"`))]);
+    expect(
+      parseBody([...mark].map((byte) => Buffer.of(byte)).concat(body.subarray(3))).member('model'),
+    ).toBeDefined();
   });
 });
 
