@@ -2,7 +2,7 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
-import { invalidParameter } from '../request/parameter-rules.ts';
+import { checkToolForms, invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   noteMembers,
@@ -25,6 +25,7 @@ type Offer = { readonly tool: Tool } | { readonly hosted: 'web-search' | 'tool-s
 export function decodeTools(tools: unknown, choice: unknown, note: NoteAsk): DecodedTools {
   const offers = new Map<string, Offer>();
   const list = tools === undefined ? [] : readList(tools, 'tools');
+  checkToolForms(list, 'messages');
   for (const [index, entry] of list.entries()) {
     const path = `tools[${index}]`;
     const tool = readRecord(entry, path);

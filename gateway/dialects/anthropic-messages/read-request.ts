@@ -7,6 +7,7 @@ import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts, RequestPurpose } from '../dialect.ts';
 import {
   checkParameters,
+  checkToolForms,
   invalidParameter,
   outputTokensMax,
   type ParameterTable,
@@ -47,6 +48,7 @@ export function readMessagesRequest(body: RequestBody, purpose: RequestPurpose =
   const values = checkParameters(body, purpose === 'count' ? inputParameters : messagesParameters);
   const messages = values.get('messages');
   if (Array.isArray(messages)) checkMessages(messages);
+  checkToolForms(values.get('tools'), 'messages');
   const stops = values.get('stop_sequences');
   if (Array.isArray(stops)) checkStops(stops);
   return {

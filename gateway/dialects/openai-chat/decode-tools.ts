@@ -3,7 +3,7 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
-import { invalidParameter } from '../request/parameter-rules.ts';
+import { checkToolForms, invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   readCacheHint,
@@ -33,6 +33,7 @@ export function decodeTools(members: ToolMembers, note: NoteAsk): DecodedTools {
     ? (['functions', members.functions] as const)
     : (['tools', members.tools] as const);
   const entries = list === undefined ? [] : readList(list, path);
+  if (!isLegacy) checkToolForms(entries, 'chat');
   const tools = entries.flatMap((entry, index) => {
     const at = `${path}[${index}]`;
     const tool = readRecord(entry, at);
@@ -161,7 +162,7 @@ function nameIn(value: JsonRecord, path: string, offered: ReadonlySet<string>): 
 
 function decodeFunctionCall(choice: unknown, tools: readonly Tool[]): ToolChoice | undefined {
   if (choice === undefined) return undefined;
-  if (choice === 'none' || choice === 'auto') return { type: choice };
+  if (choice === 'none' || choice === 'auto') return tools.length === 0 ? undefined : { type: choice };
   if (!isRecord(choice))
     return invalidParameter('function_call', "must be 'none', 'auto' or name a function");
   const name = readName(choice.name, 'function_call.name');

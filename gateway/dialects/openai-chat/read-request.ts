@@ -5,14 +5,17 @@ import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
 import { boundNewer, boundOlder } from '../request/chat-names.ts';
+import { otherAddress } from '../request/other-dialect.ts';
 import {
   checkParameters,
+  checkToolForms,
   invalidParameter,
   outputTokensMax,
   type ParameterTable,
   type ParameterValues,
   readStreamOptions,
 } from '../request/parameter-rules.ts';
+import { isGiven } from '../request/side-effects.ts';
 
 const chatParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
@@ -24,7 +27,7 @@ const chatParameters: ParameterTable = {
   temperature: { rule: { kind: 'number', min: 0, max: 2 } },
   top_p: { rule: { kind: 'number', min: 0, max: 1 } },
   n: { rule: { kind: 'integer', min: 1, max: 128 } },
-  stop: { rule: { kind: 'texts', itemsMin: 1, itemsMax: 4 } },
+  stop: { rule: { kind: 'texts', itemsMin: 0, itemsMax: 4 } },
   presence_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
   frequency_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
   logit_bias: { rule: { kind: 'numbers-by-name', min: -100, max: 100 }, isLarge: true },
@@ -34,7 +37,7 @@ const chatParameters: ParameterTable = {
   tools: { rule: { kind: 'list', itemsMin: 0 }, isLarge: true },
   tool_choice: { rule: { kind: 'object-or-string' } },
   parallel_tool_calls: { rule: { kind: 'boolean' } },
-  functions: { rule: { kind: 'list', itemsMin: 1, itemsMax: 128 }, isLarge: true },
+  functions: { rule: { kind: 'list', itemsMin: 0, itemsMax: 128 }, isLarge: true },
   function_call: { rule: { kind: 'object-or-string' } },
   response_format: { rule: { kind: 'object' }, isLarge: true },
   reasoning_effort: { rule: { kind: 'string' } },
@@ -79,6 +82,11 @@ export function readChat(body: RequestBody): ChatRequest {
   const values = checkParameters(body, chatParameters);
   const messages = values.get('messages');
   if (Array.isArray(messages)) checkMessages(messages);
+  checkToolForms(values.get('tools'), 'chat');
+  // Most upstreams would pass over it without a word, and the model would never see it.
+  if (isGiven(body, 'system')) {
+    invalidParameter('system', `is no member of a chat completion. ${otherAddress(body, chatParameters)}`);
+  }
   const isStream = values.get('stream') === true;
   const wantsUsage = readStreamOptions(values.get('stream_options'), isStream);
   if (values.has('top_logprobs') && values.get('logprobs') !== true) {

@@ -4,7 +4,7 @@ import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { type RequestBody, setMember } from '../../json/request-body.ts';
 import type { Member } from '../../json/scan-members.ts';
 import type { AnswerDocument, SameDialect, UpstreamTarget } from '../dialect.ts';
-import { editOpenAiRequest, relayOpenAiAnswer } from '../openai/pass-through.ts';
+import { editOpenAiRequest, emptyLists, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
 import { OpenAiRepair, type RepairShape } from '../openai/repair.ts';
 import { boundNewer, boundOlder, nameKnown, saysBoundName } from '../request/chat-names.ts';
@@ -20,7 +20,7 @@ export const relayChat: SameDialect = {
     const { edits } = findForeignState(body, detailsPlaces, target.origin);
     const ordered = target.chatOrder === 'strict' ? [...edits, ...strictOrderEdits(body)] : edits;
     return editOpenAiRequest(body, facts, target, {
-      unsent: newer ? [newer] : [],
+      unsent: newer ? [newer, ...unsaid(body)] : unsaid(body),
       further: newer ? [...ordered, setMember(body, boundOlder, body.text(newer))] : ordered,
     });
   },
@@ -66,6 +66,15 @@ function newerBoundUnknownTo(body: RequestBody, target: UpstreamTarget): Member 
   const [newer, older] = [body.member(boundNewer), body.member(boundOlder)];
   if (!newer || body.isNull(newer)) return undefined;
   return older && !body.isNull(older) ? undefined : newer;
+}
+
+const mayBeEmpty = ['stop', 'functions'];
+
+/** Without functions there is none to be called; upstreams refuse a choice that stands alone. */
+function unsaid(body: RequestBody): readonly Member[] {
+  const empty = emptyLists(body, mayBeEmpty);
+  const choice = empty.some(({ name }) => name === 'functions') ? body.member('function_call') : undefined;
+  return choice && typeof body.read(choice) === 'string' ? [...empty, choice] : empty;
 }
 
 const shownMembers = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;

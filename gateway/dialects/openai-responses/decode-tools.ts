@@ -2,7 +2,7 @@
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Tool, ToolChoice, ToolName } from '../conversation.ts';
-import { invalidParameter } from '../request/parameter-rules.ts';
+import { checkToolForms, invalidParameter } from '../request/parameter-rules.ts';
 import {
   type NoteAsk,
   readFlag,
@@ -41,6 +41,7 @@ export function decodeTools(
     const key = `${tool.namespace ?? ''} ${tool.name}`;
     if (!tools.has(key)) tools.set(key, tool);
   };
+  checkToolForms(lists[0]?.[1], 'responses');
   for (const [listName, list] of lists) {
     for (const [index, value] of readList(list, listName).entries()) {
       const name = `${listName}[${index}]`;

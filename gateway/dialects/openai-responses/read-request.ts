@@ -6,7 +6,9 @@ import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
 import {
   checkParameters,
+  checkToolForms,
   invalidParameter,
+  missingParameter,
   outputTokensMax,
   type ParameterTable,
   type ParameterValues,
@@ -59,7 +61,8 @@ export function readResponsesRequest(body: RequestBody): RequestFacts {
     invalidParameter('stream_options', "is only allowed together with 'stream': true");
   }
   const stored = storedStateNames.find((name) => values.has(name));
-  checkInput(values, stored !== undefined);
+  checkInput(body, values, stored !== undefined);
+  checkToolForms(values.get('tools'), 'responses');
   const storedInput = stored ?? referenceIn(values.get('input'));
   const isBackground = values.get('background') === true;
   return {
@@ -75,9 +78,9 @@ export function readResponsesRequest(body: RequestBody): RequestFacts {
   };
 }
 
-function checkInput(values: ParameterValues, mayBeAbsent: boolean): void {
+function checkInput(body: RequestBody, values: ParameterValues, mayBeAbsent: boolean): void {
   if (!values.has('input')) {
-    if (!mayBeAbsent) invalidParameter('input', 'is required');
+    if (!mayBeAbsent) missingParameter(body, responsesParameters, 'input');
     return;
   }
   // Input too long to be looked at here is the upstream's to judge.

@@ -32,6 +32,21 @@ export function editOpenAiRequest(
   return body.edited([...further, ...usage, ...targetEdits(body, facts, target, defaults, unsent)]);
 }
 
+/** An empty list says nothing. vLLM and Ollama take it, OpenAI refuses it for some models: so it is not sent. */
+export function emptyLists(body: RequestBody, names: readonly string[]): readonly Member[] {
+  let found = none;
+  for (const name of names) {
+    const member = body.member(name);
+    if (member && /^\[\s*\]/.test(body.text(member, emptyBytesMax))) found = [...found, member];
+  }
+  return found;
+}
+
+const none: readonly Member[] = [];
+
+/** An empty list with more blanks in it has not been seen. */
+const emptyBytesMax = 64;
+
 /**
  * A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used.
  *

@@ -6,6 +6,7 @@ import { foldName } from '../../json/fold-name.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import { judgeFirstByte, judgeValue, kindOf, type ParameterRule } from './judge-value.ts';
+import { otherAddress, otherToolForm, type ToolFormName } from './other-dialect.ts';
 
 interface Parameter {
   readonly rule: ParameterRule;
@@ -47,8 +48,29 @@ export function checkParameters(body: RequestBody, table: ParameterTable): Param
     if (complaint) throw invalid(name, complaint);
     values.set(name, value);
   }
-  for (const name of requiredNames(table)) if (!values.has(name)) throw invalid(name, 'is required');
+  for (const name of requiredNames(table)) if (!values.has(name)) missingParameter(body, table, name);
   return values;
+}
+
+/** @throws {GatewayError} `invalid_parameter`, always; of a body of another dialect it names the address that takes it. */
+export function missingParameter(body: RequestBody, table: ParameterTable, name: string): never {
+  throw invalid(name, requiredWords(otherAddress(body, table)));
+}
+
+/**
+ * @param tools Undefined where they are too long to be looked at.
+ * @throws {GatewayError} `invalid_parameter`, naming what a function in the form of another dialect lacks.
+ */
+export function checkToolForms(tools: unknown, own: ToolFormName): void {
+  if (!Array.isArray(tools)) return;
+  for (let index = 0; index < tools.length; index++) {
+    const other = otherToolForm(tools[index], own);
+    if (other) throw invalid(`tools[${index}].${other.lacks}`, requiredWords(other.words));
+  }
+}
+
+function requiredWords(wayOut: string | undefined): string {
+  return wayOut === undefined ? 'is required' : `is required. ${wayOut}`;
 }
 
 function requiredNames(table: ParameterTable): readonly string[] {

@@ -95,7 +95,7 @@ describe('a field outside its bounds, or of a wrong type, is refused by name bef
     temperature: [-0.0001, 2.0001, ...notNumbers],
     top_p: [-0.0001, 1.0001, ...notNumbers],
     n: [0, 129, 1.5, ...notNumbers],
-    stop: [5, {}, [], ['a', 'b', 'c', 'd', 'e'], [5]],
+    stop: [5, {}, ['a', 'b', 'c', 'd', 'e'], [5]],
     presence_penalty: [-2.0001, 2.0001, ...notNumbers],
     frequency_penalty: [-2.0001, 2.0001, ...notNumbers],
     logit_bias: ['x', [], { 1: 101 }, { 1: -101 }, { 1: true }, longText],
@@ -105,7 +105,7 @@ describe('a field outside its bounds, or of a wrong type, is refused by name bef
     tools: ['x', 5, {}, { long: longText }],
     tool_choice: [5, true, []],
     parallel_tool_calls: notBooleans,
-    functions: ['x', {}, [], Array.from({ length: 129 }, () => ({ name: 'f' })), longText],
+    functions: ['x', {}, Array.from({ length: 129 }, () => ({ name: 'f' })), longText],
     function_call: [5, true, []],
     response_format: ['json', 5, [], [longText]],
     reasoning_effort: notTexts,
@@ -132,6 +132,25 @@ describe('a field outside its bounds, or of a wrong type, is refused by name bef
     const before = wall.calls.length;
     expectRefused(await post(rig, path, jsonOf({ ...minimal, [name]: value })), name);
     expect(wall.calls).toHaveLength(before);
+  });
+
+  test.each<[Record<string, unknown>, readonly string[]]>([
+    [{ stop: [] }, []],
+    [{ functions: [] }, []],
+    [{ functions: [], function_call: 'auto' }, []],
+    [{ functions: [], function_call: 'none', stop: [], seed: 1 }, ['seed']],
+    [{ stop: [], max_completion_tokens: 5 }, ['max_completion_tokens']],
+    [
+      { stop: ['a'], functions: [{ name: 'f' }], function_call: 'auto' },
+      ['stop', 'functions', 'function_call'],
+    ],
+  ])('an empty list of stops or functions says nothing, and is not sent on: %j', async (more, sent) => {
+    const blank = jsonOf({ ...minimal, ...more }).replaceAll('[]', '[ \n ]');
+    for (const body of [jsonOf({ ...minimal, ...more }), blank]) {
+      expect((await post(rig, path, body)).status).toBe(200);
+      const { model: _, messages: __, ...rest } = recordOf(latest(wall).json);
+      expect(Object.keys(rest).sort()).toEqual([...sent].sort());
+    }
   });
 
   test.each(['model', 'messages'] as const)('%s is required', async (name) => {
