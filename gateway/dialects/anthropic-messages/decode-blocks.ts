@@ -11,6 +11,7 @@ import {
   readRecord,
   readText,
 } from '../request/read-values.ts';
+import { unpackCallId } from '../state/call-state.ts';
 import { type DecodeInner, decodeDocument, decodeImage, decodeSearchResult } from './decode-media.ts';
 import { decodeRedacted, decodeThinking } from './decode-thinking.ts';
 
@@ -75,10 +76,12 @@ const decodeToolUse: DecodeBlock = (block, path, note) => {
   note('tools', path);
   const { input } = block;
   if (!isRecord(input)) invalidParameter(`${path}.input`, 'is required and must be an object');
+  const { id, opaque } = unpackCallId(readName(block.id, `${path}.id`));
   return [
+    ...(opaque ? [{ type: 'thinking', text: '', opaque } as const] : []),
     {
       type: 'tool-call',
-      id: readName(block.id, `${path}.id`),
+      id,
       name: readName(block.name, `${path}.name`),
       kind: 'function',
       input: JSON.stringify(input),
@@ -88,7 +91,7 @@ const decodeToolUse: DecodeBlock = (block, path, note) => {
 
 const decodeToolResult: DecodeBlock = (block, path, note, decodeInner) => {
   note('tools', path);
-  const id = readName(block.tool_use_id, `${path}.tool_use_id`);
+  const { id } = unpackCallId(readName(block.tool_use_id, `${path}.tool_use_id`));
   const isError = readFlag(block.is_error, `${path}.is_error`);
   if (isError) note('tool-error', `${path}.is_error`);
   const { content } = block;

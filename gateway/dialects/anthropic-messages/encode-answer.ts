@@ -4,7 +4,8 @@ import { writeJson } from '../../json/write-json.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { AnswerChoice, ModelAnswer, Part, PartOf } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { packOpaque } from '../state/opaque.ts';
+import { belongsTo, packCallId } from '../state/call-state.ts';
+import { type MarkedState, packOpaque } from '../state/opaque.ts';
 import { giveCallIds } from './call-ids.ts';
 import { encodeMessagesUsage } from './convert-usage.ts';
 import { encodeEnding } from './map-finish-reason.ts';
@@ -16,7 +17,7 @@ export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: Answ
   const choice: AnswerChoice = answer?.choices[0] ?? { index: 0, parts: [], finish: 'stop' };
   const callId = giveCallIds(head.id);
   const has = (kind: Part['type']): boolean => choice.parts.some(({ type }) => type === kind);
-  const content = choice.parts.flatMap((part) => encodePart(part, callId));
+  const content = choice.parts.flatMap((_, at) => encodePart(choice.parts, at, callId));
   const length = choice.parts.reduce((sum, part) => sum + lengthOf(part), 0);
   return Buffer.from(
     writeJson({
@@ -31,21 +32,35 @@ export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: Answ
   );
 }
 
-function encodePart(part: Part, callId: (upstreamId: string) => string): readonly unknown[] {
-  switch (part.type) {
+function encodePart(
+  parts: readonly Part[],
+  at: number,
+  callId: (upstreamId: string) => string,
+): readonly unknown[] {
+  const [before, part, next] = [parts[at - 1], parts[at], parts[at + 1]];
+  switch (part?.type) {
     case 'text':
     case 'refusal':
       return part.text === '' ? [] : [{ type: 'text', text: part.text, citations: null }];
     case 'thinking':
-      return encodeThinking(part);
-    case 'tool-call':
-      return [{ type: 'tool_use', id: callId(part.id), name: part.name, input: toolInput(part.input) }];
+      return next && isStateOf(part, next) ? [] : encodeThinking(part);
+    case 'tool-call': {
+      const plainId = callId(part.id);
+      const id = before && isStateOf(before, part) ? packCallId(plainId, before.opaque) : plainId;
+      return [{ type: 'tool_use', id, name: part.name, input: toolInput(part.input) }];
+    }
     case 'image':
     case 'file':
     case 'audio':
     case 'tool-result':
+    case undefined:
       return [];
   }
+}
+
+/** What the provider wants back with the call behind it. */
+function isStateOf(part: Part, next: Part): part is PartOf<'thinking'> & { readonly opaque: MarkedState } {
+  return part.type === 'thinking' && next.type === 'tool-call' && belongsTo(part.opaque, next.id);
 }
 
 function lengthOf(part: Part): number {

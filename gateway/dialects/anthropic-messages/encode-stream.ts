@@ -10,6 +10,7 @@
 import type { Usage } from '../../contract/ledger-record.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
+import { belongsTo, isCallState, packCallId } from '../state/call-state.ts';
 import { type MarkedState, packOpaque } from '../state/opaque.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';
 import { giveCallIds } from './call-ids.ts';
@@ -46,6 +47,8 @@ class MessageEncoder implements PartsEncoder {
   /** What the open part's deltas are. */
   private part: PartHead['type'] | undefined;
   private isBlockOpen = false;
+  /** Came with the call that follows, or with one before: nobody knows yet. */
+  private callState: MarkedState | undefined;
 
   constructor(head: AnswerHead) {
     this.head = head;
@@ -70,7 +73,13 @@ class MessageEncoder implements PartsEncoder {
       hasCalls: this.hasCalls,
       hasRefusal: this.hasRefusal,
     });
-    return this.start() + this.end() + frame('message_delta', { delta, usage }) + frame('message_stop', {});
+    return (
+      this.start() +
+      this.heldState() +
+      this.end() +
+      frame('message_delta', { delta, usage }) +
+      frame('message_stop', {})
+    );
   }
 
   private one(part: StreamPart): string {
@@ -120,10 +129,21 @@ class MessageEncoder implements PartsEncoder {
   private begin(head: PartHead): string {
     this.part = head.type;
     if (head.type === 'refusal') this.hasRefusal = true;
-    if (head.type !== 'tool-call') return '';
+    if (head.type !== 'tool-call') return this.heldState();
     this.hasCalls = true;
-    const { name } = head;
-    return this.block({ type: 'tool_use', id: this.callId(head.id), name, input: {} });
+    const { callState } = this;
+    const isOwn = belongsTo(callState, head.id);
+    const held = isOwn ? '' : this.heldState();
+    this.callState = undefined;
+    const plainId = this.callId(head.id);
+    const id = isOwn ? packCallId(plainId, callState) : plainId;
+    return held + this.block({ type: 'tool_use', id, name: head.name, input: {} });
+  }
+
+  private heldState(): string {
+    const { callState } = this;
+    this.callState = undefined;
+    return callState ? this.state(callState) + this.end() : '';
   }
 
   private delta(text: string): string {
@@ -148,9 +168,14 @@ class MessageEncoder implements PartsEncoder {
   }
 
   private finish(opaque: MarkedState | undefined): string {
-    const state = this.part === 'thinking' ? this.state(opaque) : '';
+    const isThinking = this.part === 'thinking';
     this.part = undefined;
-    return state + this.end();
+    if (isThinking && !this.isBlockOpen && isCallState(opaque?.state.value)) {
+      const held = this.heldState();
+      this.callState = opaque;
+      return held;
+    }
+    return (isThinking ? this.state(opaque) : '') + this.end();
   }
 
   /** The state travels where this dialect has its own: the block comes back with it. */

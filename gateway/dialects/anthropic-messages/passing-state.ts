@@ -4,9 +4,9 @@
 import type { Path } from '../../json/read-parts.ts';
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Replacement } from '../../json/replace-values.ts';
+import { unpackCallId } from '../state/call-state.ts';
 import { type ForeignPlaces, findInLists, isForeignState, readOwnState } from '../state/foreign-state.ts';
 import type { PlacedState, StatePlaces } from '../state/mark-state.ts';
-import { opaquePrefix } from '../state/opaque.ts';
 
 const signatureDelta = 'signature_delta';
 
@@ -43,11 +43,15 @@ function stateIn(kind: 'signature' | 'redacted', value: unknown, path: Path): Pl
 /** One unsigned block, or one signed elsewhere, and the vendor refuses every later turn of the session. */
 export const requestPlaces: ForeignPlaces = {
   member: 'messages',
-  mayHold: (bytes) => bytes.includes(opaquePrefix) || mayHoldEmptySignature(bytes),
+  // What every packed state begins with, in a signature and in an id.
+  mayHold: (bytes) => bytes.includes('penstock') || mayHoldEmptySignature(bytes),
   find: (turns, origin) => ({
     foreign: findInLists(turns, 'content', 'turn', (block) => isForeignThinking(block, origin)),
     own: turns.flatMap((turn, place) =>
-      contentOf(turn).flatMap((block, at) => ownThinking(block, origin, [place, 'content', at])),
+      contentOf(turn).flatMap((block, at) => [
+        ...ownThinking(block, origin, [place, 'content', at]),
+        ...plainIds(block, [place, 'content', at]),
+      ]),
     ),
   }),
 };
@@ -63,6 +67,16 @@ function ownThinking(value: unknown, origin: string, path: Path): Replacement[] 
     const own = readOwnState(state.value, origin, state.kind);
     return own === undefined ? [] : [{ path: place, text: JSON.stringify(own) }];
   });
+}
+
+/** The ids of calls without what another provider wants back with them. */
+function plainIds(value: unknown, path: Path): Replacement[] {
+  const block = asRecord(value);
+  const name = block?.type === 'tool_use' ? 'id' : block?.type === 'tool_result' ? 'tool_use_id' : undefined;
+  const given = name === undefined ? undefined : block?.[name];
+  if (name === undefined || typeof given !== 'string') return [];
+  const { id } = unpackCallId(given);
+  return id === given ? [] : [{ path: [...path, name], text: JSON.stringify(id) }];
 }
 
 function contentOf(turn: unknown): readonly unknown[] {

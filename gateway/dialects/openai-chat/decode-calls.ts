@@ -3,8 +3,8 @@
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { heapBytesOf, KeptText } from '../answer/kept.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
+import { stateOfCall } from '../state/call-state.ts';
 import { CallPieces, type KnownCall } from './call-pieces.ts';
-import { stateOfCall } from './extra-content.ts';
 
 interface OpenCall extends KnownCall {
   /** Input that came before the name; a call that never gets one cannot be made. */

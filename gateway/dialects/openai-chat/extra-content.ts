@@ -4,22 +4,17 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Part, PartOf } from '../conversation.ts';
+import { isCallState } from '../state/call-state.ts';
 
-const callExtra = 'penstock.call_extra';
 const messageExtra = 'penstock.message_extra';
-
-/** @param id Of the call, as the upstream gave it; perhaps empty. */
-export function stateOfCall(id: string, extra: JsonRecord): JsonRecord {
-  return { type: callExtra, id, extra_content: extra };
-}
 
 export function stateOfMessage(extra: JsonRecord): JsonRecord {
   return { type: messageExtra, extra_content: extra };
 }
 
 /** Our own wrapping: no entry of `reasoning_details` or `thinking_blocks`. */
-export function isExtraState({ type }: JsonRecord): boolean {
-  return type === callExtra || type === messageExtra;
+export function isExtraState(state: JsonRecord): boolean {
+  return state.type === messageExtra || isCallState(state);
 }
 
 interface FoundExtras {
@@ -36,7 +31,7 @@ export function findExtras(parts: readonly Part[]): FoundExtras {
     const extra = state?.extra_content;
     if (!state || !isRecord(extra)) continue;
     if (state.type === messageExtra) ofMessage = extra;
-    else if (state.type === callExtra) {
+    else if (isCallState(state)) {
       const isFree = (other: Part): other is PartOf<'tool-call'> =>
         other.type === 'tool-call' && !ofCalls.has(other);
       const call = callOf(state.id, parts.slice(0, place), parts.slice(place + 1), isFree);

@@ -93,7 +93,17 @@ function extrasSent(client: (typeof talkative)[number], answer: unknown): unknow
   return recordsOf(said?.tool_calls).map(({ extra_content }) => extra_content);
 }
 
-describe.each([R, M])('a client of %s', (client) => {
+const drops = (client: (typeof talkative)[number], answer: unknown): unknown => {
+  if (client !== M) return answer;
+  const blocks = recordsOf(recordOf(answer).content).filter(({ type }) => type !== 'thinking');
+  return { ...recordOf(answer), content: blocks };
+};
+
+describe.each([
+  [R, 'sends all back', (_: unknown, answer: unknown) => answer],
+  [M, 'sends all back', (_: unknown, answer: unknown) => answer],
+  [M, 'drops thinking', drops],
+] as const)('a client of %s that %s', (client, _, kept) => {
   test.each<[string, readonly Members[], readonly unknown[]]>([
     ['the first of two calls', [call('a', 'Rome', signed('S')), call('b', 'Bern')], [signed('S'), undefined]],
     [
@@ -120,14 +130,14 @@ describe.each([R, M])('a client of %s', (client) => {
       ),
     );
     if (plain.type !== 'answered') throw plain.error;
-    expect(extrasSent(client, JSON.parse(String(plain.body)))).toEqual(wanted);
+    expect(extrasSent(client, kept(client, JSON.parse(String(plain.body))))).toEqual(wanted);
     const pieces = tool_calls.map((entry, index) => frame(delta({ tool_calls: [{ index, ...entry }] })));
     const text = [frame(delta({ reasoning_content: 'hm' })), ...pieces, frame(delta({}, 'tool_calls')), done];
     const streamed = through(client, { ...questions[client], stream: true }).stream(() => [
       Buffer.from(text.join('')),
     ]);
     if (streamed.type !== 'answered') throw streamed.error;
-    expect(extrasSent(client, rebuildAnswer(client, streamed.text))).toEqual(wanted);
+    expect(extrasSent(client, kept(client, rebuildAnswer(client, streamed.text)))).toEqual(wanted);
   });
 });
 
@@ -210,4 +220,45 @@ test('another provider is not shown it', () => {
     part.type === 'thinking' && part.opaque ? { ...part, opaque: { ...part.opaque, origin: 'there' } } : part,
   );
   expect(JSON.stringify(sentBack(...parts))).not.toContain('extra_content');
+});
+
+describe('an id that carries what came with its call', () => {
+  const answer = (): Members => {
+    const message = { role: 'assistant', content: null, tool_calls: [call('a', 'Rome', signed('S'))] };
+    const plain = through(M, questions[M]).plain(() =>
+      Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })),
+    );
+    if (plain.type !== 'answered') throw plain.error;
+    return recordOf(JSON.parse(String(plain.body)));
+  };
+  const sentTo = (upstream: (typeof talkative)[number], request: Members): string =>
+    String(translateThrough(M, upstream, Buffer.from(JSON.stringify(request))).sent[0]);
+
+  test('is the only thing that does: there is no block of thinking beside it', () => {
+    expect(answer().content).toEqual([
+      {
+        type: 'tool_use',
+        id: expect.stringMatching(/^a_penstock1_[\w-]+$/),
+        name: 'look',
+        input: { city: 'Rome' },
+      },
+    ]);
+  });
+
+  test.each([C, R, M])('is the plain id at %s', (upstream) => {
+    const body = sentTo(upstream, echo(M, answer()));
+    expect(body.split('"a"')).toHaveLength(3);
+    expect(body).not.toContain('penstock');
+  });
+
+  test('gives another provider nothing, and does no harm where a client has cut it', () => {
+    const [made] = recordsOf(answer().content);
+    const foreign = { ...made, id: String(made?.id).replace(/1_[0-9a-f]+_/, '1_00ff_') };
+    const cut = { ...made, id: String(made?.id).slice(0, -3) };
+    for (const block of [foreign, cut]) {
+      const body = sentTo(C, echo(M, { content: [block] }));
+      expect(body).not.toContain('extra_content');
+      expect(body.split('"a"')).toHaveLength(3);
+    }
+  });
 });

@@ -1,0 +1,42 @@
+// How does what a provider wants back with one call come back, where clients drop thinking? In the call's id, which every client
+// sends back with the call and with its result. An id of Messages has no limit of its own; LiteLLM does the same.
+//
+//   <id>_penstock1_<origin>_<base64url of JSON>
+
+import { isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import type { MarkedState } from './opaque.ts';
+
+const callExtra = 'penstock.call_extra';
+const mark = '_penstock1_';
+
+/** @param id Of the call, as the upstream gave it; perhaps empty. */
+export function stateOfCall(id: string, extra: JsonRecord): JsonRecord {
+  return { type: callExtra, id, extra_content: extra };
+}
+
+export function isCallState(value: unknown): value is JsonRecord {
+  return isRecord(value) && value.type === callExtra;
+}
+
+/** Whether the state came with the call that follows it; ids that were given twice have got a number. */
+export function belongsTo(opaque: MarkedState | undefined, callId: string): opaque is MarkedState {
+  const value = opaque?.state.value;
+  return isCallState(value) && (value.id === '' || value.id === callId || callId.startsWith(`${value.id}_`));
+}
+
+/** The id that the client gets. */
+export function packCallId(id: string, { origin = '', state }: MarkedState): string {
+  const extra = isCallState(state.value) ? state.value.extra_content : undefined;
+  return `${id}${mark}${origin}_${Buffer.from(JSON.stringify(extra)).toString('base64url')}`;
+}
+
+/** The id without what was packed into it, and that; an id that a client has cut or changed has nothing. */
+export function unpackCallId(given: string): { readonly id: string; readonly opaque?: MarkedState } {
+  const at = given.lastIndexOf(mark);
+  if (at <= 0) return { id: given };
+  const id = given.slice(0, at);
+  const [origin = '', ...packed] = given.slice(at + mark.length).split('_');
+  const extra = tryParseJson(Buffer.from(packed.join('_'), 'base64url').toString('utf8'));
+  if (!isRecord(extra)) return { id };
+  return { id, opaque: { origin, state: { kind: 'details', value: stateOfCall(id, extra) } } };
+}
