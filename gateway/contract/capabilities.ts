@@ -100,6 +100,8 @@ const table = {
   stop: [t, t, t, t],
   /** A stop sequence of white space only. */
   'blank-stop': [t, t, w, t],
+  /** Which of them was met, in the answer. Some servers name it, and the gateway knows those that it cuts at. */
+  'stop-name': [d, t, t, d],
 
   // Everything else.
   'end-user': [t, t, t, t],

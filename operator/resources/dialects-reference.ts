@@ -107,6 +107,8 @@ const WORDS: Readonly<Record<Feature, string>> = {
   seed: '`seed`',
   stop: '`stop`, `stop_sequences`',
   'blank-stop': 'a stop sequence of white space only',
+  'stop-name':
+    '`stop_reason: stop_sequence` and its name in the answer; vLLM, SGLang, and more than four stop sequences: kept',
   'end-user': '`user`, `safety_identifier`, `metadata.user_id`',
   store: '`store`',
   metadata: '`metadata`',

@@ -86,7 +86,10 @@ export function decodeSampling(read: (name: string) => unknown, note: NoteAsk): 
   if (typeof topP === 'number' && topP !== 1) note('top-p', 'top_p');
   if (typeof topK === 'number') note('top-k', 'top_k');
   if (typeof temperature === 'number' && typeof topP === 'number') note('top-p-beside-temperature', 'top_p');
-  if (stop.length > 0) note('stop', 'stop_sequences');
+  if (stop.length > 0) {
+    note('stop', 'stop_sequences');
+    note('stop-name', 'stop_sequences');
+  }
   return {
     ...(typeof temperature === 'number' ? { temperature } : {}),
     ...(typeof topP === 'number' ? { topP } : {}),

@@ -1,23 +1,19 @@
 // A whole plain chat completion in our own form.
 
 import type { DecodedAnswer } from '../dialect.ts';
-import { decodeOpenAiAnswer } from '../openai/decode-answers.ts';
-import type { ToolNames } from '../tools/tool-names.ts';
+import { decodeOpenAiAnswer, type OpenAiReading } from '../openai/decode-answers.ts';
 import { readChatChoice } from './decode-choice.ts';
 
 /** What has to be known of the request to read its answer. */
-export interface ChatReading {
-  readonly choices: number;
-  readonly names: ToolNames;
+export interface ChatReading extends Pick<OpenAiReading, 'choices' | 'names' | 'stops'> {
   /** Marks what the provider wants back. */
   readonly origin: string;
 }
 
-export function decodeChatAnswer(body: Buffer, { choices, names, origin }: ChatReading): DecodedAnswer {
+export function decodeChatAnswer(body: Buffer, { origin, ...asked }: ChatReading): DecodedAnswer {
   const reading = { origin, isWhole: true };
   return decodeOpenAiAnswer(body, {
-    choices,
-    names,
+    ...asked,
     openChoice: (writer) => readChatChoice(writer, reading),
   });
 }

@@ -6,11 +6,10 @@ import type { ChatReading } from './decode-answer.ts';
 import { readChatChoice } from './decode-choice.ts';
 import { hasChatContent } from './relay.ts';
 
-export function decodeChatStream({ choices, names, origin }: ChatReading): StreamDecoder {
+export function decodeChatStream({ origin, ...asked }: ChatReading): StreamDecoder {
   const reading = { origin, isWhole: false };
   return decodeOpenAiStream({
-    choices,
-    names,
+    ...asked,
     openChoice: (writer) => readChatChoice(writer, reading),
     hasContent: hasChatContent,
   });

@@ -18,8 +18,8 @@ import { inStrictOrder } from './message-order.ts';
 
 export function openChatCall(conversation: Conversation, target: UpstreamTarget): UpstreamCall {
   const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
-  const reading = { choices: conversation.choices, names, origin: target.origin };
   const { stop = [] } = conversation.sampling;
+  const reading = { choices: conversation.choices, names, stops: stop, origin: target.origin };
   return {
     body: Buffer.from(writeJson(encodeBody(conversation, target, names))),
     ...(stop.length > stopsMax ? { stopsLeft: stop } : {}),

@@ -5,7 +5,7 @@ import { decodeOpenAiAnswer, type OpenAiReading } from '../openai/decode-answers
 import { readCompletionChoice } from './decode-choice.ts';
 
 /** What has to be known of the request to read its answer. */
-export type CompletionReading = Pick<OpenAiReading, 'choices' | 'names'>;
+export type CompletionReading = Pick<OpenAiReading, 'choices' | 'names' | 'stops'>;
 
 export function decodeCompletionAnswer(body: Buffer, reading: CompletionReading): DecodedAnswer {
   return decodeOpenAiAnswer(body, { ...reading, openChoice: readCompletionChoice });

@@ -15,7 +15,7 @@ export function openCompletionCall(conversation: Conversation, target: UpstreamT
   const { prompt, isLabelled } = encodePrompt(conversation);
   const stops = stopsOf(conversation, isLabelled);
   const names = nameTools(conversation, { lengthMax: 64, hasNamespaces: false, hasCustom: false });
-  const reading = { choices: conversation.choices, names };
+  const reading = { choices: conversation.choices, names, stops: conversation.sampling.stop ?? [] };
   return {
     body: Buffer.from(writeJson(encodeBody(conversation, target, prompt, stops))),
     ...(stops.length > stopsMax ? { stopsLeft: stops } : {}),

@@ -13,7 +13,7 @@ import type { ToolNames } from '../tools/tool-names.ts';
 import { ChoiceEnds } from './choice-ends.ts';
 import { OpenAiChunkReader } from './chunk-reader.ts';
 import { laterUsage, readOpenAiUsage, usageIn } from './convert-usage.ts';
-import { decodeOpenAiFinish, isFinishReason } from './map-finish-reason.ts';
+import { decodeOpenAiFinish, isFinishReason, readStopSequence } from './map-finish-reason.ts';
 import { readChoices } from './read-choices.ts';
 import { emptyStream } from './relay-stream.ts';
 
@@ -30,6 +30,8 @@ export interface OpenAiReading {
   /** Choices asked for; what an upstream gives beyond them is left out. */
   readonly choices: number;
   readonly names: ToolNames;
+  /** The caller's stop sequences: some servers name the one that was met. */
+  readonly stops: readonly string[];
   openChoice(writer: PartWriter): ChoiceReader;
 }
 
@@ -83,11 +85,14 @@ class OpenChoice {
   private hasEnded = false;
   /** The first finish reason, or the last one where text came behind the first. */
   private reason: string | undefined;
+  private stopSequence: string | undefined;
   private readonly reader: ChoiceReader;
+  private readonly stops: readonly string[];
 
-  constructor(facts: AnswerFacts, index: number, { names, openChoice }: OpenAiReading, parts: StreamPart[]) {
-    this.writer = new PartWriter(facts, names, index, parts);
-    this.reader = openChoice(this.writer);
+  constructor(facts: AnswerFacts, index: number, reading: OpenAiReading, parts: StreamPart[]) {
+    this.writer = new PartWriter(facts, reading.names, index, parts);
+    this.reader = reading.openChoice(this.writer);
+    this.stops = reading.stops;
   }
 
   get isFinished(): boolean {
@@ -99,7 +104,9 @@ class OpenChoice {
     if (this.hasEnded) return;
     this.reader.read(entry);
     const { finish_reason: reason } = entry;
-    if (isFinishReason(reason) && (wentOn || this.reason === undefined)) this.reason = reason;
+    if (!isFinishReason(reason) || (!wentOn && this.reason !== undefined)) return;
+    this.reason = reason;
+    this.stopSequence = readStopSequence(entry, this.stops);
   }
 
   /** Nothing comes behind this. */
@@ -107,7 +114,13 @@ class OpenChoice {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.reader.end();
-    this.writer.end(decodeOpenAiFinish(this.reason, this.writer.hasCalls), { isUntold: !this.isFinished });
+    const finish = decodeOpenAiFinish(this.reason, this.writer.hasCalls);
+    const { stopSequence } = this;
+    const isStopped = finish === 'stop' && stopSequence !== undefined;
+    this.writer.end(isStopped ? 'stop-sequence' : finish, {
+      isUntold: !this.isFinished,
+      ...(isStopped ? { stopSequence } : {}),
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 // Why did an answer end, in the words of chat completions and completions?
 
+import type { JsonRecord } from '../../json/record.ts';
 import type { FinishReason } from '../conversation.ts';
 
 /** Whether a choice has ended; some servers write nothing, or the word for it, where others have null. */
@@ -20,6 +21,17 @@ export function decodeOpenAiFinish(value: unknown, hasToolCalls: boolean): Finis
     default:
       return hasToolCalls ? 'tool-calls' : 'stop';
   }
+}
+
+/**
+ * The stop sequence that ended a choice, where the server names it: `stop_reason` at vLLM, `matched_stop` at SGLang (both sources
+ * read 2026-11). OpenAI says no more than `stop`. Either may be the number of a token, and others use these names for other words.
+ */
+export function readStopSequence(
+  { stop_reason: reason, matched_stop: matched }: JsonRecord,
+  stops: readonly string[],
+): string | undefined {
+  return stops.find((stop) => stop === reason || stop === matched);
 }
 
 /** In the words of chat completions. */

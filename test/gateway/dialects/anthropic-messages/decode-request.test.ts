@@ -404,6 +404,7 @@ describe('what is asked for', () => {
         'top-k top_k',
         'top-p-beside-temperature top_p',
         'stop stop_sequences',
+        'stop-name stop_sequences',
       ],
     ],
     ['a user', { metadata: { user_id: 'me' } }, ['end-user metadata.user_id']],
