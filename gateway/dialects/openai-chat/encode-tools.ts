@@ -2,7 +2,7 @@
 
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
-import { cleanSchema, emptySchema } from '../tools/tool-schema.ts';
+import { functionSchema } from '../tools/tool-schema.ts';
 import { wrappedDescription, wrappedInputSchema } from '../tools/wrapped-tool.ts';
 
 /** Nothing where no tools are left: upstreams refuse a choice among none. */
@@ -27,7 +27,7 @@ function encodeTool(tool: Tool, names: ToolNames): unknown {
     function: {
       name: names.wireName(tool),
       ...(description === undefined ? {} : { description }),
-      parameters: isCustom ? wrappedInputSchema : (cleanSchema(tool.schema) ?? emptySchema),
+      parameters: isCustom ? wrappedInputSchema : functionSchema(tool.schema),
       ...(isCustom || tool.isStrict === undefined ? {} : { strict: tool.isStrict }),
     },
   };

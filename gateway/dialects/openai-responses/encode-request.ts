@@ -7,7 +7,7 @@ import { fitEndUser } from '../openai/end-user.ts';
 import { effortOf } from '../request/reasoning-effort.ts';
 import { ToolIndex } from '../tools/tool-index.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
-import { cleanSchema, emptySchema } from '../tools/tool-schema.ts';
+import { cleanSchema, functionSchema } from '../tools/tool-schema.ts';
 import { encodeItems } from './encode-items.ts';
 
 const outputTokensMin = 16;
@@ -81,7 +81,7 @@ function encodeTool(tool: Tool, names: ToolNames): unknown {
   return {
     type: 'function',
     ...named,
-    parameters: cleanSchema(schema ?? emptySchema),
+    parameters: functionSchema(schema),
     strict: isStrict ?? false,
   };
 }

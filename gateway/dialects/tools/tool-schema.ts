@@ -6,6 +6,17 @@ import { isRecord, type JsonRecord } from '../../json/record.ts';
 /** What a function takes that takes nothing. */
 export const emptySchema: JsonRecord = { type: 'object', properties: {} };
 
+/**
+ * The schema of what a function takes, as OpenAI-shaped upstreams take it: OpenAI refuses one that names no properties, also where
+ * there are none ("object schema missing properties"). Inside of it they may be missing.
+ */
+export function functionSchema(schema: unknown): unknown {
+  const cleaned = cleanSchema(schema) ?? emptySchema;
+  if (!isRecord(cleaned) || cleaned.properties !== undefined) return cleaned;
+  const isObject = cleaned.type === 'object' || Object.keys(cleaned).length === 0;
+  return isObject ? { ...cleaned, ...emptySchema } : cleaned;
+}
+
 /** A schema without the words that upstreams refuse; names of properties are nobody's words. */
 export function cleanSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(cleanSchema);

@@ -193,7 +193,13 @@ describe('tools', () => {
   test('functions are flat and not strict unless they are said to be', () => {
     const tools = [f, { kind: 'function', name: 'g', isStrict: true }] as const;
     expect(sentRequest({ tools }).tools).toEqual([
-      { type: 'function', name: 'f', description: 'd', parameters: { type: 'object' }, strict: false },
+      {
+        type: 'function',
+        name: 'f',
+        description: 'd',
+        parameters: { type: 'object', properties: {} },
+        strict: false,
+      },
       { type: 'function', name: 'g', parameters: { type: 'object', properties: {} }, strict: true },
     ]);
   });
