@@ -6,10 +6,12 @@ import { isRecord } from '../kube/object.ts';
 import { READ_CONDITIONS } from '../operator/compile/checks/provider-not-ready.ts';
 import { type CompileResult, createCompiler } from '../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';
+import type { ConfigMapRecord, NamespaceRecord, SecretRecord, Snapshot } from '../operator/watch/snapshot.ts';
 import { findFieldPaths } from './field-line.ts';
 import { issueKeys } from './issue.ts';
 import type { KeyStore } from './key-store.ts';
 import { type Manifests, objectId, type Place, type Remark } from './manifests.ts';
+import { createSameRecords } from './same-records.ts';
 import { buildSnapshot, localPlatform } from './snapshot.ts';
 
 export interface DeployParts {
@@ -63,12 +65,21 @@ interface InUse {
 
 export function createDeployer(parts: DeployParts): Deployer {
   const compile = createCompiler();
+  const sameSecrets = createSameRecords<SecretRecord>();
+  const sameConfigMaps = createSameRecords<ConfigMapRecord>();
+  const sameNamespaces = createSameRecords<NamespaceRecord>();
+  const sameSnapshot = (snapshot: Snapshot): Snapshot => ({
+    ...snapshot,
+    secrets: sameSecrets(snapshot.secrets),
+    configMaps: sameConfigMaps(snapshot.configMaps),
+    namespaces: sameNamespaces(snapshot.namespaces),
+  });
   let generation = 0;
   let inUse: InUse | undefined;
 
   const judge = async (manifests: Manifests) => {
     const issued = await issueKeys(manifests, parts.keyStore, localPlatform.keyPrefix, parts.baseUrl);
-    const result = compile(buildSnapshot(manifests, issued.secrets), parts.wallMs());
+    const result = compile(sameSnapshot(buildSnapshot(manifests, issued.secrets)), parts.wallMs());
     return { issued, result, ...remarksOn(manifests, result) };
   };
   /** What those in use have not. At the start there are none: whatever is wrong is left out alone. */

@@ -1,8 +1,8 @@
 // What do the manifests say now, and what would they say after a change of one file?
 
-import type { Manifests } from './manifests.ts';
-import { parseManifests } from './parse-manifests.ts';
-import { readFolder } from './read-folder.ts';
+import type { Manifests, Remark } from './manifests.ts';
+import { holdsAnything, parseManifests } from './parse-manifests.ts';
+import { type FolderClock, type FolderReading, openFolder } from './read-folder.ts';
 
 export interface FileChange {
   readonly file: string;
@@ -17,8 +17,19 @@ export interface ManifestReader {
   after(change: FileChange): Promise<Manifests>;
 }
 
-/** An object is as old as the file in which it was first seen, however often that is written. */
-export function createManifestReader(folder: string, wallMs: () => number): ManifestReader {
+const emptied =
+  'has no objects any more, and what it declared is gone; save it with its objects, or delete it';
+
+/**
+ * An object is as old as the file in which it was first seen, however often that is written.
+ *
+ * @param onUnsettled A file was caught while it was saved: what is given has its last content, and is to be asked for again.
+ */
+export function createManifestReader(
+  folder: string,
+  clock: FolderClock,
+  onUnsettled: () => void = () => {},
+): ManifestReader {
   const seen = new Map<string, number>();
   const firstSeen = (id: string, modifiedMs: number): number => {
     const known = seen.get(id);
@@ -26,11 +37,32 @@ export function createManifestReader(folder: string, wallMs: () => number): Mani
     seen.set(id, modifiedMs);
     return modifiedMs;
   };
+  const reader = openFolder(folder, clock);
+  const read = async (): Promise<FolderReading['files']> => {
+    const { files, isSettled } = await reader.read();
+    if (!isSettled) onUnsettled();
+    return files;
+  };
+  /** Files that have had something in them. */
+  const filled = new Set<string>();
+  const noteEmptied = (files: FolderReading['files']): readonly Remark[] => {
+    const [full = [], empty = []] = [true, false].map((isFull) =>
+      files.filter((file) => ('reason' in file || holdsAnything(file)) === isFull),
+    );
+    for (const { name } of full) filled.add(name);
+    return empty
+      .filter(({ name }) => filled.has(name))
+      .map(({ name }) => ({ place: name, id: `${name} emptied`, text: emptied }));
+  };
   return {
-    now: async () => parseManifests(await readFolder(folder), firstSeen),
+    async now() {
+      const files = await read();
+      const manifests = parseManifests(files, firstSeen);
+      return { ...manifests, notes: [...manifests.notes, ...noteEmptied(files)] };
+    },
     async after({ file, content }) {
-      const others = (await readFolder(folder)).filter(({ name }) => name !== file);
-      const changed = content === undefined ? [] : [{ name: file, content, modifiedMs: wallMs() }];
+      const others = (await read()).filter(({ name }) => name !== file);
+      const changed = content === undefined ? [] : [{ name: file, content, modifiedMs: clock.wallMs() }];
       return parseManifests([...others, ...changed], (id, modifiedMs) => seen.get(id) ?? modifiedMs);
     },
   };

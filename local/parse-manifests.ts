@@ -92,34 +92,9 @@ class Gatherer {
       this.problems.push({ place: file.name, id: `${file.name} ${file.reason}`, text: file.reason });
       return;
     }
-    const read = readYaml(file.content);
-    if ('excess' in read) {
-      this.fileProblem(file, String(read.line), read.excess);
-      return;
-    }
-    const { documents, lines } = read;
-    for (const [index, document] of documents.entries()) this.document(file, document, index, lines);
-  }
-
-  private document(file: ManifestFile, document: Document, index: number, lines: LineCounter): void {
-    const [error] = document.errors;
-    if (error) {
-      const { line, col } = lines.linePos(error.pos[0]);
-      this.fileProblem(file, `${line}:${col}`, firstSentence(error.message));
-      return;
-    }
-    const root = document.contents;
-    if (!isNode(root)) return;
-    const place = placeOf(file, document, index, root, lines);
-    let value: unknown;
-    try {
-      value = document.toJS();
-    } catch (cause) {
-      // An alias without its anchor, or so many of them that they would fill the memory.
-      this.fileProblem(file, String(place.lineOf()), firstSentence(String(cause)));
-      return;
-    }
-    if (value !== null) this.value(file, value, place);
+    for (const piece of piecesOf(file))
+      if ('text' in piece) this.fileProblem(file, piece.position, piece.text);
+      else this.value(file, piece.value, piece.place);
   }
 
   private fileProblem({ name }: ManifestFile, position: string, text: string): void {
@@ -271,6 +246,55 @@ class Gatherer {
       }
     }
     return texts;
+  }
+}
+
+/** What a file holds, one after the other: what is in a document, or why it cannot be read. */
+type Piece =
+  | { readonly value: unknown; readonly place: Place }
+  | { readonly position: string; readonly text: string };
+
+const pieces = new WeakMap<ManifestFile, readonly Piece[]>();
+
+/** Kept: of a hundred files one is saved, and the others are the same. */
+function piecesOf(file: ManifestFile): readonly Piece[] {
+  const known = pieces.get(file) ?? parseFile(file);
+  pieces.set(file, known);
+  return known;
+}
+
+/** False where it is empty, or has nothing but comments. */
+export function holdsAnything(file: ManifestFile): boolean {
+  return piecesOf(file).length > 0;
+}
+
+function parseFile(file: ManifestFile): readonly Piece[] {
+  const read = readYaml(file.content);
+  if ('excess' in read) return [{ position: String(read.line), text: read.excess }];
+  const { documents, lines } = read;
+  return documents.flatMap((document, index) => parseDocument(file, document, index, lines) ?? []);
+}
+
+function parseDocument(
+  file: ManifestFile,
+  document: Document,
+  index: number,
+  lines: LineCounter,
+): Piece | undefined {
+  const [error] = document.errors;
+  if (error) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    return { position: `${line}:${col}`, text: firstSentence(error.message) };
+  }
+  const root = document.contents;
+  if (!isNode(root)) return undefined;
+  const place = placeOf(file, document, index, root, lines);
+  try {
+    const value: unknown = document.toJS();
+    return value === null ? undefined : { value, place };
+  } catch (cause) {
+    // An alias without its anchor, or so many of them that they would fill the memory.
+    return { position: String(place.lineOf()), text: firstSentence(String(cause)) };
   }
 }
 

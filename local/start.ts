@@ -53,7 +53,9 @@ export async function startLocal(
   buildPages?: BuildPages,
 ): Promise<RunningLocal> {
   const { manifestsFolder, stateFolder } = settings;
-  const reader = createManifestReader(manifestsFolder, () => systemClock.wallMs());
+  // Until the folder is watched, nothing is in use that could be wrong: it is read again then.
+  let lookAgain = (): void => {};
+  const reader = createManifestReader(manifestsFolder, systemClock, () => lookAgain());
   await reader.now();
   const keyStore = await openState(stateFolder);
 
@@ -137,8 +139,9 @@ export async function startLocal(
   started.defer(() => refreshLater(undefined));
   started.defer(() => running);
   // Watched before it is read: no edit falls between the two.
-  const stopWatching = watchFolder(manifestsFolder, () => run(deploy, report.edited));
-  started.defer(stopWatching);
+  const watching = watchFolder(manifestsFolder, () => run(deploy, report.edited));
+  started.defer(() => watching.close());
+  lookAgain = () => watching.lookAgain();
 
   const ownPort = Number(new URL(gateway.url).port);
   const listing = readEnvironmentProviders(settings, ownPort, systemClock.wallMs()).then((listed) => {

@@ -6,18 +6,28 @@ const quietMs = 50;
 /** A folder that is gone (another branch checked out, a build that begins anew) is looked for this often. */
 const returnMs = 250;
 
-/** Gives a function that stops watching. The folder may go and come back. */
-export function watchFolder(folder: string, onChange: () => void): () => void {
+export interface FolderWatch {
+  /** A file was caught while it was saved: as if it had changed. */
+  lookAgain(): void;
+  close(): void;
+}
+
+/** The folder may go and come back. */
+export function watchFolder(folder: string, onChange: () => void): FolderWatch {
   let timer: NodeJS.Timeout | undefined;
   let returning: NodeJS.Timeout | undefined;
   let watcher: FSWatcher | undefined;
   let watched: bigint | undefined;
+  let isClosed = false;
 
   const changed = (): void => {
     // A watcher stays with the folder it was given, also when that is removed and another takes its name.
     if (identityOf(folder) !== watched) open();
+    lookAgain();
+  };
+  const lookAgain = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(onChange, quietMs);
+    if (!isClosed) timer = setTimeout(onChange, quietMs);
   };
   const open = (): void => {
     watcher?.close();
@@ -37,10 +47,14 @@ export function watchFolder(folder: string, onChange: () => void): () => void {
   };
 
   open();
-  return () => {
-    clearTimeout(timer);
-    clearTimeout(returning);
-    watcher?.close();
+  return {
+    lookAgain,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      clearTimeout(returning);
+      watcher?.close();
+    },
   };
 }
 

@@ -3,9 +3,9 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../kube/clock.ts';
 import { createPressCounter } from '../../local/count-presses.ts';
-import { parseManifests } from '../../local/parse-manifests.ts';
-import { readFolder } from '../../local/read-folder.ts';
+import { createManifestReader } from '../../local/manifest-reader.ts';
 import { readSettings } from '../../local/settings.ts';
 import { startLocal } from '../../local/start.ts';
 import { parseApiKey } from '../../operator/resources/api-key.ts';
@@ -34,7 +34,7 @@ async function folders(): Promise<Folders> {
 
 describe('the quickstart manifests', () => {
   test('are what the operator accepts, object by object', async () => {
-    const manifests = parseManifests(await readFolder(quickstart), (_id, modifiedMs) => modifiedMs);
+    const manifests = await createManifestReader(quickstart, systemClock).now();
     const parsed = [
       ...manifests.providers.map(parseProvider),
       ...manifests.modelRoutes.map(parseModelRoute),

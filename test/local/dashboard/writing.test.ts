@@ -4,13 +4,13 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../kube/clock.ts';
 import { openFolderCluster } from '../../../local/dashboard/cluster.ts';
 import { writeText } from '../../../local/dashboard/edit-text.ts';
 import { openObjects } from '../../../local/dashboard/objects.ts';
 import { replaceFile } from '../../../local/dashboard/write-file.ts';
+import { createManifestReader } from '../../../local/manifest-reader.ts';
 import { noManifests } from '../../../local/manifests.ts';
-import { parseManifests } from '../../../local/parse-manifests.ts';
-import { readFolder } from '../../../local/read-folder.ts';
 import { until } from '../../support/until.ts';
 import { ask, type LocalRig, makeFolders } from '../rig.ts';
 import { conditionOf, group, type Person, readAll, settled, signIn, startDashboardRig } from './person.ts';
@@ -366,10 +366,10 @@ test('an edit by hand between reading and writing is a conflict, and stays', asy
   try {
     await folders.write('one.yaml', text('before'));
     const objects = openObjects(noManifests, () => 0);
+    const reader = createManifestReader(folders.manifests, systemClock);
     const cluster = openFolderCluster({
       objects,
-      refresh: async () =>
-        void objects.take(parseManifests(await readFolder(folders.manifests), (_, ms) => ms)),
+      refresh: async () => void objects.take(await reader.now()),
       foresee: async () => [],
       isIssued: () => false,
       async replace(file, before, after) {
