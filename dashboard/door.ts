@@ -42,7 +42,8 @@ export interface Door {
   readonly parts: ServerParts;
   readonly sealer: Sealer;
   readonly ended: EndedSessions;
-  readonly limiter: SignInLimiter;
+  /** Undefined: what is shown cannot be guessed, and nobody is asked about it. */
+  readonly limiter: SignInLimiter | undefined;
   readonly live: LiveStreams;
   readonly renewals: Renewals;
   readonly sessions: WeakMap<FastifyRequest, Session>;

@@ -36,7 +36,14 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     parts,
     sealer: openSealer(settings.sessionKeys),
     ended: openEndedSessions(() => clock.wallMs()),
-    limiter: openSignInLimiter(() => clock.now()),
+    limiter:
+      parts.signIn.mode === 'local'
+        ? undefined
+        : openSignInLimiter({
+            now: () => clock.now(),
+            wallMs: () => clock.wallMs(),
+            issuer: parts.signIn.oidc?.issuer,
+          }),
     live: openLiveStreams(),
     renewals: openRenewals({
       oidc: parts.signIn.oidc,

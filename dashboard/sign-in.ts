@@ -21,6 +21,8 @@ export interface SignIn {
 /** Authorization code with PKCE. */
 export interface Oidc {
   readonly name: string;
+  /** As it stands in its tokens. */
+  readonly issuer: string;
   /** Where to send the person, and what must be known when they come back. @throws {SignInFailed} */
   begin(redirectUri: string): Promise<{ readonly url: URL; readonly flow: OidcFlow }>;
   /** @param returned the whole address that they came back to. Gives the id token. @throws {SignInFailed} */

@@ -26,6 +26,7 @@ export function openOidc(settings: OidcSettings, now: () => number): Oidc {
 
   return {
     name: settings.name,
+    issuer: settings.issuer,
     async begin(redirectUri) {
       try {
         const configuration = await configurationOf();

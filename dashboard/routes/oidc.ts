@@ -50,9 +50,9 @@ export function addOidcRoutes(api: FastifyInstance, door: Door): void {
     const flow = await readFlow(door, request);
     setFlowCookie(door, request, reply, undefined);
     try {
-      const attempt = takeAttempt(door, request);
       if (flow === undefined)
         throw new SignInFailed('it was not begun in this browser, or too long ago', false);
+      const attempt = takeAttempt(door, request, undefined);
       const { to, before, expiresAtMs: _, ...checks } = flow;
       const tokens = await oidc.finish(new URL(request.url, placeOfRequest(door, request).origin), checks);
       await admit(door, request, reply, tokens, before);

@@ -68,7 +68,7 @@ export function addSessionRoutes(api: FastifyInstance, door: Door): void {
     expectOwnPage(door, request);
     const body = bodySchema.safeParse(request.body);
     if (!body.success) throw badBody('Send {"token": "…"}.');
-    const attempt = takeAttempt(door, request);
+    const attempt = takeAttempt(door, request, body.data.token);
     const { session, person } = await admit(door, request, reply, { token: body.data.token });
     attempt.succeeded();
     return sessionAnswer(door, session, person);
@@ -97,10 +97,13 @@ async function revokeAtIssuer({ parts }: Door, { refreshToken }: Session): Promi
   }
 }
 
-/** @throws 429 */
-export function takeAttempt(door: Door, request: FastifyRequest): { succeeded(): void } {
-  const address = request.ip;
-  const waitSeconds = door.limiter.attempt(address);
+/** @param token Undefined: a person comes back from an issuer. @throws 429 */
+export function takeAttempt(
+  { limiter }: Door,
+  { ip: address }: FastifyRequest,
+  token: string | undefined,
+): { succeeded(): void } {
+  const waitSeconds = limiter?.attempt({ address, token });
   if (waitSeconds !== undefined)
     throw new DashboardError(
       429,
@@ -108,7 +111,7 @@ export function takeAttempt(door: Door, request: FastifyRequest): { succeeded():
       `Too many attempts to sign in have failed; try again in ${waitSeconds} s.`,
       { 'retry-after': String(waitSeconds) },
     );
-  return { succeeded: () => door.limiter.giveBack(address) };
+  return { succeeded: () => limiter?.succeeded({ address, token }) };
 }
 
 /**

@@ -77,6 +77,11 @@ export function tokenEndMs(token: string): number | undefined {
   return exp === undefined ? undefined : exp * 1000;
 }
 
+/** As a JWT says it; whether it is genuine is not asked here. */
+export function issuerOf(token: string): string | undefined {
+  return claimsOf(token)?.iss;
+}
+
 /** Whether the issuer means one and the same person by them. */
 export function isSamePerson(token: string, other: string): boolean {
   const [one, two] = [claimsOf(token), claimsOf(other)];

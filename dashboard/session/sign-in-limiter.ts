@@ -1,72 +1,131 @@
-// How often may somebody try to sign in? A bucket for each address and one for all, filled by time. What succeeds is given back, so
-// whoever has a good token is not slowed by it.
+// How often may somebody try to sign in? A bucket for each address and one for all, filled by time, and what succeeds is given back. Who
+// guesses empties the buckets of guesses alone: tokens that were good before, tokens that look good, and sign-ins that this server began
+// at an issuer have buckets of their own.
+
+import { hash } from 'node:crypto';
+import { issuerOf, tokenEndMs } from './session.ts';
+
+export interface SignInAttempt {
+  readonly address: string;
+  /** What is shown; undefined: a person comes back from the issuer, to a sign-in that was begun here. */
+  readonly token: string | undefined;
+}
 
 export interface SignInLimiter {
   /** Takes one attempt. Gives seconds to wait where there is none left, else undefined. */
-  attempt(address: string): number | undefined;
-  /** The last attempt from there was a good one. */
-  giveBack(address: string): void;
+  attempt(attempt: SignInAttempt): number | undefined;
+  /** The last such attempt was a good one. */
+  succeeded(attempt: SignInAttempt): void;
 }
 
 export interface SignInBounds {
+  /** Also for each token that was good before. */
   readonly perAddress: number;
   readonly all: number;
-  /** Addresses remembered. The longest unheard of is forgotten first: to be forgotten is to have a full bucket again. */
-  readonly addressesMax: number;
+  /** Addresses and tokens remembered. The longest unheard of is forgotten first: to be forgotten is to have a full bucket again. */
+  readonly rememberedMax: number;
 }
 
-const defaultBounds: SignInBounds = { perAddress: 10, all: 300, addressesMax: 10_000 };
+export interface SignInLimiterParts {
+  now(): number;
+  wallMs(): number;
+  /** Of the OpenID Connect of the settings; others are learnt from tokens that were good. */
+  readonly issuer?: string | undefined;
+}
+
+const defaultBounds: SignInBounds = { perAddress: 10, all: 300, rememberedMax: 10_000 };
+const dayMs = 24 * 3_600_000;
 
 interface Bucket {
   tokens: number;
   atMs: number;
 }
 
-/** So many may come at once, and as many in each minute that follows. */
-export function openSignInLimiter(now: () => number, bounds: SignInBounds = defaultBounds): SignInLimiter {
-  const buckets = new Map<string, Bucket>();
-  const all: Bucket = { tokens: bounds.all, atMs: now() };
+/** What an attempt is, as far as can be seen of it. */
+type Look = 'guess' | 'likely' | 'returning';
 
-  function fill(bucket: Bucket, perMinute: number): void {
+/** So many may come at once, and as many in each minute that follows. */
+export function openSignInLimiter(
+  { now, wallMs, issuer }: SignInLimiterParts,
+  bounds: SignInBounds = defaultBounds,
+): SignInLimiter {
+  const buckets = new Map<string, Bucket>();
+  const full = (tokens: number): Bucket => ({ tokens, atMs: now() });
+  const all: Record<Look, Bucket> = {
+    guess: full(bounds.all),
+    likely: full(bounds.all),
+    returning: full(bounds.all),
+  };
+  /** Digests of tokens, addresses and issuers that were good, and until when that counts. */
+  const good = new Map<string, number>();
+  const isGood = (name: string): boolean => (good.get(name) ?? Number.NEGATIVE_INFINITY) > now();
+
+  function fill(bucket: Bucket, perMinute: number): Bucket {
     const atMs = now();
     bucket.tokens = Math.min(perMinute, bucket.tokens + ((atMs - bucket.atMs) * perMinute) / 60_000);
     bucket.atMs = atMs;
-  }
-
-  function bucketOf(address: string): Bucket {
-    const source = sourceOf(address);
-    const bucket = buckets.get(source) ?? { tokens: bounds.perAddress, atMs: now() };
-    fill(bucket, bounds.perAddress);
-    // Put behind all others: a Map keeps the order in which things were put in.
-    buckets.delete(source);
-    buckets.set(source, bucket);
-    const [oldest] = buckets.keys();
-    if (buckets.size > bounds.addressesMax && oldest !== undefined) buckets.delete(oldest);
     return bucket;
   }
 
+  function bucketOf(name: string): Bucket {
+    const bucket = fill(buckets.get(name) ?? full(bounds.perAddress), bounds.perAddress);
+    putLast(buckets, name, bucket, bounds.rememberedMax);
+    return bucket;
+  }
+
+  function lookOf(token: string | undefined): Look {
+    if (token === undefined) return 'returning';
+    const by = issuerOf(token);
+    const isKnown = by !== undefined && (by === issuer || isGood(`issuer ${by}`));
+    // Whoever knows the issuer can write such a token; so it has a bucket for each address too.
+    return isKnown && (tokenEndMs(token) ?? 0) > wallMs() ? 'likely' : 'guess';
+  }
+
+  /** Those that an attempt takes from, each with what it holds. */
+  function takenFrom({ address, token }: SignInAttempt): readonly (readonly [Bucket, number])[] {
+    const name = token === undefined ? undefined : tokenName(token);
+    if (name !== undefined && isGood(name)) return [[bucketOf(name), bounds.perAddress]];
+    const look = lookOf(token);
+    const source = sourceOf(address);
+    const own = [bucketOf(`${look} ${source}`), bounds.perAddress] as const;
+    // Where the bucket for all is empty, those wait first from whose address nobody has signed in.
+    return isGood(`address ${source}`) ? [own] : [own, [fill(all[look], bounds.all), bounds.all]];
+  }
+
   return {
-    attempt(address) {
-      const bucket = bucketOf(address);
-      fill(all, bounds.all);
-      const waits = [
-        [bucket, bounds.perAddress],
-        [all, bounds.all],
-      ] as const;
+    attempt(attempt) {
+      const taken = takenFrom(attempt);
       const waitSeconds = Math.max(
-        ...waits.map(([{ tokens }, perMinute]) => (tokens >= 1 ? 0 : ((1 - tokens) * 60) / perMinute)),
+        ...taken.map(([{ tokens }, perMinute]) => (tokens >= 1 ? 0 : ((1 - tokens) * 60) / perMinute)),
       );
       if (waitSeconds > 0) return Math.ceil(waitSeconds);
-      bucket.tokens -= 1;
-      all.tokens -= 1;
+      for (const [bucket] of taken) bucket.tokens -= 1;
       return undefined;
     },
-    giveBack(address) {
-      const bucket = bucketOf(address);
-      bucket.tokens = Math.min(bounds.perAddress, bucket.tokens + 1);
-      all.tokens = Math.min(bounds.all, all.tokens + 1);
+    succeeded(attempt) {
+      for (const [bucket, max] of takenFrom(attempt)) bucket.tokens = Math.min(max, bucket.tokens + 1);
+      const { address, token } = attempt;
+      const by = token === undefined ? undefined : issuerOf(token);
+      const names = [
+        `address ${sourceOf(address)}`,
+        ...(token === undefined ? [] : [tokenName(token)]),
+        ...(by === undefined ? [] : [`issuer ${by}`]),
+      ];
+      for (const name of names) putLast(good, name, now() + dayMs, bounds.rememberedMax);
     },
   };
+}
+
+function tokenName(token: string): string {
+  return `token ${hash('sha256', token, 'base64url')}`;
+}
+
+/** Behind all others: a Map keeps the order in which things were put in. */
+function putLast<T>(map: Map<string, T>, name: string, value: T, max: number): void {
+  map.delete(name);
+  map.set(name, value);
+  const [oldest] = map.keys();
+  if (map.size > max && oldest !== undefined) map.delete(oldest);
 }
 
 /** Of IPv6 the network of 64 bits: whoever has one of its addresses has them all. */

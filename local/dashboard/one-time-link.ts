@@ -10,6 +10,8 @@ export interface OneTimeLinks {
   link(url: string): string;
 }
 
+/** The same one, at most so often: a program that guesses fills no terminal. */
+const printedAgainMs = 1_000;
 /** Long enough to be copied, too short to be found in a scrollback of yesterday. */
 export const LINK_MS = 15 * 60_000;
 
@@ -29,6 +31,7 @@ interface Link {
 export function openLinks({ clock, userName, onStale }: LinkOptions): OneTimeLinks {
   const person = { name: userName, groups: [] };
   let link: Link | undefined;
+  let printedAtMs = Number.NEGATIVE_INFINITY;
   /** Digests of the tokens of sessions; they end with the process, and each is of a link that was used. */
   const sessions = new Set<string>();
 
@@ -47,7 +50,10 @@ export function openLinks({ clock, userName, onStale }: LinkOptions): OneTimeLin
       async admit(token) {
         const present = valid();
         if (present === undefined || !isSame(token, present.token)) {
-          onStale();
+          if (present === undefined || clock.now() - printedAtMs >= printedAgainMs) {
+            printedAtMs = clock.now();
+            onStale();
+          }
           return undefined;
         }
         link = undefined;

@@ -194,24 +194,29 @@ describe('a session', () => {
 });
 
 describe('attempts to sign in', () => {
-  const bounds = { perAddress: 10, all: 40, addressesMax: 100 };
+  const bounds = { perAddress: 10, all: 40, rememberedMax: 100 };
+  const guess = (address: string, token = 'a guess') => ({ address, token });
 
   test('are as many as a bucket holds and time fills, from one address and from all together', () => {
     const step = fc.record({ address: fc.nat(8), waitMs: fc.nat(20_000), isGood: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const clock = makeFakeClock();
-        const limiter = openSignInLimiter(clock.now, bounds);
+        const limiter = openSignInLimiter({ now: clock.now, wallMs: () => 0 }, bounds);
         const failed = new Map<string, number>();
         let all = 0;
-        for (const { address, waitMs, isGood } of steps) {
+        const good = new Set<string>();
+        for (const [index, { address, waitMs, isGood }] of steps.entries()) {
           clock.advance(waitMs);
           const from = `192.0.2.${address}`;
-          if (limiter.attempt(from) !== undefined) continue;
-          if (isGood) limiter.giveBack(from);
-          else {
+          const attempt = guess(from, `token ${index}`);
+          if (limiter.attempt(attempt) !== undefined) continue;
+          if (isGood) {
+            limiter.succeeded(attempt);
+            good.add(from);
+          } else {
             failed.set(from, (failed.get(from) ?? 0) + 1);
-            all += 1;
+            if (!good.has(from)) all += 1;
           }
           const minutes = clock.now() / 60_000;
           expect(failed.get(from) ?? 0).toBeLessThanOrEqual(bounds.perAddress * (1 + minutes) + 1e-6);
@@ -223,32 +228,111 @@ describe('attempts to sign in', () => {
 
   test('that succeed are never too many, and the wait that is named is enough', () => {
     const clock = makeFakeClock();
-    const limiter = openSignInLimiter(clock.now, bounds);
+    const limiter = openSignInLimiter({ now: clock.now, wallMs: () => 0 }, bounds);
     for (let count = 0; count < 1_000; count += 1) {
-      expect(limiter.attempt('192.0.2.1')).toBeUndefined();
-      limiter.giveBack('192.0.2.1');
+      expect(limiter.attempt(guess('192.0.2.1', 'good'))).toBeUndefined();
+      limiter.succeeded(guess('192.0.2.1', 'good'));
     }
-    for (let count = 0; count < 10; count += 1) limiter.attempt('192.0.2.1');
-    const waitSeconds = limiter.attempt('192.0.2.1') ?? 0;
+    for (let count = 0; count < 10; count += 1) limiter.attempt(guess('192.0.2.1'));
+    const waitSeconds = limiter.attempt(guess('192.0.2.1')) ?? 0;
     expect(waitSeconds).toBe(6);
     clock.advance(waitSeconds * 1_000);
-    expect(limiter.attempt('192.0.2.1')).toBeUndefined();
+    expect(limiter.attempt(guess('192.0.2.1'))).toBeUndefined();
   });
 
   test('of a network of IPv6 are counted as one', () => {
-    const limiter = openSignInLimiter(() => 0, bounds);
+    const limiter = openSignInLimiter({ now: () => 0, wallMs: () => 0 }, bounds);
     for (let count = 0; count < 10; count += 1)
-      expect(limiter.attempt(`2001:db8:1:2::${count}`)).toBeUndefined();
-    expect(limiter.attempt('2001:db8:1:2:ffff::1')).toBe(6);
-    expect(limiter.attempt('2001:db8:1:3::1')).toBeUndefined();
+      expect(limiter.attempt(guess(`2001:db8:1:2::${count}`))).toBeUndefined();
+    expect(limiter.attempt(guess('2001:db8:1:2:ffff::1'))).toBe(6);
+    expect(limiter.attempt(guess('2001:db8:1:3::1'))).toBeUndefined();
   });
 
   test('of ever new addresses cost no ever more memory', () => {
-    const limiter = openSignInLimiter(() => 0, { ...bounds, all: 1e9, addressesMax: 3 });
-    for (let count = 0; count < 10; count += 1) limiter.attempt('10.0.0.1');
-    expect(limiter.attempt('10.0.0.1')).toBeDefined();
+    const limiter = openSignInLimiter(
+      { now: () => 0, wallMs: () => 0 },
+      { ...bounds, all: 1e9, rememberedMax: 3 },
+    );
+    for (let count = 0; count < 10; count += 1) limiter.attempt(guess('10.0.0.1'));
+    expect(limiter.attempt(guess('10.0.0.1'))).toBeDefined();
     // Three others came since, so it is forgotten.
-    for (const address of ['10.0.0.2', '10.0.0.3', '10.0.0.4']) limiter.attempt(address);
-    expect(limiter.attempt('10.0.0.1')).toBeUndefined();
+    for (const address of ['10.0.0.2', '10.0.0.3', '10.0.0.4']) limiter.attempt(guess(address));
+    expect(limiter.attempt(guess('10.0.0.1'))).toBeUndefined();
+  });
+
+  describe('that are wrong keep none out', () => {
+    const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
+    const issuer = 'https://login.example.com';
+    const likely = jwt({ iss: issuer, exp: 1_000 });
+    const [person, attacker] = ['192.0.2.1', '198.51.100.1'];
+
+    function open() {
+      const clock = makeFakeClock();
+      const limiter = openSignInLimiter({ now: clock.now, wallMs: clock.now, issuer }, bounds);
+      const guessUntilRefused = (address: string, token = 'a guess'): void => {
+        while (limiter.attempt({ address, token }) === undefined);
+      };
+      return { clock, limiter, guessUntilRefused };
+    }
+
+    test('whose token was good before, from the same address and a day later', () => {
+      const { clock, limiter, guessUntilRefused } = open();
+      limiter.succeeded(guess(person, 'good'));
+      clock.advance(24 * 3_600_000 - 1);
+      guessUntilRefused(person);
+      expect(limiter.attempt(guess(person, 'good'))).toBeUndefined();
+      expect(limiter.attempt(guess(attacker, 'good'))).toBeUndefined();
+      clock.advance(1);
+      guessUntilRefused(person);
+      expect(limiter.attempt(guess(person, 'good'))).toBeGreaterThan(0);
+    });
+
+    test('and a token that was good before and is no more is held back by itself', () => {
+      const { limiter, guessUntilRefused } = open();
+      limiter.succeeded(guess(person, 'good'));
+      limiter.succeeded(guess(person, 'other'));
+      guessUntilRefused(person, 'good');
+      expect(limiter.attempt(guess(person, 'other'))).toBeUndefined();
+    });
+
+    test.each<[string, string, boolean]>([
+      ['of the issuer of the settings', likely, true],
+      ['of an issuer whose token was good', jwt({ iss: 'https://kubernetes', exp: 1_000 }), true],
+      ['of an issuer that nobody knows', jwt({ iss: 'https://other.example', exp: 1_000 }), false],
+      ['whose time has passed', jwt({ iss: issuer, exp: -1 }), false],
+      ['that says nothing of its end', jwt({ iss: issuer }), false],
+      ['that is none', 'opaque', false],
+    ])('who shows a JWT %s', (_what, token, isLetThrough) => {
+      const { limiter, guessUntilRefused } = open();
+      limiter.succeeded(guess(attacker, jwt({ iss: 'https://kubernetes', exp: 900 })));
+      guessUntilRefused(person);
+      expect(limiter.attempt({ address: person, token }) === undefined).toBe(isLetThrough);
+    });
+
+    test('and such tokens are bounded too, by address and in all', () => {
+      const { limiter } = open();
+      const admitted = (address: string): number => {
+        let count = 0;
+        while (limiter.attempt({ address, token: jwt({ iss: issuer, exp: 1_000, count }) }) === undefined)
+          count += 1;
+        return count;
+      };
+      expect([1, 2, 3, 4, 5].map((at) => admitted(`192.0.2.${at}`))).toEqual([10, 10, 10, 10, 0]);
+    });
+
+    test('who comes back from an issuer', () => {
+      const { limiter, guessUntilRefused } = open();
+      guessUntilRefused(person);
+      guessUntilRefused(person, likely);
+      expect(limiter.attempt({ address: person, token: undefined })).toBeUndefined();
+    });
+
+    test('from an address that somebody has signed in from: new addresses wait first', () => {
+      const { limiter, guessUntilRefused } = open();
+      limiter.succeeded(guess(person, 'good'));
+      for (let at = 1; at <= 4; at += 1) guessUntilRefused(`198.51.100.${at}`);
+      expect(limiter.attempt(guess('203.0.113.1'))).toBeGreaterThan(0);
+      expect(limiter.attempt(guess(person, 'another'))).toBeUndefined();
+    });
   });
 });

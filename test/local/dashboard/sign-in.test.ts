@@ -52,6 +52,16 @@ describe('the printed link', () => {
     expect(await signedOut.json()).toMatchObject({ signIn: { mode: 'local', tokenCommand: '', oidc: null } });
   });
 
+  test('lets its browser in however many wrong ones were shown before, and the terminal is not flooded', async () => {
+    await openLink(printedLinks(rig).at(-1) ?? '');
+    const before = printedLinks(rig).length;
+    const { origin } = new URL(printedLinks(rig)[0] ?? '');
+    for (let count = 0; count < 30; count += 1)
+      expect((await openLink(`${origin}/#token=wrong${count}`)).status).toBe(401);
+    expect(printedLinks(rig).length - before).toBeLessThan(10);
+    expect((await openLink(printedLinks(rig).at(-1) ?? '')).status).toBe(200);
+  });
+
   test('is good for a quarter of an hour', async () => {
     const clock = makeFakeClock();
     let stale = 0;
