@@ -96,6 +96,16 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
         error: errorInLog(error),
       });
     },
+    onUnusable: ({ provider, upstreamModel, cause, request, attempt, clientRequestId }) => {
+      log('error', 'an upstream sent an answer that nobody can use', {
+        provider,
+        upstreamModel,
+        cause,
+        requestId: request,
+        attempt,
+        clientRequestId,
+      });
+    },
   });
   const report: SecretSourceReport = {
     taken(generation, taken) {

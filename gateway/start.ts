@@ -27,6 +27,7 @@ import type { Journal, ReadableJournal } from './meter/journal.ts';
 import { LimitMetrics } from './meter/limit-metrics.ts';
 import { Metrics } from './meter/metrics.ts';
 import { TokenCounter } from './meter/token-counter.ts';
+import { logOncePerMinute, type UnusableAnswer } from './pipeline/log-cause.ts';
 import type { PipelineDefaults, PipelineParts } from './pipeline/parts.ts';
 import { Health } from './route/health.ts';
 import { RefusedMembers } from './route/refused-members.ts';
@@ -55,6 +56,8 @@ export interface GatewayOptions {
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
+  /** An upstream's answer that nobody can use; once a minute for each cause at each upstream model. */
+  readonly onUnusable?: (answer: UnusableAnswer) => void;
   /** Kept up to date by whoever brings tables; a new one where left out. */
   readonly tableStatus?: TableStatus;
   /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
@@ -281,6 +284,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     isDraining: () => isDraining,
     isOver: () => isOver,
     onFailure: options.onFailure,
+    onUnusable: options.onUnusable && logOncePerMinute(clock, options.onUnusable),
   });
   connections = guardConnections(app.server, bounds, (reason) => metrics.onConnectionRefused(reason));
   let wasReady = false;

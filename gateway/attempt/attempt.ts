@@ -3,6 +3,7 @@
 
 import type { Usage } from '../contract/ledger-record.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
+import { describeBody, formOf } from '../dialects/answer/describe-body.ts';
 import type { AnswerFacts, AnswerStream } from '../dialects/dialect.ts';
 import { withoutByteOrderMark } from '../json/byte-order-mark.ts';
 import { Pieces } from '../stream/pieces.ts';
@@ -11,6 +12,7 @@ import { CommitPoint, heldBytesMax } from './commit-point.ts';
 import { earliestDeadline, type TimerName } from './deadlines.ts';
 import { EmptyInput } from './empty-input.ts';
 import {
+  type AnswerReader,
   type AttemptEnds,
   type AttemptOptions,
   type AttemptResult,
@@ -66,6 +68,10 @@ class Attempt<Answer> implements Receiver {
   private status: number | undefined;
   private retryAfterMs: number | undefined;
   private encoding: string | undefined;
+  /** Of the head's. */
+  private contentType = '';
+  /** Of a body that is to be a stream; undefined until some of it has come that is not blank. */
+  private form: 'events' | 'json' | 'other' | undefined;
   private isError = false;
   private readonly body = new Pieces();
   /** Of the room of the process. */
@@ -162,7 +168,8 @@ class Attempt<Answer> implements Receiver {
       this.cancelErrorBody = this.setTimer(errorBodyMs, () => this.failWithStatus());
       return;
     }
-    const complaint = judgeHead(header, this.ends.reader.type);
+    this.contentType = header('content-type') ?? '';
+    const complaint = judgeHead(header);
     if (complaint) this.fail({ kind: 'answer', fault: { kind: 'malformed', detail: complaint } });
   }
 
@@ -171,8 +178,15 @@ class Attempt<Answer> implements Receiver {
     const { reader } = this.ends;
     if (reader.type !== 'plain' && !this.isError) {
       this.lastByteAt = this.options.clock.now();
-      this.takeChunk(reader.stream, chunk);
-      return;
+      this.form ??= formOf(chunk);
+      if (this.form === 'events') {
+        this.takeChunk(reader.stream, chunk);
+        return;
+      }
+      if (this.form === 'other')
+        this.failMalformed(`the answer is not a stream of events: ${describeBody(chunk)}`);
+      // Blank lines keep connections alive, and say nothing.
+      if (this.form !== 'json') return;
     }
     this.body.add(chunk);
     // The start of an error page says enough; the rest is only more of it. Where there is no room for that, the status says enough.
@@ -208,12 +222,29 @@ class Attempt<Answer> implements Receiver {
     }
     const { reader } = this.ends;
     if (reader.type !== 'plain') {
-      this.takeStream(reader.stream, reader.stream.end());
+      if (this.form === 'json' && !this.unfold(reader)) return;
+      if (this.form === undefined && /json/i.test(this.contentType)) {
+        this.failMalformed(`the answer is not a stream of events: ${describeBody(this.body.take())}`);
+        return;
+      }
+      if (!this.isOver) this.takeStream(reader.stream, reader.stream.end());
       return;
     }
     const reading = reader.read(withoutByteOrderMark(this.body.take()));
     if (reading.ok) this.answered(reading.value, reading);
     else this.fail({ kind: 'answer', fault: reading.fault });
+  }
+
+  /**
+   * The answer came in one piece, though a stream was asked for: it goes on as the events that it stands for.
+   *
+   * @returns False: it is none.
+   */
+  private unfold(reader: Exclude<AnswerReader<Answer>, { type: 'plain' }>): boolean {
+    const unfolded = reader.unfold(withoutByteOrderMark(this.body.take()));
+    if (unfolded.ok) this.takeChunk(reader.stream, unfolded.events);
+    else this.fail({ kind: 'answer', fault: unfolded.fault });
+    return unfolded.ok;
   }
 
   private takeBreak(code: BreakCode, detail: string, isStale: boolean): void {
@@ -452,8 +483,15 @@ class Attempt<Answer> implements Receiver {
     const isCommitted = this.commitPoint?.isCommitted === true;
     this.finish({
       outcome: isCommitted ? 'broken-off' : 'failed',
-      failure: toldOf(failure, this.ends),
+      failure: toldOf(this.withHead(failure), this.ends),
     });
+  }
+
+  /** What has no type may be anything, and says so less clearly. */
+  private withHead(failure: AttemptFailure): AttemptFailure {
+    if (this.contentType !== '' || failure.kind !== 'answer' || failure.fault.kind !== 'malformed') return failure;
+    const detail = `${failure.fault.detail}, and it came without a content-type`;
+    return { ...failure, fault: { ...failure.fault, detail } };
   }
 
   private finish(

@@ -3,7 +3,7 @@
 import type { KeyUse } from '../admission/fair-share.ts';
 import type { Clock } from '../clock.ts';
 import type { Usage } from '../contract/ledger-record.ts';
-import type { AnswerFacts, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
+import type { AnswerFacts, AnswerFault, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import type { ReadingTurns } from '../stream/reading-turns.ts';
 import type { ClientSink, CommitRule } from './commit-point.ts';
@@ -33,6 +33,7 @@ export type AnswerReader<Answer> =
   | {
       readonly type: 'stream';
       readonly stream: AnswerStream;
+      readonly unfold: Unfold;
       readonly sink: ClientSink;
       readonly commitRule: CommitRule;
     }
@@ -40,9 +41,15 @@ export type AnswerReader<Answer> =
   | {
       readonly type: 'gathered';
       readonly stream: AnswerStream;
+      readonly unfold: Unfold;
       readonly read: () => GatheredReading<Answer>;
     }
   | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
+
+/** The events that an answer stands for which came in one piece, as the upstream would have streamed them. */
+export type Unfold = (
+  body: Buffer,
+) => { readonly ok: true; readonly events: Buffer } | { readonly ok: false; readonly fault: AnswerFault };
 
 /** How the two ends of an attempt are made. */
 export interface AttemptEnds<Answer> {

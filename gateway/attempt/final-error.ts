@@ -1,6 +1,7 @@
 // Every attempt failed: what is the caller told? Pure.
 
 import { type ErrorShape, GatewayError } from '../errors.ts';
+import { causeOf } from './cause.ts';
 import { type AttemptFailure, errorOf, judgeFailure, retryAfterMsOf } from './failure.ts';
 
 export interface FinalErrorFacts {
@@ -259,9 +260,9 @@ function inWords(failure: AttemptFailure): string {
         case 'too-large':
           return failure.fault.detail;
         case 'unusable':
-          return 'the answer of the upstream is none that a client could use';
+          return `the answer of the upstream is none that a client could use: ${causeOf(failure)}`;
         case 'malformed':
-          return 'the upstream sent something that is no answer';
+          return `the upstream sent something that is no answer: ${causeOf(failure)}`;
       }
   }
 }

@@ -20,6 +20,11 @@ export function toldOf(
     ...(error.details ? { details: mapTexts(error.details, redact) } : {}),
   });
   if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
-  if (failure.kind !== 'answer' || failure.fault.kind !== 'error-event') return failure;
+  if (failure.kind !== 'answer') return failure;
+  // It may name what stands in a header.
+  if ('detail' in failure.fault) {
+    return { ...failure, fault: { ...failure.fault, detail: redact(failure.fault.detail) } };
+  }
+  if (failure.fault.kind !== 'error-event') return failure;
   return { ...failure, fault: { ...failure.fault, error: clean(failure.fault.error) } };
 }

@@ -70,6 +70,8 @@ export const ledgerRecordSchema = z.object({
   status: z.int().optional(),
   /** Failure code of `gateway/errors.ts`'s upstream faults; absent where answered. */
   failure: z.string().optional(),
+  /** What was wrong with an answer that nobody can use, in the gateway's own words. An older ledger does not read it. */
+  cause: z.string().min(1).max(200).optional(),
   usage: usageSchema,
   /** True where the upstream gave no usage and the numbers are ours. */
   isEstimated: z.boolean(),

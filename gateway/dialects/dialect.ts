@@ -258,6 +258,8 @@ export interface SameDialect {
   readonly headMember?: string;
   /** A fresh gatherer of one stream. */
   openGatherer(): AnswerGatherer;
+  /** The way back: the events of a stream that make up this plain answer, as they are sent. */
+  eventsOf(answer: JsonRecord): string;
   /** Why a client could not use this plain answer, though it is complete; undefined: it could. */
   flawOf(answer: JsonRecord): string | undefined;
 }

@@ -30,6 +30,8 @@ export interface AttemptFacts {
   readonly outcome: LedgerRecord['outcome'];
   readonly status: number | undefined;
   readonly failure: string | undefined;
+  /** What was wrong with its answer, in words. */
+  readonly cause?: string | undefined;
   /** The upstream has been given the request, or a part of it. */
   readonly isSent?: boolean | undefined;
   /** The upstream's own counts; undefined where it gave none. */
@@ -86,6 +88,7 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
     outcome,
     status: facts.status,
     failure: facts.failure,
+    ...(facts.cause === undefined ? {} : { cause: facts.cause }),
     usage,
     isEstimated,
     ...(isEstimated ? { estimatedBy: facts.counted ? 'tokenizer' : 'characters' } : {}),

@@ -9,19 +9,24 @@ import {
   plainBytesMax,
   type Receiver,
   type Transmission,
+  type Unfold,
 } from '../attempt/ends.ts';
+import { formOf } from '../dialects/answer/describe-body.ts';
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
 import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
-import { tooLarge, unusable } from '../dialects/answer/malformed.ts';
+import { malformed, tooLarge, unusable } from '../dialects/answer/malformed.ts';
 import { listDropped } from '../dialects/carry.ts';
 import type {
   AnswerHead,
   AnswerStream,
   Dialect,
+  RequestFacts,
   StreamEncoder,
   UpstreamCall,
   UpstreamTarget,
 } from '../dialects/dialect.ts';
+import { doneMark } from '../dialects/events/event-text.ts';
+import { readSse } from '../dialects/events/sse-events.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { withheldMembers } from '../dialects/request/target-edits.ts';
 import { answerAsRequested, streamAsRequested } from '../dialects/response-model.ts';
@@ -58,13 +63,62 @@ export function plainEnds(
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call, bodies);
   const head = (): AnswerHead => answerHead(parts, exchange);
-  const read = (bytes: Buffer): PlainReading<Answer> => readPlain(exchange, encoded, head, bytes);
+  const read = (bytes: Buffer): PlainReading<Answer> => {
+    if (formOf(bytes) !== 'events') return readPlain(exchange, encoded, head, bytes);
+    const folded = fold(exchange, encoded, call, head, bytes);
+    return folded.ok ? readPlain(exchange, encoded, head, folded.body) : folded;
+  };
   return {
     ...commonEnds(parts, exchange, candidate, encoded, share),
     reader: exchange.delivery.fetchesStream
       ? gatheredReader(exchange, encoded, call, head, read)
       : { type: 'plain', read },
   };
+}
+
+/** Events came where one answer was asked for: what they make up is the answer. */
+function fold(
+  exchange: RoutedExchange,
+  { upstream: { same } }: EncodedRequest,
+  call: number,
+  head: () => AnswerHead,
+  bytes: Buffer,
+): { readonly ok: true; readonly body: Buffer } | Extract<PlainReading<Answer>, { readonly ok: false }> {
+  const streamFacts = gatheredFacts(exchange, call);
+  const stream = new GatheredStream(same.relayStream(streamFacts, undefined, head), same, gatheredBytesMax);
+  stream.push(bytes);
+  stream.end();
+  const { fault } = stream.facts;
+  if (fault?.kind === 'error-event') return { ok: false, fault };
+  const body = fault === undefined ? encodeJson(stream.answer()) : onlyEvent(bytes);
+  if (body) return { ok: true, body };
+  return malformed(
+    'the answer is a stream of events, which was not asked for, and they make no whole answer',
+  );
+}
+
+/** The plain answer as the only event of a stream. */
+function onlyEvent(bytes: Buffer): Buffer | undefined {
+  const reader = readSse(plainBytesMax);
+  const [first, ...more] = [...reader.push(bytes), ...reader.end()].filter(
+    ({ data }) => data.trim() !== doneMark,
+  );
+  return first && more.length === 0 ? Buffer.from(first.data) : undefined;
+}
+
+/** An answer in one piece came where a stream was asked for: as the events that its upstream would have sent. */
+function unfoldAs({ facts }: RoutedExchange, { same }: Dialect, head: () => AnswerHead): Unfold {
+  return (body) => {
+    const document = same.relayAnswer(body, facts, undefined, head);
+    if (!document.ok) return document;
+    return { ok: true, events: Buffer.from(same.eventsOf(parseObject(document.body))) };
+  };
+}
+
+/** Of one of the upstream calls, as a stream that is put together. */
+function gatheredFacts({ facts, translation }: RoutedExchange, call: number): RequestFacts {
+  const choices = translation ? (translation.conversations[call]?.choices ?? 1) : facts.choices;
+  return { ...facts, choices, isStream: true, wantsUsage: true };
 }
 
 function readPlain(
@@ -92,23 +146,22 @@ function readPlain(
  * one piece: a request is served alike, whichever way its answer comes.
  */
 function gatheredReader(
-  { facts, translation, delivery }: RoutedExchange,
-  { upstream, translated }: EncodedRequest,
+  exchange: RoutedExchange,
+  { upstream }: EncodedRequest,
   call: number,
   head: () => AnswerHead,
   read: (bytes: Buffer) => PlainReading<Answer>,
 ): AnswerReader<Answer> {
-  const choices = translated ? (translation?.conversations[call]?.choices ?? 1) : facts.choices;
-  const streamFacts = { ...facts, choices, isStream: true, wantsUsage: true };
-  const relayed = upstream.same.relayStream(streamFacts, undefined, head);
+  const relayed = upstream.same.relayStream(gatheredFacts(exchange, call), undefined, head);
   const stream = new GatheredStream(relayed, upstream.same, gatheredBytesMax);
   return {
     type: 'gathered',
     stream,
+    unfold: unfoldAs(exchange, upstream, head),
     read() {
       if (stream.isTooLong)
         return tooLarge(`its events are longer than ${gatheredBytesMax / 1024 / 1024} MiB`);
-      const flaw = delivery.isAssured ? relayed.flaw?.() : undefined;
+      const flaw = exchange.delivery.isAssured ? relayed.flaw?.() : undefined;
       if (flaw !== undefined) return unusable(flaw);
       const body = encodeJson(stream.answer());
       // Who asks for the stream gets it.
@@ -144,9 +197,16 @@ export function streamEnds(
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(exchange, candidate, call, bodies);
   const { isAssured, commitRule, namesRequested } = exchange.delivery;
+  const head = (): AnswerHead => answerHead(parts, exchange);
   return {
     ...commonEnds(parts, exchange, candidate, encoded, share),
-    reader: { type: 'stream', stream: openStream(), sink, commitRule },
+    reader: {
+      type: 'stream',
+      stream: openStream(),
+      unfold: unfoldAs(exchange, encoded.upstream, head),
+      sink,
+      commitRule,
+    },
   };
 
   function openStream(): AnswerStream {
@@ -156,7 +216,7 @@ export function streamEnds(
       return translateStream(translated, encoder.open(call), isAssured ? heldContentBytesMax : undefined);
     }
     const { facts } = exchange;
-    const relayed = same.relayStream(facts, marksAs, () => answerHead(parts, exchange));
+    const relayed = same.relayStream(facts, marksAs, head);
     const stream = isAssured
       ? new GatheredStream(relayed, same, heldBytesMax + heldContentBytesMax)
       : relayed;

@@ -2,6 +2,7 @@
 // written down about each attempt.
 
 import type { Span } from '@opentelemetry/api';
+import { causeOf } from '../attempt/cause.ts';
 import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/ends.ts';
 import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
@@ -11,6 +12,7 @@ import { believeUsage } from '../dialects/answer/believe-count.ts';
 import { refusedMember } from '../dialects/request/added-members.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import { isCountable } from '../meter/token-counter.ts';
+import { readClientRequestId } from '../request-id.ts';
 import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
@@ -280,6 +282,7 @@ function meterAttempt(
   const { journal, metrics, tokens, onUsage } = parts;
   const { plan, trace } = exchange;
   const failure = 'failure' in result ? failureCode(result.failure) : undefined;
+  const cause = 'failure' in result ? causeOf(result.failure) : undefined;
   const write = (record: LedgerRecord): void => {
     journal.append(record);
     onRecord(record);
@@ -301,8 +304,15 @@ function meterAttempt(
     const isLater = onDecided((isWasted) => write(isWasted ? recordFor(course, isWasted) : record));
     if (isLater) keep(course);
   };
-  const course = { ...result, failure, outputEstimate: answer.tokens };
+  const course = { ...result, failure, cause, outputEstimate: answer.tokens };
   const record = recordOf(exchange, candidate, place, course);
+  if (cause !== undefined) {
+    parts.onUnusable?.({
+      ...record,
+      cause,
+      clientRequestId: readClientRequestId(exchange.request.rawHeaders),
+    });
+  }
   const isUncounted = result.usage === undefined && record.usage.input > 0;
   if (!tokens || !isUncounted || !isCountable(record.upstreamModel)) {
     settle(course, record);
@@ -328,6 +338,7 @@ type Course = Pick<
 > &
   Pick<AttemptFacts, 'isSent' | 'counted' | 'lacksOutput' | 'goesOn' | 'isWasted'> & {
     readonly failure?: string | undefined;
+    readonly cause?: string | undefined;
   };
 
 function recordOf(

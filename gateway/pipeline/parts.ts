@@ -27,6 +27,7 @@ import type { RequestTracer, RequestTracing } from '../trace/request-tracer.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
 import type { Delivery } from './delivery.ts';
+import type { UnusableAnswer } from './log-cause.ts';
 
 /** What lives as long as the process. */
 export interface PipelineParts {
@@ -53,6 +54,8 @@ export interface PipelineParts {
   readonly limits: Limits;
   /** A failure of ours, for the log: `requestId` is what the caller was told, `clientRequestId` what it said. */
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
+  /** An upstream's answer that nobody can use, for the log; absent in drills. */
+  readonly onUnusable?: ((answer: UnusableAnswer) => void) | undefined;
   /** A request takes its table once, at its start. Only what an upstream refused is looked up in the newest. */
   readonly holder: Pick<TableHolder, 'current'>;
   readonly defaults: PipelineDefaults;

@@ -378,22 +378,6 @@ const impostors: readonly Row[] = [
     alone: invalidAnswer,
   },
   {
-    name: '200 with a plain answer to a stream request',
-    fault: { type: 'answer', mode: 'plain' },
-    modes: ['stream'],
-    failure: 'malformed',
-    effect: 'moves-on',
-    alone: invalidAnswer,
-  },
-  {
-    name: '200 with a stream for a plain request',
-    fault: { type: 'answer', mode: 'stream' },
-    modes: ['plain'],
-    failure: 'malformed',
-    effect: 'moves-on',
-    alone: invalidAnswer,
-  },
-  {
     name: '200 with garbage instead of JSON',
     fault: status(200, { body: 'not at all', headers: { 'content-type': 'application/json' } }),
     modes: ['plain'],

@@ -94,7 +94,7 @@ describe.each(pairs)('$endpoint from $upstream', ({ endpoint, upstream }) => {
     ['a FIN', { type: 'cut', after, framing: 'close', answer: other }, 'truncated', {}],
     ['an error event', { type: 'error-event', afterEvents: 8, answer: other }, 'error_event', {}],
     ['an event that is not JSON', { type: 'garbage-event', atEvent: 8, answer: other }, 'unusable', {}],
-    ['a plain answer, where a stream was asked for', { type: 'answer', mode: 'plain' }, 'malformed', {}],
+    ['a page, where a stream was asked for', { type: 'html' }, 'malformed', {}],
   ])('%s: the next provider answers', async (_, behaviour, failure, timeouts) => {
     offer(upstream, always, timeouts);
     first.script(behaviour);

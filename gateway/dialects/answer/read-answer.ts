@@ -8,6 +8,7 @@ import {
   structureLimits,
 } from '../../json/scan-members.ts';
 import type { AnswerFault, UpstreamError } from '../dialect.ts';
+import { describeBody } from './describe-body.ts';
 import { malformed, tooLarge } from './malformed.ts';
 
 type ReadAnswer =
@@ -22,7 +23,7 @@ export function readAnswer(
   const flaw = body.length <= scannedBytesMin ? undefined : findBomb(body.toString('latin1'));
   if (flaw !== undefined) return flaw;
   const answer = asRecord(tryParseJson(body.toString('utf8')));
-  if (!answer) return malformed('the answer is not a JSON object');
+  if (!answer) return malformed(`the answer is not a JSON object: ${describeBody(body)}`);
   const error = readError(answer);
   return error ? { ok: false, fault: { kind: 'error-event', error } } : { ok: true, answer };
 }
@@ -53,6 +54,8 @@ export function findBomb(text: string): ReturnType<typeof tooLarge> | undefined 
       ? tooLarge(
           `it has more than ${tokensMax} structural characters, or nests deeper than ${depthMax} levels`,
         )
-      : malformed('the answer is not valid JSON');
+      : malformed(
+          `the answer is not a JSON object: ${describeBody(Buffer.from(text.slice(0, 64), 'latin1'))}`,
+        );
   }
 }

@@ -20,6 +20,7 @@ import {
   plainUsageOf,
 } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
+import { encodeMessagesEvents } from './events-of-answer.ts';
 import { flawOfMessage, gatherMessage } from './gather-answer.ts';
 import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
 import { hasBlockContent, hasEnded, isAnswer, isText, saysNothing } from './read-events.ts';
@@ -54,6 +55,7 @@ export const relayMessages: SameDialect = {
   },
   headMember: 'message',
   openGatherer: gatherMessage,
+  eventsOf: encodeMessagesEvents,
   flawOf: flawOfMessage,
 };
 

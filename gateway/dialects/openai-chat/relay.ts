@@ -4,6 +4,7 @@ import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { type RequestBody, setMember } from '../../json/request-body.ts';
 import type { Member } from '../../json/scan-members.ts';
 import type { AnswerDocument, SameDialect, UpstreamTarget } from '../dialect.ts';
+import { encodeOpenAiEvents } from '../openai/events-of-answer.ts';
 import { editOpenAiRequest, emptyLists, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
 import { OpenAiRepair, type RepairShape } from '../openai/repair.ts';
@@ -42,8 +43,17 @@ export const relayChat: SameDialect = {
     );
   },
   openGatherer: gatherChat,
+  eventsOf: (answer) => encodeOpenAiEvents(answer, chunkShape.object, chunkChoice),
   flawOf: flawOfChat,
 };
+
+function chunkChoice(choice: unknown): unknown {
+  const { message, ...rest } = asRecord(choice) ?? {};
+  const { tool_calls: calls, ...said } = asRecord(message) ?? {};
+  if (!Array.isArray(calls)) return { ...rest, delta: said };
+  const numbered = calls.map((call, index) => (isRecord(call) ? { index, ...call } : call));
+  return { ...rest, delta: { ...said, tool_calls: numbered } };
+}
 
 const chunkShape: RepairShape = {
   object: 'chat.completion.chunk',

@@ -2,6 +2,7 @@
 
 import type { JsonRecord } from '../../json/record.ts';
 import type { AnswerDocument, SameDialect } from '../dialect.ts';
+import { encodeOpenAiEvents } from '../openai/events-of-answer.ts';
 import { editOpenAiRequest, emptyLists, relayOpenAiAnswer } from '../openai/pass-through.ts';
 import { relayOpenAiStream } from '../openai/relay-stream.ts';
 import { OpenAiRepair, type RepairShape } from '../openai/repair.ts';
@@ -34,6 +35,7 @@ export const relayCompletions: SameDialect = {
     );
   },
   openGatherer: gatherCompletion,
+  eventsOf: (answer) => encodeOpenAiEvents(answer, repairShape.object, (choice) => choice),
   flawOf: flawOfCompletion,
 };
 

@@ -21,6 +21,7 @@ import {
   readResponsesErrorEvent,
   unnamedFailure,
 } from './error-body.ts';
+import { encodeResponseEvents } from './events-of-answer.ts';
 import { flawOfResponse, gatherResponse } from './gather-answer.ts';
 import { isUnderWay } from './map-finish-reason.ts';
 import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
@@ -77,6 +78,7 @@ export const relayResponses: SameDialect = {
   },
   headMember: 'response',
   openGatherer: gatherResponse,
+  eventsOf: encodeResponseEvents,
   flawOf: flawOfResponse,
 };
 

@@ -73,6 +73,7 @@ function startAttempt(
             }
           : {
               type: 'stream',
+              unfold: (body) => ({ ok: true, events: Buffer.from(`data: ${body}\n\ndata: [DONE]\n\n`) }),
               stream: relayOpenAiStream({
                 choices: 1,
                 wantsUsage: true,
@@ -492,7 +493,8 @@ test('retry-after-ms is finer and wins', async () => {
 test.each([
   ['stream', {}, true],
   ['stream', { 'content-type': 'text/event-stream; charset=utf-8' }, true],
-  ['stream', { 'content-type': 'application/json' }, false],
+  ['stream', { 'content-type': 'application/json' }, true],
+  ['stream', { 'content-type': 'text/html' }, false],
   ['stream', { ...sse, 'content-encoding': 'identity' }, true],
   ['stream', { 'content-type': 'Text/Event-Stream', 'content-encoding': 'Identity' }, true],
   ['stream', { ...sse, 'content-encoding': 'gzip' }, false],
@@ -501,7 +503,7 @@ test.each([
   ['plain', { 'content-type': 'Application/JSON' }, true],
   ['plain', { 'content-type': 'application/vnd.provider+json' }, true],
   ['plain', { 'content-type': 'text/html' }, false],
-  ['plain', sse, false],
+  ['plain', sse, true],
 ] satisfies ['stream' | 'plain', Headers, boolean][])(
   '%s: a 200 with %o is read: %j',
   (kind, headers, isRead) => {

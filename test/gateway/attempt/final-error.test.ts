@@ -15,7 +15,7 @@ const status = (code: number, error: Partial<UpstreamError> = {}, retryAfterMs?:
 const unknownModel = status(404, { code: 'model_not_found' });
 const reset: AttemptFailure = { kind: 'transport', code: 'reset', detail: 'ECONNRESET 10.9.8.7' };
 const silent: AttemptFailure = { kind: 'timeout', timer: 'first-event' };
-const nonsense: AttemptFailure = { kind: 'answer', fault: { kind: 'malformed', detail: 'from 10.9.8.7' } };
+const nonsense: AttemptFailure = { kind: 'answer', fault: { kind: 'malformed', detail: 'it is empty' } };
 const errorEvent = (error: Partial<UpstreamError>): AttemptFailure => ({
   kind: 'answer',
   fault: { kind: 'error-event', error: { ...noWords, ...error } },

@@ -41,6 +41,7 @@ async function endOf(stream: AnswerStream, first: string, again: readonly string
       readError: () => ({ message: '', type: null, code: null, param: null, status: null }),
       reader: {
         type: 'stream',
+        unfold: () => expect.unreachable('it is a stream'),
         stream,
         commitRule: { type: 'first-content' },
         sink: { write: (bytes) => written.push(bytes.toString()) > 0, onDrain() {} },

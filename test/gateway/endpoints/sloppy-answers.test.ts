@@ -1,6 +1,7 @@
 // What does a caller get of an upstream that does not keep to its dialect? The answer, wherever it can be understood;
 // else words for what is wrong with it.
 
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DialectName } from '../../../gateway/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
@@ -493,5 +494,139 @@ describe('counts of tokens that are none', () => {
     const told = { ...usage, cost: 0.0014, queue_time: 0.25, completion_tokens_details: null };
     answers(JSON.stringify({ ...plain['openai-chat'], usage: told }), json);
     expect(recordOf((await ask('openai-chat', 'openai-chat')).json).usage).toEqual(told);
+  });
+});
+
+describe('a plain answer where a stream was asked for', () => {
+  const labels = [json, events, {}];
+  test.each(dialects.flatMap((upstream) => labels.map((headers) => ({ upstream, headers }))))(
+    '$upstream, labelled $headers: every client gets it as a stream',
+    async ({ upstream, headers }) => {
+      answers(JSON.stringify(plain[upstream], null, 1), headers);
+      for (const client of dialects) {
+        const answer = await ask(client, upstream, { stream: true });
+        expect(answer.headers['content-type']).toContain('text/event-stream');
+        expect([client, textOf(answer)]).toEqual([client, 'Hi']);
+      }
+      expect(rigOf(upstream).records.map(({ usage: { output } }) => output)).toEqual([1, 1, 1, 1]);
+    },
+  );
+
+  test('blank lines before it are passed over', async () => {
+    answers(`\n\n  \n${JSON.stringify(plain['openai-chat'])}`, json);
+    expect(textOf(await ask('anthropic-messages', 'openai-chat', { stream: true }))).toBe('Hi');
+  });
+
+  test.each(dialects)('%s: a call is whole in it', async (dialect) => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+    const item = {
+      id: 'fc_1',
+      type: 'function_call',
+      status: 'completed',
+      call_id: 'call_1',
+      name: 'f',
+      arguments: '{"a":1}',
+    };
+    const block = { type: 'tool_use', id: 'call_1', name: 'f', input: { a: 1 } };
+    const called = {
+      'openai-chat': {
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: null, tool_calls: [call] },
+            finish_reason: 'tool_calls',
+          },
+        ],
+      },
+      'openai-completions': {},
+      'openai-responses': { output: [item] },
+      'anthropic-messages': { content: [block], stop_reason: 'tool_use' },
+    };
+    if (dialect === 'openai-completions') return;
+    answers(JSON.stringify({ ...plain[dialect], ...called[dialect] }), json);
+    for (const client of [dialect, 'openai-chat', 'anthropic-messages', 'openai-responses'] as const) {
+      const { text } = await ask(client, dialect, { stream: true });
+      expect(text).toContain('{\\"a\\":1}');
+    }
+  });
+
+  test.each([json, events])('an error that is labelled %j is what it says', async (headers) => {
+    const error = { message: 'slow down', type: 'rate_limit_error' };
+    for (const upstream of dialects) {
+      const rig = await startRig(
+        tableOf([{ baseUrl: wall.baseUrl, dialects: [upstream], providerEntry: { dialects: [upstream] } }]),
+      );
+      answers(JSON.stringify({ error }), headers);
+      const answer = await post(rig, paths[upstream], { ...questions[upstream], stream: true });
+      expect([upstream, answer.status, rig.records.at(-1)?.failure]).toEqual([upstream, 429, 'error_event']);
+      await rig.close();
+    }
+  });
+});
+
+describe('events where a plain answer was asked for', () => {
+  const only = (dialect: DialectName): string => frame(plain[dialect]);
+  test.each(dialects)('%s: the plain answer as the only event is the answer', async (upstream) => {
+    for (const headers of [json, events]) {
+      for (const end of ['', done]) {
+        answers(only(upstream) + end, headers);
+        for (const client of dialects) expect(textOf(await ask(client, upstream))).toBe('Hi');
+      }
+    }
+  });
+
+  test('a whole stream is put together', async () => {
+    answers(hi, events);
+    for (const client of dialects) expect(textOf(await ask(client, 'openai-chat'))).toBe('Hi');
+  });
+
+  test('a stream that is cut is no answer, and the words say what came', async () => {
+    answers(frame(chunk({ content: 'H' })) + frame(chunk({ content: 'i' })), events);
+    const answer = await ask('openai-chat', 'openai-chat');
+    expect(answer.status).toBe(502);
+    expect(errorOf(answer).message).toContain('stream of events');
+  });
+});
+
+describe('what is wrong with an answer is told to its caller, in the log and in the record', () => {
+  const page = '<!DOCTYPE html><p>sk-SECRET</p>';
+  test.each<[string, string | Buffer, Record<string, string>, boolean, RegExp]>([
+    ['gzip', gzipSync('{}'), { ...json, 'content-encoding': 'gzip' }, false, /encoded as gzip/],
+    ['gzip without a word', gzipSync('{}'), json, false, /compressed with gzip/],
+    ['gzip in a stream without a word', gzipSync('{}'), events, true, /compressed with gzip/],
+    ['a page', page, { 'content-type': 'text/html; charset=utf-8' }, false, /is text\/html, neither/],
+    ['a page that is called JSON', page, json, false, /it is HTML/],
+    ['a page that is called a stream', page, events, true, /it is HTML/],
+    ['a page without a type', page, {}, false, /it is HTML, and it came without a content-type/],
+    ['nothing', '', json, false, /it is empty/],
+    ['half an answer', '{"choices":[{"mess', json, false, /cut or not valid/],
+    ['no choices', '{"choices":[]}', json, false, /no 'choices'/],
+    ['a list', '[1]', json, false, /it is a list/],
+  ])('%s', async (_, body, headers, stream, words) => {
+    const told: string[] = [];
+    const table = tableOf([{ baseUrl: wall.baseUrl }]);
+    const rig = await startRig(table, {
+      onUnusable: ({ cause, provider }) => told.push(`${provider}: ${cause}`),
+    });
+    answers(body, headers);
+    const answer = await post(rig, paths['openai-chat'], { ...questions['openai-chat'], stream });
+    expect(answer.status).toBe(502);
+    expect(errorOf(answer).message).toMatch(words);
+    expect(rig.records.map(({ cause }) => cause)).toEqual([expect.stringMatching(words)]);
+    expect(told).toEqual([expect.stringMatching(words)]);
+    expect(answer.text + JSON.stringify([rig.records, told])).not.toContain('SECRET');
+    await post(rig, paths['openai-chat'], { ...questions['openai-chat'], stream });
+    expect(told, 'once a minute').toHaveLength(1);
+    await rig.close();
+  });
+
+  test('a header that repeats the key is not repeated', async () => {
+    const key = 'sk-SECRET-0123456789';
+    const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl, keys: { main: key } }]));
+    answers('x', { 'content-type': key });
+    const answer = await post(rig, paths['openai-chat'], questions['openai-chat']);
+    expect(errorOf(answer).message).toContain('something without a name');
+    expect(answer.text + JSON.stringify(rig.records)).not.toMatch(/secret/i);
+    await rig.close();
   });
 });

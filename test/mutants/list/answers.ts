@@ -321,15 +321,15 @@ export const answers: readonly Mutant[] = [
   {
     name: 'an answer that is encoded unasked is none',
     file: 'gateway/attempt/answer-head.ts',
-    from: 'if (codings.length > 0) {',
+    from: 'if (named.length > 0) {',
     to: 'if (false) {',
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
     name: 'an answer of another content type is none',
     file: 'gateway/attempt/answer-head.ts',
-    from: "return type === '' || type.includes(wanted)",
-    to: "return type === '' || wanted !== ''",
+    from: "return type === '' || readTypes.some((read) => type.includes(read))",
+    to: "return type === '' || readTypes.length > 0",
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
 ];
