@@ -218,6 +218,13 @@ function checkRequest(request: FastifyRequest): GatewayError | undefined {
   const { headers, httpVersion } = request.raw;
   const unreadable = checkTransferEncoding(headers['transfer-encoding'], httpVersion);
   if (unreadable) return unreadable;
+  // The parser takes HTTP/0.9 and HTTP/2.0 too, and Node would answer them as HTTP/1.1.
+  const isKnown = httpVersion === '1.1' || httpVersion === '1.0' || 'transfer-encoding' in headers;
+  if (!isKnown) {
+    return new GatewayError('invalid_parameter', `HTTP/${httpVersion} is not supported. Send HTTP/1.1.`, {
+      headers: { connection: 'close' },
+    });
+  }
   if (request.is404) return explainNotFound(request.method, request.url);
   if (headers.host === undefined && httpVersion === '1.1') {
     return new GatewayError('invalid_parameter', "The header 'host' is missing; send it once.", {
@@ -237,7 +244,7 @@ function checkTransferEncoding(encoding: string | undefined, httpVersion: string
       param: 'transfer-encoding',
       headers: { connection: 'close' },
     });
-  // The parser takes HTTP/0.9 and HTTP/2.0 too, which have no chunks either.
+  // HTTP/0.9 and HTTP/2.0 have no chunks either.
   if (httpVersion !== '1.1') {
     return refuse(
       `HTTP/${httpVersion} has no 'transfer-encoding'; send the body with a content-length, or as HTTP/1.1.`,

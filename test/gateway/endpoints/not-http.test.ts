@@ -150,6 +150,27 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
+  test.each(
+    ['0.9', '2.0'].flatMap((version) => [
+      [version, 'a question', `GET /v1/models HTTP/${version}\r\nhost: a\r\n\r\n`] as const,
+      [version, 'a question for nobody', `GET /v1/nowhere HTTP/${version}\r\n\r\n`] as const,
+      [
+        version,
+        'a body',
+        framed(`${length}\r\nconnection: keep-alive`).replace('HTTP/1.1', `HTTP/${version}`),
+      ] as const,
+    ]),
+  )('HTTP/%s is refused, whatever it brings: %s', async (version, _, bytes) => {
+    expect(await expectRefused(bytes, 400, 'invalid_parameter')).toMatchObject({
+      message: `HTTP/${version} is not supported. Send HTTP/1.1.`,
+      param: null,
+    });
+  });
+
+  test('a line of HTTP/0.9 as it was, without a version, is no request', async () => {
+    await expectRefused('GET /v1/models\r\n\r\n', 400, 'invalid_parameter');
+  });
+
   // HTTP/2 has none either, and comes as these bytes from nobody who means well.
   const withoutChunks = ['0.9', '1.0', '2.0'];
   test.each(
