@@ -2,6 +2,7 @@
 // hold must not come back in what it says?
 
 import type { KeyedEndpoint, ProviderView, TargetView } from '../table/view.ts';
+import { openRedactor } from './redact.ts';
 
 /** Names and values in turn. */
 export function buildRequestHeaders(
@@ -34,38 +35,28 @@ export function buildRequestHeaders(
 const streamHeaders = new WeakMap<KeyedEndpoint, readonly string[]>();
 const plainHeaders = new WeakMap<KeyedEndpoint, readonly string[]>();
 
-/** Shorter values are no secrets, and taking them out would garble what is said. */
-const secretLengthMin = 8;
-
 /** The text without anything that this provider is reached with: any of its keys, headers, and what its connections take. */
-export function redactCredentials(
-  text: string,
-  { provider, endpoints }: Pick<TargetView, 'provider' | 'endpoints'>,
-): string {
+export function redactCredentials(text: string, target: Reached): string {
+  let redact = redactors.get(target);
+  if (!redact) {
+    redact = openRedactor(secretsOf(target));
+    redactors.set(target, redact);
+  }
+  return redact(text);
+}
+
+type Reached = Pick<TargetView, 'provider' | 'endpoints'>;
+
+/** Kept as long as the table view they belong to. */
+const redactors = new WeakMap<Reached, (text: string) => string>();
+
+function secretsOf({ provider, endpoints }: Reached): readonly string[] {
   // What stands in the table as it is, a version for instance, is no secret.
   const isSecret = (_: unknown, at: number): boolean => provider.entry.headers[at]?.credential !== undefined;
   const secrets = provider.headers.filter(isSecret).map(({ value }) => value);
-  // A value may hold its scheme too: `Bearer <key>`.
   const keys = endpoints.flatMap(({ key }) => (key ? [key.secret] : []));
-  const values = [...secrets, ...keys, ...provider.connectionSecrets.values()]
-    .flatMap((secret) => secret.reveal().split(/\s+/))
-    .flatMap(asWritten)
-    .filter(({ length }) => length >= secretLengthMin);
-  return values.reduce((rest, value) => withoutCutEnd(rest.replaceAll(value, redactedMark), value), text);
-}
-
-const redactedMark = '[redacted]';
-
-/** As it is, and as it stands where somebody quotes the JSON that it came in. */
-function asWritten(value: string): readonly string[] {
-  const inJson = JSON.stringify(value).slice(1, -1);
-  return inJson === value ? [value] : [value, inJson];
-}
-
-/** Long texts are cut, perhaps in the midst of a secret. */
-function withoutCutEnd(text: string, value: string): string {
-  for (let length = value.length - 1; length >= secretLengthMin; length--) {
-    if (text.endsWith(value.slice(0, length))) return text.slice(0, -length) + redactedMark;
-  }
-  return text;
+  // A value may hold its scheme too: `Bearer <key>`.
+  return [...secrets, ...keys, ...provider.connectionSecrets.values()].flatMap((secret) =>
+    secret.reveal().split(/\s+/),
+  );
 }

@@ -57,6 +57,44 @@ test.each([
     JSON.stringify({ got: '{"token":"a\\b-0123456789"}' }),
     '{"got":"[redacted]"}',
   ],
+  [
+    'a credential in an address',
+    'GET /x?k=%7B%22token%22%3A%22a%5Cb-0123456789%22%7D',
+    'GET /x?k=[redacted]',
+  ],
+  ['the key in base64', btoa('sk-main-0123456789'), '[redacted]'],
+  ['the key in base64 behind a name', `Basic ${btoa('me:sk-main-0123456789')}`, 'Basic bWU6[redacted]'],
+  [
+    'the key in base64 behind a longer name',
+    `Basic ${btoa('user:sk-main-0123456789')}`,
+    'Basic dXNlcjp[redacted]=',
+  ],
+  [
+    'the key in base64 for addresses',
+    `token ${Buffer.from('u:sk-spare-9876543210?').toString('base64url')}`,
+    'token dTp[redacted]Pw',
+  ],
+  ['the key in capitals', 'Wrong key: SK-MAIN-0123456789.', 'Wrong key: [redacted].'],
+  ['the key with a capital letter', 'Sk-Main-0123456789 is wrong', '[redacted] is wrong'],
+  [
+    'twelve characters of its beginning',
+    'A key sk-spare-987... is unknown',
+    'A key [redacted]... is unknown',
+  ],
+  [
+    'eight characters of its end',
+    'The key that ends in 76543210 is unknown',
+    'The key that ends in [redacted] is unknown',
+  ],
+  ['its midst', 'Not (-spare-987654)', 'Not ([redacted])'],
+  ['both ends', 'sk-spare-9876*****6543210x, ...76543210', '[redacted]*****6543210x, ...[redacted]'],
+  [
+    'letters that grow in small letters',
+    '\u0130\u0130 SK-MAIN-0123456789 \u0130',
+    '\u0130\u0130 [redacted] \u0130',
+  ],
+  ['a key that is cut after eight characters', 'Wrong key: SK-MAIN-', 'Wrong key: [redacted]'],
+  ['eleven characters of its beginning, and more', 'sk-main-012 was good', 'sk-main-012 was good'],
   ['a key that is cut off at the end', 'Wrong key: sk-main-0123', 'Wrong key: [redacted]'],
   [
     'a version, a word and a short value',
@@ -64,6 +102,8 @@ test.each([
     '2026-11-21 is one of the versions',
   ],
   ['part of a key, as providers show it', 'Wrong key: sk-main****6789', 'Wrong key: sk-main****6789'],
+  ['seven characters of its end', 'It ends in 6543210', 'It ends in 6543210'],
+  ['a long text without any', 'x'.repeat(100_000), 'x'.repeat(100_000)],
   ['nothing', '', ''],
 ])('%s', (_, said, told) => {
   expect(redact(said)).toBe(told);

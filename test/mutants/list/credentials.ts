@@ -65,16 +65,16 @@ export const credentials: readonly Mutant[] = [
   },
   {
     name: 'an upstream that repeats its key is not quoted',
-    file: 'gateway/upstream/request-headers.ts',
-    from: 'rest.replaceAll(value, redactedMark)',
-    to: 'rest',
+    file: 'gateway/upstream/redact.ts',
+    from: 'if (end === undefined) continue;',
+    to: 'if (end === undefined || end > 0) continue;',
     tests: ['test/gateway/endpoints/upstream-words.test.ts'],
   },
   {
     name: 'an upstream that repeats its key inside of JSON is not quoted',
-    file: 'gateway/upstream/request-headers.ts',
-    from: '[value, inJson]',
-    to: '[value]',
+    file: 'gateway/upstream/redact.ts',
+    from: 'JSON.stringify(secret).slice(1, -1),',
+    to: '',
     tests: ['test/gateway/upstream/request-headers.test.ts'],
   },
   {
@@ -205,9 +205,9 @@ export const credentials: readonly Mutant[] = [
   },
   {
     name: 'an upstream that repeats its key cut in half is not quoted',
-    file: 'gateway/upstream/request-headers.ts',
-    from: 'withoutCutEnd(rest.replaceAll(value, redactedMark), value)',
-    to: 'rest.replaceAll(value, redactedMark)',
+    file: 'gateway/upstream/redact.ts',
+    from: 'const cutAt = cutBeginning(folded, spelled);',
+    to: 'const cutAt = undefined;',
     tests: ['test/gateway/upstream/request-headers.test.ts'],
   },
   {
