@@ -66,7 +66,7 @@ function valueEnd(text: string, start: number): number {
 }
 
 /** One past the closing quote. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   for (let from = start + 1; ; ) {
     const quote = text.indexOf('"', from);
     if (quote === -1) return text.length;
@@ -83,10 +83,10 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-function isCloser(code: number): boolean {
+export function isCloser(code: number): boolean {
   return code === 0x7d || code === 0x5d;
 }
 
-function isSpace(code: number): boolean {
+export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }

@@ -3,6 +3,7 @@
 // others for maps, free objects and schemas that contain themselves, and all of them for JSON of any kind.
 
 import { isRecord } from '../../json/record.ts';
+import { changeAsWritten } from '../../json/sources.ts';
 import type { Conversation, OutputFormat } from '../conversation.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import type { ModelTraits } from './model-traits.ts';
@@ -62,10 +63,14 @@ export function encodeAnswerTool(
     tool: {
       name,
       description: 'Gives the answer to the user. Call it once, with the whole answer.',
-      input_schema: { ...(isRecord(schema) ? schema : {}), type: 'object' },
+      input_schema: changeAsWritten(schema, asObject),
     },
     choice: { ...(takesForcedCalls ? forced : { type: 'auto' }), disable_parallel_tool_use: true },
   };
+}
+
+function asObject(schema: unknown): unknown {
+  return { ...(isRecord(schema) ? schema : {}), type: 'object' };
 }
 
 /** What a model is told that cannot be forced to call the tool. */

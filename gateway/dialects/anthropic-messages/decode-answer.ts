@@ -1,8 +1,9 @@
 // A message of an upstream, in our own form. Lenient: whatever JSON it is, it is no reason to fail
 // that a member has an unexpected form.
 
-import { asRecord, type JsonRecord } from '../../json/record.ts';
-import { writeJson } from '../../json/write-json.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
+import { keepSources, textOfObject } from '../../json/sources.ts';
+import { JsonText, writeJson } from '../../json/write-json.ts';
 import { malformed } from '../answer/malformed.ts';
 import { wholeInput } from '../answer/part-writer.ts';
 import { readAnswer } from '../answer/read-answer.ts';
@@ -27,6 +28,7 @@ export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): Deco
   const read = readAnswer(body, readMessagesErrorMember);
   if (!read.ok) return read;
   const { answer: message } = read;
+  keepSources(message, body.toString('latin1'));
   if (!Array.isArray(message.content)) return malformed("the answer has no 'content'");
   if (!isAnswer(message)) return malformed(saysNothing);
   const uniqueId = uniqueIds();
@@ -75,11 +77,11 @@ function decodeBlock(
       return thinkingOf('', textOf(block.data), 'redacted', origin);
     case 'tool_use': {
       if (isAnswerCall(block, reading)) {
-        return [{ type: 'text', text: writeJson(block.input ?? {}) }];
+        return [{ type: 'text', text: inputText(block.input ?? {}) }];
       }
       const tool = names.toolOf(textOf(block.name));
       const { name, namespace, kind } = tool;
-      const input = wholeInput(tool, block.input === undefined ? '' : writeJson(block.input)).toWellFormed();
+      const input = wholeInput(tool, block.input === undefined ? '' : inputText(block.input)).toWellFormed();
       const id = textOf(block.id) === '' ? '' : uniqueId(textOf(block.id));
       return [
         { type: 'tool-call', id, name, ...(namespace === undefined ? {} : { namespace }), kind, input },
@@ -88,6 +90,10 @@ function decodeBlock(
     default:
       return [];
   }
+}
+
+function inputText(input: unknown): string {
+  return writeJson(isRecord(input) ? new JsonText(textOfObject(input)) : input);
 }
 
 function thinkingOf(

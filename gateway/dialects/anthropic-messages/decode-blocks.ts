@@ -1,6 +1,7 @@
 // What do the content blocks of a message say, in our own form?
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
+import { textOfObject } from '../../json/sources.ts';
 import type { Part } from '../conversation.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import {
@@ -84,7 +85,7 @@ const decodeToolUse: DecodeBlock = (block, path, note) => {
       id,
       name: readName(block.name, `${path}.name`),
       kind: 'function',
-      input: JSON.stringify(input),
+      input: textOfObject(input),
     },
   ];
 };

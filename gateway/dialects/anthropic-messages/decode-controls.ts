@@ -1,6 +1,8 @@
 // How shall the answer be thought out, shaped and sampled?
 
 import type { JsonRecord } from '../../json/record.ts';
+import { changeAsWritten } from '../../json/sources.ts';
+import { JsonText } from '../../json/write-json.ts';
 import type { OutputFormat, Reasoning, Sampling } from '../conversation.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import { type NoteAsk, readOptionalRecord, readOptionalText, readRecord } from '../request/read-values.ts';
@@ -70,8 +72,9 @@ export function decodeOutput(config: JsonRecord | undefined, older: unknown, not
   note('json-schema', path);
   const schema = readRecord(format.schema, `${path}.schema`);
   // This dialect holds the model to the schema. Others do so only where every property is required.
+  const closed = changeAsWritten(schema, encodeOutputSchema);
   return requiresAll(schema)
-    ? { type: 'json-schema', schema: encodeOutputSchema(schema), isStrict: true }
+    ? { type: 'json-schema', schema: closed instanceof JsonText ? schema : closed, isStrict: true }
     : { type: 'json-schema', schema };
 }
 

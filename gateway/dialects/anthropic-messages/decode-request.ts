@@ -5,7 +5,13 @@ import type { JsonRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { Ask, Conversation } from '../conversation.ts';
 import type { TranslationContext } from '../dialect.ts';
-import { type NoteAsk, readMember, readOptionalRecord, readOptionalText } from '../request/read-values.ts';
+import {
+  type NoteAsk,
+  readMember,
+  readOptionalRecord,
+  readOptionalText,
+  readWhole,
+} from '../request/read-values.ts';
 import { decodeOutput, decodeReasoning, decodeSampling } from './decode-controls.ts';
 import { decodeTools } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
@@ -20,14 +26,18 @@ export function decodeMessagesRequest(body: RequestBody, context: TranslationCon
   const asks: Ask[] = [];
   const note: NoteAsk = (feature, param) => void asks.push({ feature, param });
   const read = (name: string): unknown => readMember(body, name);
-  const { system, turns, effort: laterEffort } = decodeTurns(read('system'), read('messages'), note);
-  const tools = decodeTools(read('tools'), read('tool_choice'), note);
-  const config = readOptionalRecord(read('output_config'), 'output_config');
+  const {
+    system,
+    turns,
+    effort: laterEffort,
+  } = decodeTurns(read('system'), readWhole(body, 'messages'), note);
+  const tools = decodeTools(readWhole(body, 'tools'), read('tool_choice'), note);
+  const config = readOptionalRecord(readWhole(body, 'output_config'), 'output_config');
   const effort = laterEffort ?? readEffort(config, note);
   const limit = decodeLimit(read('max_tokens'), note);
   const reasoning = decodeReasoning(read('thinking'), effort, limit, note);
   const sampling = decodeSampling(read, note);
-  const output = decodeOutput(config, read('output_format'), note);
+  const output = decodeOutput(config, readWhole(body, 'output_format'), note);
   const endUser = decodeEndUser(read('metadata'), note);
   const serviceTier = decodeServiceTier(read('service_tier'), note);
   // Requests of one session have the same beginning.

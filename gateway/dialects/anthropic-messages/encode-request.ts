@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { asRecord } from '../../json/record.ts';
+import { changeAsWritten } from '../../json/sources.ts';
 import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, PartOf, Sampling } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
@@ -78,7 +79,7 @@ function encodeOutputConfig(
   parameters: Members,
 ): Members | undefined {
   const format = isStructured(output, traits)
-    ? { type: 'json_schema', schema: encodeOutputSchema(output.schema) }
+    ? { type: 'json_schema', schema: changeAsWritten(output.schema, encodeOutputSchema) }
     : undefined;
   if (!format && effort === undefined) return undefined;
   return {

@@ -1,6 +1,7 @@
 // Our tools and how they may be called, as messages has them.
 
 import { isRecord } from '../../json/record.ts';
+import { changeAsWritten } from '../../json/sources.ts';
 import type { Conversation, PartOf, Tool, ToolName } from '../conversation.ts';
 import { ToolIndex } from '../tools/tool-index.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
@@ -56,12 +57,13 @@ function encodeTool(tool: Tool, names: ToolNames): Members {
   return {
     name: names.wireName(tool),
     ...(text ? { description: text } : {}),
-    input_schema:
-      kind === 'custom'
-        ? wrappedInputSchema
-        : { ...(isRecord(schema) ? schema : emptySchema), type: 'object' },
+    input_schema: kind === 'custom' ? wrappedInputSchema : changeAsWritten(schema, asObject),
     ...encodeHint(cacheHint),
   };
+}
+
+function asObject(schema: unknown): unknown {
+  return { ...(isRecord(schema) ? schema : emptySchema), type: 'object' };
 }
 
 function encodeChoice(

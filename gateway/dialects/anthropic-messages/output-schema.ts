@@ -3,13 +3,14 @@
 // Anthropic documentation, "Structured outputs", JSON Schema limitations.
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
+import { writeJson } from '../../json/write-json.ts';
 
 export function encodeOutputSchema(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
   const kept = new Map<string, unknown>();
   const said: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
-    if (isUnsupported(name, value)) said.push(`${name}: ${JSON.stringify(value)}`);
+    if (isUnsupported(name, value)) said.push(`${name}: ${writeJson(value)}`);
     else if (!ignored.has(name)) kept.set(supportedName(name, schema), encodeMember(name, value));
   }
   if (said.length > 0) kept.set('description', describe(schema.description, said));

@@ -14,6 +14,7 @@ import {
   readName,
   readOptionalText,
   readRecord,
+  readWhole,
 } from '../request/read-values.ts';
 import { decodeEffort } from './decode-effort.ts';
 import { decodeMessages } from './decode-messages.ts';
@@ -26,10 +27,10 @@ import { checkMessages, isChatParameter, readChat } from './read-request.ts';
 export function translateChat(body: RequestBody): Translation {
   const { facts, values } = readChat(body);
   const members: ToolMembers = {
-    tools: readMember(body, 'tools'),
+    tools: readWhole(body, 'tools'),
     toolChoice: readMember(body, 'tool_choice'),
     parallel: values.get('parallel_tool_calls'),
-    functions: readMember(body, 'functions'),
+    functions: readWhole(body, 'functions'),
     functionCall: readMember(body, 'function_call'),
   };
   const shape = { wantsUsage: facts.wantsUsage, usesFunctions: usesFunctions(members) };
@@ -69,7 +70,7 @@ function decodeConversation(
     ...decodeLimit(values, note),
     choices,
     ...decodeLogprobs(values, note),
-    output: decodeFormat(readMember(body, 'response_format'), note),
+    output: decodeFormat(readWhole(body, 'response_format'), note),
     ...(reasoning ? { reasoning } : {}),
     ...decodeRest(values, note),
   };

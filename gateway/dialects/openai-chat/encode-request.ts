@@ -1,5 +1,6 @@
 // A conversation as a chat completion request.
 
+import { changeAsWritten } from '../../json/sources.ts';
 import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, OutputFormat } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
@@ -81,7 +82,7 @@ function encodeFormat(output: OutputFormat): unknown {
         json_schema: {
           name: output.name ?? 'response',
           ...(output.description === undefined ? {} : { description: output.description }),
-          schema: cleanSchema(output.schema),
+          schema: changeAsWritten(output.schema, cleanSchema),
           ...(output.isStrict === undefined ? {} : { strict: output.isStrict }),
         },
       };

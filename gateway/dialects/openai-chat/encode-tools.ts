@@ -1,5 +1,6 @@
 // Our tools as those of a chat request. All are functions: few upstreams of this dialect take others.
 
+import { changeAsWritten } from '../../json/sources.ts';
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { functionSchema } from '../tools/tool-schema.ts';
@@ -27,7 +28,7 @@ function encodeTool(tool: Tool, names: ToolNames): unknown {
     function: {
       name: names.wireName(tool),
       ...(description === undefined ? {} : { description }),
-      parameters: isCustom ? wrappedInputSchema : functionSchema(tool.schema),
+      parameters: isCustom ? wrappedInputSchema : changeAsWritten(tool.schema, functionSchema),
       ...(isCustom || tool.isStrict === undefined ? {} : { strict: tool.isStrict }),
     },
   };

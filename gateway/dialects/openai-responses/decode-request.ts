@@ -4,7 +4,7 @@ import type { RequestBody } from '../../json/request-body.ts';
 import type { Ask, Conversation } from '../conversation.ts';
 import type { RequestFacts } from '../dialect.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
-import { type NoteAsk, readMember } from '../request/read-values.ts';
+import { type NoteAsk, readMember, readWhole } from '../request/read-values.ts';
 import type { ClientToolType } from './client-tools.ts';
 import { decodeInput } from './decode-input.ts';
 import { decodeSettings, type ReadMember } from './decode-settings.ts';
@@ -22,7 +22,7 @@ interface DecodedRequest {
 /** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
 export function decodeResponsesRequest(body: RequestBody): DecodedRequest {
   const facts = readResponsesRequest(body);
-  const read: ReadMember = (name) => readMember(body, name);
+  const read: ReadMember = (name) => (wholes.has(name) ? readWhole(body, name) : readMember(body, name));
   const asks: Ask[] = [];
   const asked = new Set<string>();
   const ask: NoteAsk = (feature, param) => {
@@ -55,6 +55,9 @@ export function decodeResponsesRequest(body: RequestBody): DecodedRequest {
     },
   };
 }
+
+/** Members that hold schemas. */
+const wholes: ReadonlySet<string> = new Set(['input', 'tools', 'text']);
 
 /** Members of which nothing is carried. */
 function askForTheRest(body: RequestBody, read: ReadMember, ask: NoteAsk): void {

@@ -1,5 +1,6 @@
 // A conversation as a responses request. Stop sequences are not known here: the gateway cuts the text.
 
+import { changeAsWritten } from '../../json/sources.ts';
 import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, OutputFormat, Part, Tool, ToolName } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
@@ -81,7 +82,7 @@ function encodeTool(tool: Tool, names: ToolNames): unknown {
   return {
     type: 'function',
     ...named,
-    parameters: functionSchema(schema),
+    parameters: changeAsWritten(schema, functionSchema),
     strict: isStrict ?? false,
   };
 }
@@ -147,7 +148,7 @@ function encodeFormat(output: OutputFormat): unknown {
     type: 'json_schema',
     name,
     ...(description === undefined ? {} : { description }),
-    schema: cleanSchema(schema),
+    schema: changeAsWritten(schema, cleanSchema),
     ...(isStrict === undefined ? {} : { strict: isStrict }),
   };
 }

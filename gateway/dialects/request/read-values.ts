@@ -3,6 +3,7 @@
 import type { Feature } from '../../contract/capabilities.ts';
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
+import { keepSources, sourceLengthMax } from '../../json/sources.ts';
 import { invalidParameter } from './parameter-rules.ts';
 
 /** Notes that the request asks for a feature in a parameter. */
@@ -21,6 +22,16 @@ export function readMember(body: RequestBody, name: string): unknown {
   } catch {
     return invalidParameter(name, 'is not valid JSON');
   }
+}
+
+/**
+ * The same, of a member that holds whole values: schemas and arguments are carried as they were written.
+ */
+export function readWhole(body: RequestBody, name: string): unknown {
+  const value = readMember(body, name);
+  const member = body.member(name);
+  if (member && value !== undefined) keepSources(value, body.text(member, sourceLengthMax + 1));
+  return value;
 }
 
 export function readRecord(value: unknown, path: string): JsonRecord {
