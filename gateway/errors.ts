@@ -56,6 +56,16 @@ export const errorTable = {
   upstream_invalid_response: row(502, 'server_error', 'api_error', 'upstream', false),
   answer_too_large: row(502, 'server_error', 'api_error', 'gateway', false),
   upstream_auth_failed: row(502, 'server_error', 'api_error', 'upstream', false),
+  upstream_overloaded: row(503, 'server_error', 'overloaded_error', 'upstream', true),
+  // Claude Code turns to its other model on this status, as other clients of the dialect do.
+  upstream_overloaded_529: row(
+    529,
+    'server_error',
+    'overloaded_error',
+    'upstream',
+    true,
+    'upstream_overloaded',
+  ),
   upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', false),
   not_ready: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   limits_unavailable: row(503, 'server_error', 'overloaded_error', 'gateway', true),

@@ -212,8 +212,8 @@ export const dashboards: readonly Dashboard[] = [
         unit: 's',
         queries: [
           {
-            expr: `max by (provider, key, reason) (${series(gateway.keyCooldown, '')})`,
-            legend: '{{provider}} {{key}} {{reason}}',
+            expr: `max by (provider, key, upstream_model, reason) (${series(gateway.keyCooldown, '')})`,
+            legend: '{{provider}} {{key}} {{upstream_model}} {{reason}}',
           },
         ],
       },

@@ -2,6 +2,7 @@
 
 import { readRetryAfterMs } from '../../egress/retry-after.ts';
 import { codingsOf } from './content-coding.ts';
+import type { HeaderReader } from './ends.ts';
 
 /** Says what is wrong with the head of a 200, if anything. */
 export function judgeHead(header: (name: string) => string | undefined): string | undefined {
@@ -27,9 +28,29 @@ function nameOf(value: string, form: RegExp): string {
 const mediaType = /^(?:application|audio|image|multipart|text|video)\/[a-z\d.+-]{1,40}/;
 const codings = /^[a-z\d-]{1,16}(?:, [a-z\d-]{1,16}){0,3}$/;
 
-/** `retry-after-ms`, which the OpenAI API sends and its SDKs read, else `Retry-After`; in milliseconds from now. */
-export function readRestMs(header: (name: string) => string | undefined, nowMs: number): number | undefined {
-  const milliseconds = header('retry-after-ms');
-  if (milliseconds && Number.isFinite(Number(milliseconds))) return Math.max(0, Number(milliseconds));
-  return readRetryAfterMs({ 'retry-after': header('retry-after'), date: header('date') }, nowMs);
+/**
+ * `retry-after-ms`, which the OpenAI API sends and its SDKs read, else `Retry-After`; in milliseconds from now, 0 where that is over
+ * already. Of several headers the longest wait counts: each of those who wrote them wants to be left alone for so long.
+ */
+export function readRestMs(header: HeaderReader, nowMs: number): number | undefined {
+  const milliseconds = longest(header, 'retry-after-ms', (value) =>
+    value && Number.isFinite(Number(value)) ? Math.max(0, Number(value)) : undefined,
+  );
+  const date = header('date');
+  return (
+    milliseconds ??
+    longest(header, 'retry-after', (value) => readRetryAfterMs({ 'retry-after': value, date }, nowMs))
+  );
+}
+
+/** Nobody writes more of them. */
+const headersMax = 4;
+
+function longest(
+  header: HeaderReader,
+  name: string,
+  read: (value: string | undefined) => number | undefined,
+): number | undefined {
+  const waits = Array.from({ length: headersMax }, (_, at) => read(header(name, at)) ?? []).flat();
+  return waits.length === 0 ? undefined : Math.max(...waits);
 }

@@ -16,6 +16,7 @@ import {
   type AttemptEnds,
   type AttemptOptions,
   type AttemptResult,
+  type HeaderReader,
   plainBytesMax,
   type Receiver,
   type Transmission,
@@ -129,7 +130,7 @@ class Attempt<Answer> implements Receiver {
     if (this.isOver) this.transmission?.abort();
   }
 
-  onHead(status: number, header: (name: string) => string | undefined): void {
+  onHead(status: number, header: HeaderReader): void {
     this.guarded(() => this.takeHead(status, header));
   }
 
@@ -159,12 +160,12 @@ class Attempt<Answer> implements Receiver {
     return this.options.clock.setTimer(ms, () => this.guarded(step));
   }
 
-  private takeHead(status: number, header: (name: string) => string | undefined): void {
+  private takeHead(status: number, header: HeaderReader): void {
     this.status = status;
-    this.retryAfterMs = readRestMs(header, this.options.clock.wallMs());
     this.encoding = header('content-encoding');
     if (status !== 200) {
       this.isError = true;
+      this.retryAfterMs = readRestMs(header, this.options.clock.wallMs());
       this.cancelErrorBody = this.setTimer(errorBodyMs, () => this.failWithStatus());
       return;
     }

@@ -10,9 +10,12 @@ import type { ClientSink, CommitRule } from './commit-point.ts';
 import type { Limits } from './deadlines.ts';
 import type { AttemptFailure, BreakCode } from './failure.ts';
 
+/** One header of an answer; of one that was sent several times the first, or the one at that place. */
+export type HeaderReader = (name: string, at?: number) => string | undefined;
+
 /** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
 export interface Receiver {
-  onHead(status: number, header: (name: string) => string | undefined): void;
+  onHead(status: number, header: HeaderReader): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
   /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */

@@ -7,6 +7,7 @@ import { refusesKey } from '../contract/refused-key.ts';
 import type { RetryReason } from '../contract/routing-table.ts';
 import type { AnswerFault, UpstreamError } from '../dialects/dialect.ts';
 import type { ErrorCode } from '../errors.ts';
+import { type Meaning, meaningOf, type RequestSize } from './error-quirks.ts';
 
 /** Why a connection gave no answer; `reset`: it was there and broke. */
 export type TransportCode = EgressErrorCode | 'reset';
@@ -32,6 +33,8 @@ export type AttemptFailure =
       readonly status: number;
       readonly error: UpstreamError;
       readonly retryAfterMs: number | undefined;
+      /** Of the request; only where the error is about that. */
+      readonly size?: RequestSize;
     }
   /** A 200 whose content is no answer: see `AnswerFault`. */
   | { readonly kind: 'answer'; readonly fault: AnswerFault }
@@ -56,15 +59,19 @@ export interface Judgement {
   /** The reason that a route's `failover.retryOn` must name; null: never tried elsewhere. */
   readonly reason: RetryReason | null;
   /** What is to blame: candidates that share it are not worth the next attempt. */
-  readonly scope: 'key' | 'target' | 'endpoint';
-  /** The same candidate may be tried again, where no other is left. */
+  readonly scope: 'key' | 'key-model' | 'target' | 'endpoint';
+  /** The same candidate may be tried again before others, where that is better for the caller. */
   readonly mayRetrySame: boolean;
+  /** How often the same candidate is tried again where no other is left. */
+  readonly retriesAlone: 0 | 1 | 2;
   /** What the caller is told if nothing else works. */
   readonly code: ErrorCode;
   /** How long the key must rest, where it is to blame. */
   readonly keyRest: 'rate-limit' | 'out-of-money' | 'rejected' | null;
   /** Whether it counts against the upstream's health. */
   readonly isHealthSignal: boolean;
+  /** What the caller asked can have caused it: where others are answered, it does not count. */
+  readonly mayBeCallers: boolean;
   /** Whether the upstream may have begun to do what it was asked; false: it was never asked, or has refused at once. */
   readonly mayHaveActed: boolean;
 }
@@ -73,14 +80,16 @@ const judgement = (
   reason: RetryReason | null,
   scope: Judgement['scope'],
   code: ErrorCode,
-  more: Partial<Pick<Judgement, 'mayRetrySame' | 'keyRest' | 'isHealthSignal' | 'mayHaveActed'>> = {},
+  more: Partial<Omit<Judgement, 'reason' | 'scope' | 'code'>> = {},
 ): Judgement => ({
   reason,
   scope,
   code,
   mayRetrySame: more.mayRetrySame ?? false,
+  retriesAlone: more.retriesAlone ?? (more.mayRetrySame ? 1 : 0),
   keyRest: more.keyRest ?? null,
   isHealthSignal: more.isHealthSignal ?? reason !== null,
+  mayBeCallers: more.mayBeCallers ?? false,
   mayHaveActed: more.mayHaveActed ?? true,
 });
 
@@ -100,9 +109,11 @@ export function judgeFailure(failure: AttemptFailure): Judgement {
       return judgement('ServerError', 'target', 'upstream_invalid_response');
     case 'timeout':
       // Never again on the same target: it multiplies the wait. Of `total` another one may have more, else no time is left.
-      return judgement('Timeout', 'target', 'upstream_timeout');
+      return judgement('Timeout', 'target', 'upstream_timeout', {
+        mayBeCallers: failure.timer === 'first-event' || failure.timer === 'total',
+      });
     case 'status':
-      return judgeStatus(failure.status, failure.error);
+      return judgeStatus(failure.status, failure.error, failure.size);
     case 'answer':
       return judgeAnswerFault(failure.fault);
     case 'gateway':
@@ -125,13 +136,13 @@ function judgeAnswerFault(fault: AnswerFault): Judgement {
 /** An error under a 200 is the status it names; where it names none, the type does. */
 function judgeErrorEvent(error: UpstreamError): Judgement {
   // Whatever it names: the upstream had taken the request on, and would bill it again.
-  return { ...judgeByWords(error), mayRetrySame: false, mayHaveActed: true };
+  return { ...judgeByWords(error), mayRetrySame: false, retriesAlone: 0, mayHaveActed: true };
 }
 
 function judgeByWords(error: UpstreamError): Judgement {
   if (error.status !== null) return judgeStatus(error.status, error);
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
-  if (moneyWords.test(words)) return judgeStatus(402, error);
+  if (meaningOf(402, error, undefined) === 'out-of-money') return judgeStatus(402, error);
   if (/rate_limit/.test(words)) return judgeStatus(429, error);
   if (/overloaded|slow_down/.test(words)) return judgeStatus(503, error);
   if (/authentication|invalid_api_key/.test(words)) return judgeStatus(401, error);
@@ -143,44 +154,25 @@ function judgeByWords(error: UpstreamError): Judgement {
   return judgeStatus(500, error);
 }
 
-/** Of types and codes, with whatever status: OpenAI, Anthropic, Moonshot, DashScope and Groq have these. */
-const moneyWords =
-  /insufficient_(quota|balance|credits?|funds)|exceeded_current_quota|credit_balance|billing|arrearage|blocked_api_access/i;
-
-/**
- * Anthropic says so in a 400 for which it has no code, and for a spend limit that the account has set itself likewise. Read from
- * the very beginning: further on a message may quote the caller.
- */
-const outOfMoney =
-  /^You(r credit balance is too low to access| have reached your specified (workspace )?API usage limits)/;
-
-/**
- * One request that is larger than the limit of a whole minute (OpenAI, with 429 and the code of any limit), or than what is left of an
- * account (OpenRouter, with 402): smaller ones go through. Read from the very beginning too.
- */
-const tooMuchAtOnce =
-  /^(Request too large for |Prompt tokens limit exceeded: |This request requires more credits, or fewer max_tokens\. You requested up to \d+ tokens, but can only afford [1-9]\d{2})/;
-
-function judgeStatus(status: number, error: UpstreamError): Judgement {
+function judgeStatus(status: number, error: UpstreamError, size?: RequestSize): Judgement {
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
-  if ((status === 402 || status === 429) && tooMuchAtOnce.test(error.message)) {
-    return judgement('RateLimited', 'key', 'request_too_large', {
-      isHealthSignal: false,
-      mayHaveActed: false,
-    });
+  const meaning = meaningOf(status, error, size);
+  switch (meaning) {
+    case 'request-too-large':
+      return tooMuchAtOnce;
+    case 'no-quota':
+      return noQuota;
+    case 'overloaded':
+      return overloaded;
+    case 'out-of-money':
+      return outOfMoney;
   }
-  if (status === 402 || moneyWords.test(words) || outOfMoney.test(error.message)) {
-    return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
-      keyRest: 'out-of-money',
-      isHealthSignal: false,
-      mayHaveActed: false,
-    });
-  }
+  if (status === 402) return outOfMoney;
   if (refusesKey(status, error)) return rejectedKey;
   switch (status) {
     case 401:
     case 403:
-      return judgeForbidden(words, error);
+      return judgeForbidden(words, error, meaning);
     case 404:
     case 410:
       return isNobodyThere(error) ? wrongAddress : unknownModel;
@@ -191,7 +183,9 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
       return judgement('ServerError', 'endpoint', 'upstream_error', { mayHaveActed: false });
     case 408:
     case 409:
-      return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true });
+    case 500:
+    case 504:
+      return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true, mayBeCallers: true });
     case 413:
       return judgement(null, 'target', 'request_too_large');
     case misdirected:
@@ -201,25 +195,57 @@ function judgeStatus(status: number, error: UpstreamError): Judgement {
         mayHaveActed: false,
       });
     case 429:
-      return judgement('RateLimited', 'key', 'rate_limit_exceeded', {
-        keyRest: 'rate-limit',
-        mayRetrySame: true,
-        isHealthSignal: false,
-        mayHaveActed: false,
-      });
+      return rateLimit(meaning === 'account-limit' ? 'key' : 'key-model');
     case 503:
     case 529:
-      return judgement('Overloaded', 'target', 'upstream_error', { mayHaveActed: false });
-    case 500:
+      return overloaded;
     case 502:
-    case 504:
       return judgement('ServerError', 'target', 'upstream_error', { mayRetrySame: true });
     default:
-      if (status >= 500) return judgement('ServerError', 'target', 'upstream_error');
+      if (status >= 500) {
+        return judgement('ServerError', 'target', 'upstream_error', { mayBeCallers: !isBetween(status) });
+      }
       // Redirects are never followed: they are the upstream's misconfiguration.
       if (status < 400) return judgement('ServerError', 'target', 'upstream_invalid_response');
-      return judgeCallersMistake(words, error.message);
+      return judgeCallersMistake(words, meaning);
   }
+}
+
+/** One request that is larger than the limit of a whole minute, or than what is left of an account: smaller ones pass. */
+const tooMuchAtOnce = judgement('RateLimited', 'key-model', 'request_too_large', {
+  isHealthSignal: false,
+  mayHaveActed: false,
+});
+
+/** Waiting does not help, and a smaller request neither. Another key may have a quota for the model. */
+const noQuota = judgement('ModelNotFound', 'key-model', 'model_not_found', {
+  isHealthSignal: false,
+  mayHaveActed: false,
+});
+
+const outOfMoney = judgement('RateLimited', 'key', 'rate_limit_exceeded', {
+  keyRest: 'out-of-money',
+  isHealthSignal: false,
+  mayHaveActed: false,
+});
+
+/** It was refused at once, and may be taken a moment later. */
+const overloaded = judgement('Overloaded', 'target', 'upstream_overloaded', {
+  retriesAlone: 2,
+  mayHaveActed: false,
+});
+
+const rateLimit = (scope: 'key' | 'key-model'): Judgement =>
+  judgement('RateLimited', scope, 'rate_limit_exceeded', {
+    keyRest: 'rate-limit',
+    mayRetrySame: true,
+    isHealthSignal: false,
+    mayHaveActed: false,
+  });
+
+/** Cloudflare answers so where it does not reach the server behind it. */
+function isBetween(status: number): boolean {
+  return status >= 520 && status <= 526;
 }
 
 const rejectedKey = judgement('AuthFailure', 'key', 'upstream_auth_failed', {
@@ -229,23 +255,20 @@ const rejectedKey = judgement('AuthFailure', 'key', 'upstream_auth_failed', {
 });
 
 /** A model, an endpoint, a prompt that a moderation or a firewall does not like. Another key may be allowed to. */
-function judgeForbidden(words: string, error: UpstreamError): Judgement {
+function judgeForbidden(words: string, error: UpstreamError, meaning: Meaning | undefined): Judgement {
   if (/model_not_found/.test(words)) {
     return judgement('ModelNotFound', 'key', 'model_not_found', {
       isHealthSignal: false,
       mayHaveActed: false,
     });
   }
-  if (isFiltered(words) || flagged.test(error.message)) return filtered;
+  if (isFiltered(words) || meaning === 'content-flagged') return filtered;
   const hasWords = error.message !== '' || words !== ' ';
   return judgement('AuthFailure', 'key', hasWords ? 'upstream_auth_failed' : 'upstream_error', {
     isHealthSignal: false,
     mayHaveActed: false,
   });
 }
-
-/** OpenRouter has no code for it. Words of the caller that a message quotes do no harm here: who writes them is told so. */
-const flagged = /\binput was flagged\b/i;
 
 function isFiltered(words: string): boolean {
   return /content_policy|content_filter|moderation/.test(words);
@@ -287,32 +310,19 @@ function isNobodyThere(error: UpstreamError): boolean {
     : /^(4(04|10)\b|gone\b|(page |resource )?not found\b|invalid url\b|cannot post\b)/i.test(message);
 }
 
-/** Not every dialect has a code for a prompt that is too long, and not every vendor sends it: the last ones are of Google, xAI, llama.cpp and Bedrock. */
-const tooLong =
-  /prompt is too long|maximum context length|exceeds? (the )?context (limit|window)|input token count\b.{0,20} exceeds the maximum|maximum prompt length is|exceeds the available context size|^input is too long for requested model/i;
-
-/** Which model is asked for is the route's to say. OpenAI (for responses) and Mistral have a word for it beside the 400; DeepSeek and OpenRouter say only this. */
-const noSuchModel = /^(Model Not Exist|\S+ is not a valid model ID)$/;
-
-/**
- * What the model wrote cannot be read as the calls or the JSON that were asked for: chance decides, and another model may do
- * it. Codes of Groq (console.groq.com, error codes, 2026; groq/groq-typescript#28).
- */
-const modelsFault = /tool_use_failed|json_validate_failed|output_parse_failed/;
-
 /** Alone, the caller reads the upstream's own words: a shorter or clearer prompt may help. */
 const modelFailed = judgement('ServerError', 'target', 'invalid_parameter', { isHealthSignal: false });
 
-function judgeCallersMistake(words: string, message: string): Judgement {
-  if (/context_length/.test(words) || tooLong.test(message)) {
+function judgeCallersMistake(words: string, meaning: Meaning | undefined): Judgement {
+  if (/context_length/.test(words) || meaning === 'prompt-too-long') {
     return judgement('ContextLengthExceeded', 'target', 'context_length_exceeded', {
       isHealthSignal: false,
       mayHaveActed: false,
     });
   }
   if (isFiltered(words)) return filtered;
-  if (modelsFault.test(words)) return modelFailed;
-  if (/model_not_found|invalid_model/.test(words) || noSuchModel.test(message)) return unknownModel;
+  if (meaning === 'model-fault') return modelFailed;
+  if (/model_not_found|invalid_model/.test(words) || meaning === 'model-unknown') return unknownModel;
   return judgement(null, 'target', 'invalid_parameter');
 }
 

@@ -33,6 +33,14 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
       return new GatewayError(code, `The upstreams of model '${model}' are rate limited (${tries}).`, {
         retryAfterSeconds: (facts.usableInMs || shortestWaitMs(failures)) / 1000,
       });
+    case 'upstream_overloaded': {
+      const waitMs = Math.max(facts.usableInMs, retryAfterMsOf(chosen) ?? 0, overloadWaitMs);
+      return new GatewayError(
+        facts.shape === 'messages' ? 'upstream_overloaded_529' : code,
+        `The upstreams of model '${model}' are overloaded (${tries}; ${inWords(chosen)}). Send the request again a little later.`,
+        { retryAfterSeconds: waitMs / 1000 },
+      );
+    }
     case 'upstream_auth_failed':
       return keyRejected(facts);
     case 'model_not_found':
@@ -61,9 +69,14 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
   }
 }
 
+/** Where nothing is said: what comes after the gateway's own waits. */
+const overloadWaitMs = 2_000;
+/** Clients read a wait of nothing as none at all. */
+const shortWaitMs = 1_000;
+
 /** Where one of them is in service, and has refused this request all the same. */
 function shortestWaitMs(failures: readonly AttemptFailure[]): number {
-  return Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 60_000));
+  return Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 60_000)) || shortWaitMs;
 }
 
 /** Answers of the caller, or of all, that nobody has read yet take up what room there is. */
@@ -181,7 +194,9 @@ function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined
 
 /** Larger than a body may be, in the upstream's words; or than its account allows at once, whose numbers are its owner's. */
 function tooLarge(failure: AttemptFailure, model: string): GatewayError {
-  const told = failure.kind === 'status' && failure.status === 413 ? failure.error.message : '';
+  // What an account allows is told with its name.
+  const isBodys = failure.kind === 'status' && judgeFailure(failure).reason === null;
+  const told = isBodys ? failure.error.message : '';
   const message = `The request is larger than what the upstreams of model '${model}' take at once; send less, or ask for a shorter answer.`;
   return new GatewayError('request_too_large', told || message);
 }

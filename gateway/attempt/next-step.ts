@@ -43,15 +43,27 @@ export interface Situation {
   readonly failover: RouteEntry['failover'];
   /** The request does more than answer: it must not be sent again where it may have been acted on. */
   readonly hasSideEffects: () => boolean;
+  /**
+   * How long the key of a candidate still cools after a rate limit, where nothing else keeps it from being used. Who has waited for it
+   * waits for its trial too.
+   */
+  readonly coolsForMs: (candidate: number, hasWaited: boolean) => number | undefined;
+  /** Waited so far, before the first attempt, for a key that cools. */
+  readonly waitedMs: number;
   /** Time left of the one deadline of the request. */
   readonly remainingMs: number;
   readonly random: () => number;
 }
 
-/** Longest wait for a key that is the only way left; SDKs wait longer themselves, with their own plan. */
-const retryAfterPatienceMs = 5_000;
-/** A rest so short that waiting for it is better than another model. */
+/** A rest so short that waiting for it is better than another model, or than an error. SDKs wait longer themselves, with their own plan. */
 const shortRestMs = 2_500;
+/** Who has waited for a key that another call tries by then waits on, until it is so long in all. */
+const trialPatienceMs = 5_000;
+/** A key that is the only one is waited for so long before the first attempt; and as long again while another call tries it. */
+const coolingPatienceMs = 2_000;
+/** Of an upstream that is overloaded: the longest wait that it may ask for, and the first of our own. */
+const overloadPatienceMs = 8_000;
+const overloadBackoffMs = 500;
 const sameTargetDelayMs = { min: 100, max: 400 } as const;
 
 export function nextStep(situation: Situation): NextStep {
@@ -59,7 +71,10 @@ export function nextStep(situation: Situation): NextStep {
   const last = failed.at(-1);
   if (!last) {
     const first = candidates.findIndex((_, position) => isUsable(position));
-    const chosen = first === -1 ? situation.lastResort() : first;
+    if (first !== -1) return { type: 'try', candidate: first, delayMs: 0 };
+    const cooling = soonestCool(situation);
+    if (cooling !== undefined) return cooling;
+    const chosen = situation.lastResort();
     return chosen === undefined ? { type: 'give-up' } : { type: 'try', candidate: chosen, delayMs: 0 };
   }
   if (failed.length >= failover.maxAttempts || remainingMs <= 0) return { type: 'give-up' };
@@ -85,18 +100,40 @@ export function nextStep(situation: Situation): NextStep {
     return { type: 'try', candidate: isAgain ? last.candidate : other, delayMs: 0 };
   }
 
-  // Nothing else is left: the same once more, where that can help.
-  if (triesOfLast > Math.max(1, failover.attemptsPerTarget - 1) || !hasBudget) return { type: 'give-up' };
+  // Nothing else is left: the same again, where that can help.
+  const { retriesAlone } = last.judgement;
+  const retriesMax = retriesAlone === 0 ? 0 : Math.max(retriesAlone, failover.attemptsPerTarget - 1);
+  if (triesOfLast > retriesMax || !situation.hasRetryBudget(last.candidate)) return { type: 'give-up' };
+  const askedMs = failover.honorRetryAfter ? last.retryAfterMs : undefined;
   if (last.judgement.keyRest === 'rate-limit') {
-    const { retryAfterMs } = last;
-    if (!failover.honorRetryAfter || retryAfterMs === undefined || retryAfterMs > retryAfterPatienceMs)
-      return { type: 'give-up' };
+    const patienceMs = last.waitedMs === undefined ? shortRestMs : trialPatienceMs;
+    if (askedMs === undefined || askedMs > patienceMs) return { type: 'give-up' };
     return tryAfter(situation, last.candidate, waitLeftMs(last));
   }
   // This very failure may have opened its circuit: then only the probe may go there.
   if (!isUsable(last.candidate)) return { type: 'give-up' };
+  if (reason === 'Overloaded') {
+    if (askedMs !== undefined && askedMs > overloadPatienceMs) return { type: 'give-up' };
+    const ownMs = jittered(situation, overloadBackoffMs * 2 ** (triesOfLast - 1));
+    return tryAfter(situation, last.candidate, askedMs || ownMs);
+  }
   const { min, max } = sameTargetDelayMs;
   return tryAfter(situation, last.candidate, min + situation.random() * (max - min));
+}
+
+/** Who waits for a key that is the only way is answered later, and not refused. */
+function soonestCool(situation: Situation): NextStep | undefined {
+  const { candidates, coolsForMs, waitedMs, failover } = situation;
+  if (!failover.honorRetryAfter) return undefined;
+  const waits = candidates.flatMap((_, candidate) => {
+    const delayMs = coolsForMs(candidate, waitedMs > 0);
+    return delayMs === undefined ? [] : [{ candidate, delayMs }];
+  });
+  const [soonest] = waits.toSorted((a, b) => a.delayMs - b.delayMs);
+  if (soonest === undefined || soonest.delayMs > coolingPatienceMs) return undefined;
+  if (waitedMs + soonest.delayMs > 2 * coolingPatienceMs) return undefined;
+  const step = tryAfter(situation, soonest.candidate, soonest.delayMs);
+  return step.type === 'try' ? step : undefined;
 }
 
 /**
@@ -110,7 +147,8 @@ function pickOther({ candidates, failed, failover }: Situation, left: readonly n
     const asked = new Set(failed.map(({ candidate }) => candidates[candidate]?.[id]));
     return left.find((position) => !asked.has(candidates[position]?.[id]));
   };
-  const isKeys = failed.at(-1)?.judgement.scope === 'key';
+  const scope = failed.at(-1)?.judgement.scope;
+  const isKeys = scope === 'key' || scope === 'key-model';
   return (isKeys ? notAsked('endpointId') : undefined) ?? notAsked('targetId') ?? first;
 }
 
@@ -180,15 +218,21 @@ function tryAfter({ remainingMs }: Situation, candidate: number, delayMs: number
   return delayMs < remainingMs ? { type: 'try', candidate, delayMs } : { type: 'give-up' };
 }
 
-function backoffMs({ failover, random }: Situation, tries: number): number {
-  const ceiling = Math.min(failover.backoffBaseMs * 2 ** (tries - 1), failover.backoffMaxMs);
-  return ceiling * (0.5 + random() / 2);
+function backoffMs(situation: Situation, tries: number): number {
+  const { backoffBaseMs, backoffMaxMs } = situation.failover;
+  return jittered(situation, Math.min(backoffBaseMs * 2 ** (tries - 1), backoffMaxMs));
+}
+
+function jittered({ random }: Pick<Situation, 'random'>, ceilingMs: number): number {
+  return ceilingMs * (0.5 + random() / 2);
 }
 
 function isBlamed(blamed: CandidateFacts, { judgement }: FailedAttempt, other: CandidateFacts): boolean {
   switch (judgement.scope) {
     case 'key':
       return blamed.keyId === other.keyId;
+    case 'key-model':
+      return blamed.keyId === other.keyId && blamed.targetId === other.targetId;
     case 'target':
       return blamed.targetId === other.targetId;
     case 'endpoint':

@@ -8,6 +8,7 @@ import type { LeaveSignal } from '../stream/leaving.ts';
 import { runAttempt } from './attempt.ts';
 import type { Limits } from './deadlines.ts';
 import type { AttemptEnds, AttemptResult } from './ends.ts';
+import { namesTokenLimit, type RequestSize } from './error-quirks.ts';
 import {
   type AttemptFailure,
   isForConnection,
@@ -53,8 +54,12 @@ export interface CallJob<Answer> {
   isClosed(candidate: number): boolean;
   /** When it is worth while to look again whether a resting key may be used; undefined where it does not rest. */
   restMs(candidate: number): number | undefined;
+  /** How long its key still cools after a rate limit, where nothing else keeps it from being used. */
+  coolsForMs(candidate: number, hasWaited: boolean): number | undefined;
   hasRetryBudget(candidate: number): boolean;
   lastResort(): number | undefined;
+  /** Tokens that the call asks for. */
+  size(): RequestSize;
   /** The timers of an attempt; `isLast` where no other candidate could take over. */
   limits(candidate: number, isLast: boolean): Limits;
   /**
@@ -106,10 +111,11 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
   const failed: (FailedAttempt & { readonly failure: AttemptFailure })[] = [];
   let excuse: Excuse | undefined;
   let renewals = 0;
+  let waitedMs = 0;
   for (;;) {
     const step: NextStep =
       excuse === undefined
-        ? nextStep(situationOf(job, failed))
+        ? nextStep(situationOf(job, failed, waitedMs))
         : { type: 'try', candidate: excuse.candidate, delayMs: 0 };
     if (step.type === 'give-up') {
       const asked = new Set(failed.map((attempt) => job.candidates[attempt.candidate]?.targetId));
@@ -118,6 +124,7 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     const { candidate } = step;
     if (step.delayMs > 0) {
       if (!(await wait(job, step.delayMs))) return { type: 'cancelled' };
+      if (failed.length === 0) waitedMs += step.delayMs;
       // Asked first: a timer may be early, and time goes on between two questions.
       const restMs = job.restMs(candidate);
       // Others may have found it dead meanwhile, were told to wait longer, or are trying it now.
@@ -143,13 +150,14 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
     // First: where no request can be made for it, no attempt has begun that would have to end.
     const ends = job.open(candidate, isFresh);
     job.onStart(candidate, isRepetition);
-    const result = await runAttempt(ends, {
+    const told = await runAttempt(ends, {
       limits: job.limits(candidate, !hasOther(job, failed, candidate)),
       totalAt: job.totalAt,
       clock: job.clock,
       caller: job.caller,
       onContent: () => job.onContent(candidate),
     });
+    const result = told.outcome === 'failed' ? { ...told, failure: withSize(job, told.failure) } : told;
     const judgement =
       result.outcome === 'failed' || result.outcome === 'broken-off'
         ? judgeFailure(result.failure)
@@ -172,10 +180,26 @@ export async function runAttempts<Answer>(job: CallJob<Answer>): Promise<CallOut
           candidate,
           failure: result.failure,
           judgement: judgement ?? judgeFailure(result.failure),
-          retryAfterMs: retryAfterMsOf(result.failure),
+          retryAfterMs: waitOf(job, candidate, result.failure),
         });
     }
   }
+}
+
+/** Where the upstream names a limit, it matters whether the request can ever pass. */
+function withSize<Answer>(job: CallJob<Answer>, failure: AttemptFailure): AttemptFailure {
+  const isAboutSize = failure.kind === 'status' && namesTokenLimit(failure.status, failure.error);
+  return isAboutSize ? { ...failure, size: job.size() } : failure;
+}
+
+/** Who asks for no wait at all is left alone for as long as the key rests by our own rule. */
+function waitOf<Answer>(
+  job: CallJob<Answer>,
+  candidate: number,
+  failure: AttemptFailure,
+): number | undefined {
+  const askedMs = retryAfterMsOf(failure);
+  return askedMs === 0 ? job.restMs(candidate) : askedMs;
 }
 
 /**
@@ -249,11 +273,17 @@ function hasOther<Answer>(
   // Saves most requests the look for what they would do besides answering.
   if (job.candidates.length < 2) return false;
   const silent = { candidate, judgement: silence, retryAfterMs: undefined };
-  return nextStep(situationOf(job, [...failed, silent])).type === 'try';
+  return nextStep(situationOf(job, [...failed, silent], 0)).type === 'try';
 }
 
-function situationOf<Answer>(job: CallJob<Answer>, failed: readonly FailedAttempt[]): Situation {
+function situationOf<Answer>(
+  job: CallJob<Answer>,
+  failed: readonly FailedAttempt[],
+  waitedMs: number,
+): Situation {
   return {
+    waitedMs,
+    coolsForMs: (candidate, hasWaited) => job.coolsForMs(candidate, hasWaited),
     candidates: job.candidates,
     isUsable: (candidate) => job.isUsable(candidate),
     isClosed: (candidate) => job.isClosed(candidate),

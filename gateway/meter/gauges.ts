@@ -39,6 +39,8 @@ export interface RestingKeyFacts {
   readonly provider: string;
   /** Absent where the provider takes none. */
   readonly key?: string;
+  /** Absent: the key rests as a whole. */
+  readonly upstreamModel?: string;
   readonly reason: string;
   /** For how long it rests still. */
   readonly forMs: number;
@@ -72,8 +74,8 @@ export function addGauges(registry: Registry, readings: MetricReadings, readyGat
     }
   });
   addGauge(registry, table.keyCooldown, (tell) => {
-    for (const { provider, key = '', reason, forMs } of readings.restingKeys()) {
-      tell(forMs / 1000, provider, key, reason);
+    for (const { provider, key = '', upstreamModel = '', reason, forMs } of readings.restingKeys()) {
+      tell(forMs / 1000, provider, key, upstreamModel, reason);
     }
   });
   addGauge(registry, table.readyGateways, (tell) => tell(readyGateways()));

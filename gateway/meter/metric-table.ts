@@ -108,10 +108,10 @@ export const gatewayMetrics = {
     name: 'penstock.key_cooldown',
     type: 'gauge',
     unit: 's',
-    labels: ['provider', 'key', 'reason'],
+    labels: ['provider', 'key', 'upstream_model', 'reason'],
     help: 'For how long a provider key rests still, by reason (rate-limit, out-of-money, rejected).',
     meaning:
-      'For how long a key of a provider rests still in this pod: after a `rate-limit`, because it is `out-of-money`, or because it was `rejected`. `key` is empty where the provider takes none.',
+      'For how long a key of a provider rests still in this pod: after a `rate-limit`, because it is `out-of-money`, or because it was `rejected`. `key` is empty where the provider takes none. `upstream_model` names the model that it rests for, and is empty where the key rests as a whole.',
   },
   tokens: {
     name: 'penstock.tokens',

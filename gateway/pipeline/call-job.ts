@@ -135,6 +135,9 @@ export function buildCallJob(
     isUsable: (position) => !isPassedOver(position) && health.isUsable(at(position), clock.now()),
     isClosed: (position) => health.isClosed(at(position), clock.now()),
     restMs: (position) => health.restMs(at(position), clock.now()),
+    coolsForMs: (position, hasWaited) =>
+      isPassedOver(position) ? undefined : health.coolsForMs(at(position), clock.now(), hasWaited),
+    size: () => ({ input: estimateInput(), output: output() }),
     hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
     lastResort: () => health.lastResort(candidates, clock.now(), isPassedOver),
     limits: (position, isLast) => {
@@ -194,7 +197,7 @@ export function buildCallJob(
         parts.metrics.onFailover(route.entry.model, at(left.position).target.provider.entry.id, left.failure);
       }
       number = onStart(at(position));
-      watched = health.onStart(at(position), isRepetition, clock.now());
+      watched = health.onStart(at(position), isRepetition, clock.now(), exchange.caller.key.id);
       firstContentAt = undefined;
       const startedAt = clock.now();
       const begun = { ...asked, candidate: at(position), number, reader, startedAt };

@@ -84,7 +84,7 @@ async function askUpstreams(
     const request = countRequest(exchange, candidate);
     if (!request) continue;
     attempts++;
-    const watched = health.onStart(candidate, false, clock.now());
+    const watched = health.onStart(candidate, false, clock.now(), exchange.caller.key.id);
     const traced = exchange.trace?.openAttempt(candidate);
     const asked = traced ? { ...candidate, traceHeaders: traced.headers } : candidate;
     const answer = await ask(parts, exchange, asked, { ...request, withinMs: leftMs }, caller);

@@ -52,8 +52,14 @@ export function healthSignal(
     case 'rejected':
       return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest };
     case 'rate-limit': {
-      const forMs = Math.min(retryAfterMsOf(failure) ?? rateLimitCooldownMs, rateLimitRestMaxMs);
-      return { type: 'key-rest', forMs, reason: judgement.keyRest };
+      const askedMs = retryAfterMsOf(failure);
+      return {
+        type: 'key-rest',
+        reason: judgement.keyRest,
+        forMs: Math.min(askedMs || rateLimitCooldownMs, rateLimitRestMaxMs),
+        ...(askedMs === 0 ? { isOwnRule: true } : {}),
+        ...(judgement.scope === 'key' ? { isAccount: true } : {}),
+      };
     }
     case null:
       break;
@@ -69,10 +75,9 @@ export function healthSignal(
   }
   if (!judgement.isHealthSignal || isLongAnswer(result, failure)) return { type: 'none' };
   if (patience && isHasty(result, failure, patience)) return { type: 'none' };
-  return {
-    type: judgement.scope === 'endpoint' ? 'endpoint-failure' : 'target-failure',
-    cause: failureCode(failure),
-  };
+  const cause = failureCode(failure);
+  if (judgement.scope === 'endpoint') return { type: 'endpoint-failure', cause };
+  return { type: 'target-failure', cause, ...(judgement.mayBeCallers ? { mayBeCallers: true } : {}) };
 }
 
 /** The deadline of the request ended a stream that went on, perhaps because its reader is slow. */

@@ -1,5 +1,6 @@
 // No upstream has answered: what is the caller told, given all that this pod knows?
 
+import { retryAfterMsOf } from '../attempt/failure.ts';
 import { finalError } from '../attempt/final-error.ts';
 import type { Failures } from '../attempt/run-attempts.ts';
 import type { GatewayError } from '../errors.ts';
@@ -40,6 +41,9 @@ export function failureError(
   const rests = candidates.map(
     (candidate) => health.restReason(candidate, now) ?? (fullMs(candidate) > 0 ? 'rate-limit' : undefined),
   );
+  // A key that rests for a moment only, as it answers others, has told this caller to wait longer.
+  const isAllAsked = failures.length > 0 && failures.length >= candidates.length;
+  const askedMs = isAllAsked ? Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 0)) : 0;
   return finalError(failures, {
     model: facts.model,
     targets: new Set(candidates.map(({ target }) => target)).size,
@@ -48,7 +52,7 @@ export function failureError(
     isOwnProvider: candidates.every((candidate) => isOwnProvider(exchange, candidate)),
     usableInMs: candidates.reduce(
       (soonest, candidate) =>
-        Math.min(soonest, Math.max(health.usableInMs([candidate], now), fullMs(candidate))),
+        Math.min(soonest, Math.max(health.usableInMs([candidate], now), fullMs(candidate), askedMs)),
       candidates.length === 0 ? 0 : Number.POSITIVE_INFINITY,
     ),
     commonRest: rests.every((rest) => rest === rests[0]) ? rests[0] : undefined,

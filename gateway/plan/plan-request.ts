@@ -183,6 +183,9 @@ function foresee(
       const position = health.lastResort(candidates, nowMs);
       return position === undefined || full.has(at(position)) ? undefined : position;
     },
+    coolsForMs: (position) =>
+      full.has(at(position)) ? undefined : health.coolsForMs(at(position), nowMs, false),
+    waitedMs: 0,
     failover: route.entry.failover,
     hasSideEffects: () => dialect.hasSideEffects(body),
   });

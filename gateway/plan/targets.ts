@@ -28,6 +28,7 @@ import {
   sayRest,
   unpricedBudget,
   unpricedDenied,
+  waitedFor,
 } from './words.ts';
 
 type Told = Omit<PlanTarget, 'order'>;
@@ -47,13 +48,14 @@ export function describeTargets(
     const { health } = parts;
     const trouble = troublesOf(parts, candidate, full.get(candidate));
     const isUsable = health.isUsable(candidate, nowMs) && !full.has(candidate);
+    const isCooling = health.coolsForMs(candidate, nowMs, false) !== undefined;
     const share = affinity === undefined ? shareOf(candidate, candidates) : undefined;
     const ways = foreseen.after.get(position);
     const isTried = position === foreseen.first || ways !== undefined;
     const { priority } = candidate.target.entry;
     const why =
       position === foreseen.first
-        ? [isUsable ? sayFirst(priority, share, affinity, isKeyNamed) : lastResort]
+        ? [isUsable ? sayFirst(priority, share, affinity, isKeyNamed) : isCooling ? waitedFor : lastResort]
         : ways !== undefined
           ? [sayAfter(ways)]
           : isUsable
@@ -82,7 +84,14 @@ function troublesOf(
   return [
     ...(rest === undefined
       ? []
-      : [sayRest(rest, health.restMs(candidate, nowMs), health.isOnTrial(candidate, nowMs))]),
+      : [
+          sayRest({
+            reason: rest,
+            isForModel: health.restsForModel(candidate, nowMs),
+            restMs: health.restMs(candidate, nowMs),
+            isOnTrial: health.isOnTrial(candidate, nowMs),
+          }),
+        ]),
     ...health.breakersOf(candidate, nowMs).map(sayBreaker),
     ...(fullness === undefined ? [] : [sayQuota(fullness)]),
     ...(candidate.endpoint.isDoubted ? [doubted] : []),

@@ -12,11 +12,20 @@ const rests: Readonly<Record<RestReason, string>> = {
   rejected: 'since the provider refuses it',
 };
 
-/** @param restMs How long it still rests; undefined where the trial after it is under way. */
-export function sayRest(reason: RestReason, restMs: number | undefined, isOnTrial: boolean): string {
+export interface RestSaid {
+  readonly reason: RestReason;
+  /** For this model, and not as a whole. */
+  readonly isForModel: boolean;
+  /** How long it still rests; undefined where the trial after it is under way. */
+  readonly restMs: number | undefined;
+  readonly isOnTrial: boolean;
+}
+
+export function sayRest({ reason, isForModel, restMs, isOnTrial }: RestSaid): string {
+  const why = isForModel ? `${rests[reason]} of this model` : rests[reason];
   return isOnTrial
-    ? `The key rested ${rests[reason]}; another request is trying it at this moment.`
-    : `The key rests ${rests[reason]}, for ${inSeconds(restMs ?? 0)} more.`;
+    ? `The key rested ${why}; another request is trying it at this moment.`
+    : `The key rests ${why}, for ${inSeconds(restMs ?? 0)} more.`;
 }
 
 export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate): string {
@@ -40,6 +49,8 @@ export const sayQuota = ({ waitMs, isUnknown }: Fullness): string =>
 
 export const lastResort =
   'Nothing is in service; as the one that has to wait least, it is tried all the same, once a second.';
+export const waitedFor =
+  'Nothing else is in service, and its key is usable again within two seconds: the request waits for it.';
 export const doubted =
   "The operator's own checks find the provider silent or the key refused: whatever else there is goes before it.";
 export const drained = 'Its weight is 0: it is drained.';

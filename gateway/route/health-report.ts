@@ -42,6 +42,7 @@ export function reportHealth(
   }));
   const open = phased.filter(({ phase }) => phase === 'open' || phase === 'half-open');
   const starting = phased.filter(({ phase }) => phase === 'slow-start');
+  // A key that rests for one model may work for others.
   const silent = new Set([...open.map(({ id }) => id), ...resting.map(([id]) => id)]);
   return [
     ...open.map(({ id, circuit: { openUntilMs, cause }, phase }): UpstreamHealth => {
@@ -50,8 +51,8 @@ export function reportHealth(
       return { ...modelAtProvider(id), state: 'open', ...more, ...why, ...until(openUntilMs) };
     }),
     ...resting.map(
-      ([, { provider, key, untilMs, reason }]): UpstreamHealth => ({
-        ...keyAtProvider(provider, key),
+      ([, { at, untilMs, reason }]): UpstreamHealth => ({
+        ...at,
         state: restStates[reason],
         ...until(untilMs),
       }),

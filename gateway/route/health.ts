@@ -20,7 +20,9 @@ import {
   shareOf,
 } from './circuit.ts';
 import { keyAtProvider, modelAtProvider, reportHealth, reportLinesMax } from './health-report.ts';
-import { type KeyAtProvider, KeyRests } from './key-rests.ts';
+import { KeyRests, type RestingKey } from './key-rests.ts';
+import { LastAnswers } from './last-answers.ts';
+import { OwnFailures } from './own-failures.ts';
 import type { Candidate } from './plan.ts';
 import type { RestReason } from './rest.ts';
 import { emptyBudget, isSpent, mayRepeat, onAsked, type RetryBudget } from './retry-budget.ts';
@@ -30,14 +32,27 @@ export type HealthSignal =
   | { readonly type: 'success' }
   /** The address does not answer; `cause` is one word for it. */
   | { readonly type: 'endpoint-failure'; readonly cause: string }
-  /** This model at this provider failed, or its stream broke off behind the first content. */
-  | { readonly type: 'target-failure'; readonly cause: string }
+  /**
+   * This model at this provider failed, or its stream broke off behind the first content. `mayBeCallers`: what the caller asked can
+   * have caused it.
+   */
+  | { readonly type: 'target-failure'; readonly cause: string; readonly mayBeCallers?: boolean }
   /** The provider does not know the model. */
   | { readonly type: 'misconfigured' }
-  /** This key must rest. */
-  | { readonly type: 'key-rest'; readonly forMs: number; readonly reason: RestReason }
+  | KeyRest
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
+
+/** This key must rest. */
+export interface KeyRest {
+  readonly type: 'key-rest';
+  /** Of a rate limit: the key as a whole rests, and not for this model alone. */
+  readonly isAccount?: boolean;
+  readonly reason: RestReason;
+  readonly forMs: number;
+  /** The provider asks for no wait at all: `forMs` is the longest that our own rule comes to. */
+  readonly isOwnRule?: boolean;
+}
 
 /** The least bad of those that are all out of service is tried this often. */
 const lastResortEveryMs = 1_000;
@@ -45,6 +60,7 @@ const lastResortEveryMs = 1_000;
 /** One attempt under way. */
 export interface Watched {
   readonly candidate: Candidate;
+  readonly caller: string;
   readonly startedAtMs: number;
   hasContent: boolean;
 }
@@ -66,7 +82,7 @@ export interface BreakerOfCandidate extends Pick<BreakerReading, 'phase'> {
   readonly forMs: number;
 }
 
-export interface RestReading extends KeyAtProvider {
+export interface RestReading extends RestingKey {
   readonly reason: RestReason;
   readonly forMs: number;
 }
@@ -84,6 +100,8 @@ export class Health {
   /** Targets whose provider said that it does not know the model; until it answers, or so long. */
   private readonly misconfigured = new Map<string, number>();
   private readonly answered = new AnsweredLately();
+  private readonly lastAnswers = new LastAnswers();
+  private readonly ownFailures = new OwnFailures();
   /** By health id of the targets of the newest table; undefined before there was a second one. */
   private limits: ReadonlyMap<string, CircuitLimits> | undefined;
   /** Health ids of the keys of the newest table; undefined as above. */
@@ -104,7 +122,7 @@ export class Health {
 
   /** Whether the next attempt is the one that shows if it works again: not for what gives no verdict. */
   awaitsTrial(candidate: Candidate, nowMs: number): boolean {
-    if (this.rests.isDue(candidate.endpoint.healthId, nowMs)) return true;
+    if (restIds(candidate).some((id) => this.rests.isDue(id, nowMs))) return true;
     return this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'half-open');
   }
 
@@ -162,21 +180,22 @@ export class Health {
    * Called before each attempt: takes the one trial of a half-open circuit, and of a key that has rested.
    *
    * @param isRepetition The same candidate was asked before, for the same request.
+   * @param caller The ApiKey that asks.
    */
-  onStart(candidate: Candidate, isRepetition: boolean, nowMs: number): Watched {
+  onStart(candidate: Candidate, isRepetition: boolean, nowMs: number, caller = ''): Watched {
     const { target, endpoint } = candidate;
     this.budgets.set(
       target.healthId,
       onAsked(this.budgets.get(target.healthId) ?? emptyBudget, isRepetition, nowMs),
     );
     for (const id of [target.healthId, endpoint.healthId]) this.underWay.set(id, this.inFlight(id) + 1);
-    this.rests.onStart(endpoint.healthId, nowMs);
+    if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onStart(id, nowMs);
     if (this.circuits.size > 0) {
       const isOpen = this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'open');
       if (isOpen) this.lastResorts.set(target.healthId, nowMs);
       for (const id of circuitIds(candidate)) this.change(id, (circuit) => onTried(circuit, nowMs));
     }
-    return { candidate, startedAtMs: nowMs, hasContent: false };
+    return { candidate, caller, startedAtMs: nowMs, hasContent: false };
   }
 
   /** Called with the first content of a stream: others need not wait for its end to try. */
@@ -194,7 +213,7 @@ export class Health {
       if (left > 0) this.underWay.set(id, left);
       else this.underWay.delete(id);
     }
-    this.rests.onEnd(endpoint.healthId, startedAtMs);
+    if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onEnd(id, startedAtMs);
     const { breaker } = target.provider.entry;
     const limits = this.limits === undefined ? breaker : this.limits.get(target.healthId);
     // It began under an older table, and says nothing about an upstream of the present one.
@@ -219,12 +238,17 @@ export class Health {
         this.release(targetId, startedAtMs);
         return;
       case 'target-failure':
+        if (signal.mayBeCallers && !watched.hasContent && this.isCallersOwn(watched, nowMs)) {
+          this.release(endpointId, startedAtMs);
+          this.release(targetId, startedAtMs);
+          return;
+        }
         if (watched.hasContent) this.breakOff(targetId, limits, watched, signal.cause, nowMs);
         else this.fail(targetId, limits, watched, signal.cause, nowMs);
         this.release(endpointId, startedAtMs);
         return;
       case 'key-rest':
-        this.rest(watched, signal.forMs, signal.reason, nowMs);
+        this.rest(watched, signal, nowMs);
         this.release(endpointId, startedAtMs);
         this.release(targetId, startedAtMs);
         return;
@@ -255,6 +279,7 @@ export class Health {
     this.limits = limits;
     this.keys = keys;
     this.changes += this.rests.keepOnly(keys);
+    this.lastAnswers.keepOnly(keys);
     for (const id of this.circuits.keys()) if (!circuits.has(id)) this.circuits.delete(id);
     for (const id of this.misconfigured.keys()) {
       if (!limits.has(id) && this.misconfigured.delete(id)) this.changes++;
@@ -263,18 +288,37 @@ export class Health {
   }
 
   /** Why the candidate's key rests, or is on trial after it; undefined where it may be used. */
-  restReason({ endpoint }: Candidate, nowMs: number): RestReason | undefined {
-    return this.rests.reasonOf(endpoint.healthId, nowMs);
+  restReason(candidate: Candidate, nowMs: number): RestReason | undefined {
+    const id = this.restId(candidate, nowMs);
+    return id === undefined ? undefined : this.rests.reasonOf(id, nowMs);
+  }
+
+  /** Whether the candidate's key rests for its model alone. */
+  restsForModel(candidate: Candidate, nowMs: number): boolean {
+    const id = this.restId(candidate, nowMs);
+    return id !== undefined && id !== candidate.endpoint.healthId;
   }
 
   /** When it is worth while to look again whether the candidate's key may be used; undefined where it does not rest. */
-  restMs({ endpoint }: Candidate, nowMs: number): number | undefined {
-    return this.rests.lookAgainMs(endpoint.healthId, nowMs);
+  restMs(candidate: Candidate, nowMs: number): number | undefined {
+    const waits = restIds(candidate).flatMap((id) => this.rests.lookAgainMs(id, nowMs) ?? []);
+    return waits.length === 0 ? undefined : Math.max(...waits);
+  }
+
+  /**
+   * For how long its key still cools after a rate limit, where nothing else keeps the candidate from being used.
+   *
+   * @param hasWaited Who has waited for it waits for its trial too.
+   */
+  coolsForMs(candidate: Candidate, nowMs: number, hasWaited: boolean): number | undefined {
+    if (this.restReason(candidate, nowMs) !== 'rate-limit') return undefined;
+    if (this.isOnTrial(candidate, nowMs) && !hasWaited) return undefined;
+    return this.isClosed(candidate, nowMs) ? this.restMs(candidate, nowMs) : undefined;
   }
 
   /** Whether the one attempt is under way that shows if its key works again. */
-  isOnTrial({ endpoint }: Candidate, nowMs: number): boolean {
-    return this.rests.isOnTrial(endpoint.healthId, nowMs);
+  isOnTrial(candidate: Candidate, nowMs: number): boolean {
+    return restIds(candidate).some((id) => this.rests.isOnTrial(id, nowMs));
   }
 
   /** Its breakers that are not closed, of the provider's address and of the model there. */
@@ -291,7 +335,7 @@ export class Health {
   usableInMs(candidates: readonly Candidate[], nowMs: number): number {
     const waits = candidates.map((candidate) => {
       const until = [
-        this.rests.untilMs(candidate.endpoint.healthId),
+        ...restIds(candidate).map((id) => this.rests.untilMs(id)),
         ...circuitIds(candidate).map((id) => this.circuits.get(id)?.openUntilMs ?? 0),
       ];
       return Math.max(0, ...until.map((time) => time - nowMs));
@@ -301,7 +345,9 @@ export class Health {
 
   /** Changes when a report would: a number to compare, not to read. */
   revision(nowMs: number): number {
-    this.rests.forget(nowMs, answerMemoryMs);
+    this.rests.forget(nowMs);
+    this.lastAnswers.forget(nowMs, answerMemoryMs);
+    this.ownFailures.forget(nowMs);
     for (const [id, saidAtMs] of this.misconfigured) {
       if (nowMs - saidAtMs < answerMemoryMs) continue;
       this.misconfigured.delete(id);
@@ -333,10 +379,9 @@ export class Health {
 
   /** Keys that rest. */
   restingKeys(nowMs: number): readonly RestReading[] {
-    return this.rests.resting(nowMs).map(([, { provider, key, reason, untilMs }]) => ({
-      ...keyAtProvider(provider, key),
-      ...{ reason, forMs: untilMs - nowMs },
-    }));
+    return this.rests
+      .resting(nowMs)
+      .map(([, { at, reason, untilMs }]) => ({ ...at, reason, forMs: untilMs - nowMs }));
   }
 
   /** Targets whose provider does not know the model. */
@@ -366,25 +411,61 @@ export class Health {
     if (this.answered.note(healthId, { ...keyAtProvider(entry.id, key?.name), address })) this.changes++;
   }
 
-  private rest(watched: Watched, forMs: number, reason: RestReason, nowMs: number): void {
-    const { target, endpoint } = watched.candidate;
+  private rest(watched: Watched, signal: KeyRest, nowMs: number): void {
+    const { candidate, caller, startedAtMs } = watched;
+    const { target, endpoint } = candidate;
+    const [keyId, modelId] = restIds(candidate);
     // A former value of the key: nobody will ask with it again, and so find that it works.
-    if (this.keys?.has(endpoint.healthId) === false) return;
+    if (this.keys?.has(keyId) === false) return;
+    const isModels = signal.reason === 'rate-limit' && signal.isAccount !== true;
+    const model = isModels ? target.healthId : undefined;
+    // Old news: what was asked later has been answered.
+    if (startedAtMs < this.lastAnswers.youngestStartMs(keyId, model)) return;
+    const { reason, forMs, isOwnRule = false } = signal;
+    const refuse = (id: string, at: RestingKey, ofModel: string | undefined): void => {
+      const othersAtMs = this.lastAnswers.othersAtMs(caller, keyId, ofModel);
+      const refusal = { reason, forMs, isOwnRule, caller, startedAtMs, othersAtMs };
+      this.rests.onRefused(id, { keyId, at }, refusal, nowMs);
+    };
     const at = keyAtProvider(target.provider.entry.id, endpoint.key?.name);
-    const told = { untilMs: nowMs + forMs, reason };
-    if (!this.rests.onRefused(endpoint.healthId, at, watched.startedAtMs, told, nowMs)) return;
+    // Two models of one key that are limited at once: it is the account that is.
+    const isKeys = !isModels || this.rests.restsForOther(keyId, modelId, nowMs);
+    if (isModels) refuse(modelId, { ...at, upstreamModel: target.entry.upstreamModel }, model);
+    if (isKeys) refuse(keyId, at, undefined);
     this.changes++;
     // It works again when it has answered again, not when its time is up; what it answered to with a former
     // credential is no answer to this one.
-    this.answered.forgetKey(at);
+    if (isKeys || !this.lastAnswers.hasOtherThan(keyId, target.healthId)) this.answered.forgetKey(at);
+  }
+
+  /**
+   * Whether a failure is taken for the caller's own: others are answered by the same model, and it is not the first of this caller since
+   * it was answered itself.
+   */
+  private isCallersOwn({ candidate: { target }, caller }: Watched, nowMs: number): boolean {
+    const othersAtMs = target.endpoints.map(({ healthId }) =>
+      this.lastAnswers.othersAtMs(caller, healthId, target.healthId),
+    );
+    return this.ownFailures.onFailure(target.healthId, caller, Math.max(...othersAtMs), nowMs);
+  }
+
+  /** What rests of the candidate's key: the one that rests longer. */
+  private restId(candidate: Candidate, nowMs: number): string | undefined {
+    if (this.rests.isEmpty) return undefined;
+    const [keyId, modelId] = restIds(candidate).filter((id) => this.rests.reasonOf(id, nowMs) !== undefined);
+    if (keyId === undefined || modelId === undefined) return keyId;
+    return this.rests.untilMs(modelId) > this.rests.untilMs(keyId) ? modelId : keyId;
   }
 
   private circuitsOf(candidate: Candidate): readonly Circuit[] {
     return circuitIds(candidate).map((id) => this.circuits.get(id) ?? closedCircuit);
   }
 
-  private answer({ candidate, startedAtMs }: Watched, nowMs: number): void {
-    this.rests.onAnswered(candidate.endpoint.healthId, startedAtMs);
+  private answer({ candidate, caller, startedAtMs }: Watched, nowMs: number): void {
+    const { target, endpoint } = candidate;
+    this.lastAnswers.note(endpoint.healthId, target.healthId, caller, startedAtMs, nowMs);
+    if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onAnswered(id, startedAtMs);
+    this.ownFailures.onAnswered(target.healthId, caller);
     if (this.circuits.size === 0) return;
     for (const id of circuitIds(candidate)) {
       this.change(id, (circuit) => onAnswered(circuit, startedAtMs, nowMs));
@@ -420,4 +501,9 @@ export class Health {
 
 function circuitIds({ target }: Candidate): readonly [endpointId: string, targetId: string] {
   return [target.provider.healthId, target.healthId];
+}
+
+/** Of a key as a whole, and of the key for one model. */
+function restIds({ target, endpoint }: Candidate): readonly [keyId: string, modelId: string] {
+  return [endpoint.healthId, `${endpoint.healthId} ${target.healthId}`];
 }

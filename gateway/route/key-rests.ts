@@ -1,6 +1,6 @@
-// Which keys has this pod seen refused, and until when do they rest? All by the health id of the key.
+// Which keys has this pod seen refused, and until when do they rest? By an id of the whole key, or of the key for one model.
 
-import { phaseOfRest, type Rest, type RestReason, restFurther } from './rest.ts';
+import { isForgotten, phaseOfRest, type Refusal, type Rest, type RestReason, restAfter } from './rest.ts';
 
 /** Whom the health id of a key stands for. */
 export interface KeyAtProvider {
@@ -9,13 +9,23 @@ export interface KeyAtProvider {
   readonly key?: string;
 }
 
+/** What rests. */
+export interface RestingKey extends KeyAtProvider {
+  /** Absent: the key as a whole. */
+  readonly upstreamModel?: string;
+}
+
 /** Whoever waits for a key on trial looks again after this long. */
 const trialLookMs = 200;
 
+interface Entry extends Rest {
+  readonly at: RestingKey;
+  /** Health id of the key. */
+  readonly keyId: string;
+}
+
 export class KeyRests {
-  private readonly rests = new Map<string, Rest & KeyAtProvider>();
-  /** When the youngest attempt began that was answered. */
-  private readonly proven = new Map<string, number>();
+  private readonly rests = new Map<string, Entry>();
 
   get isEmpty(): boolean {
     return this.rests.size === 0;
@@ -49,12 +59,22 @@ export class KeyRests {
     return this.rests.get(id)?.untilMs ?? 0;
   }
 
+  /** Whether the key rests for another model than that of this id. */
+  restsForOther(keyId: string, id: string, nowMs: number): boolean {
+    return this.rests
+      .entries()
+      .some(
+        ([other, rest]) =>
+          rest.keyId === keyId && other !== keyId && other !== id && phaseOfRest(rest, nowMs) === 'resting',
+      );
+  }
+
   /** An attempt begins: of a key that has rested it is the trial. */
   onStart(id: string, nowMs: number): void {
     const rest = this.rests.get(id);
     const phase = rest && phaseOfRest(rest, nowMs);
     if (rest && phase === 'due') this.rests.set(id, { ...rest, trialSinceMs: nowMs });
-    else if (phase === 'over') this.rests.delete(id);
+    else if (rest && isForgotten(rest, nowMs)) this.rests.delete(id);
   }
 
   /** An attempt is over, whatever came of it: without a verdict on the key, the next one is another trial. */
@@ -64,38 +84,33 @@ export class KeyRests {
   }
 
   onAnswered(id: string, startedAtMs: number): void {
-    this.proven.set(id, Math.max(startedAtMs, this.proven.get(id) ?? startedAtMs));
     // What began before the rest says nothing of now.
     if (startedAtMs >= (this.rests.get(id)?.untilMs ?? Number.POSITIVE_INFINITY)) this.rests.delete(id);
   }
 
-  /** @returns False: old news, since what was asked later has been answered. */
-  onRefused(id: string, at: KeyAtProvider, startedAtMs: number, told: Rest, nowMs: number): boolean {
-    if (startedAtMs < (this.proven.get(id) ?? Number.NEGATIVE_INFINITY)) return false;
-    this.rests.set(id, { ...at, ...restFurther(this.rests.get(id), told, nowMs) });
-    return true;
+  onRefused(id: string, { keyId, at }: Pick<Entry, 'keyId' | 'at'>, refusal: Refusal, nowMs: number): void {
+    this.rests.set(id, { ...restAfter(this.rests.get(id), refusal, nowMs), keyId, at });
   }
 
   /** Only what is still used keeps its rest. @returns How many do not. */
-  keepOnly(ids: ReadonlySet<string>): number {
-    const gone = this.rests.keys().filter((id) => !ids.has(id));
-    return [...gone].filter((id) => this.rests.delete(id)).length;
+  keepOnly(keyIds: ReadonlySet<string>): number {
+    const gone = this.rests.entries().filter(([, { keyId }]) => !keyIds.has(keyId));
+    return [...gone].filter(([id]) => this.rests.delete(id)).length;
   }
 
-  /** Rests that are over, and answers from before so long. */
-  forget(nowMs: number, memoryMs: number): void {
-    for (const [id, rest] of this.rests) if (phaseOfRest(rest, nowMs) === 'over') this.rests.delete(id);
-    for (const [id, sinceMs] of this.proven) if (nowMs - sinceMs >= memoryMs) this.proven.delete(id);
+  /** Rests that are over, and say nothing of the next one. */
+  forget(nowMs: number): void {
+    for (const [id, rest] of this.rests) if (isForgotten(rest, nowMs)) this.rests.delete(id);
   }
 
-  /** By health id. */
-  resting(nowMs: number): readonly (readonly [id: string, rest: Rest & KeyAtProvider])[] {
+  /** By id. */
+  resting(nowMs: number): readonly (readonly [id: string, rest: Rest & Pick<Entry, 'at' | 'keyId'>])[] {
     return [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
   }
 
   /**
    * Those that rest, and of those that want a person also the ones that have not been answered since, for so long behind their time;
-   * by health id.
+   * by id.
    */
   untrusted(nowMs: number, memoryMs: number): ReturnType<KeyRests['resting']> {
     return [...this.rests].filter(([id, { untilMs, reason }]) => {

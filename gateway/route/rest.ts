@@ -1,4 +1,4 @@
-// May a key be used that its provider refused? A rest as plain decisions: how long it is, and who tries the key behind it.
+// May a key be used that its provider refused? A rest as plain decisions: how long it is, and who tries the key after it.
 
 /** Why a key rests: rate limits pass by themselves, the others want a person. */
 export type RestReason = 'rate-limit' | 'out-of-money' | 'rejected';
@@ -8,6 +8,29 @@ export interface Rest {
   readonly reason: RestReason;
   /** When the one attempt began that is to show whether the key works again. */
   readonly trialSinceMs?: number | undefined;
+  /** Shorter than the provider asked for, or by our own rule. After it nobody has to try the key for the others. */
+  readonly short?: ShortRest;
+}
+
+interface ShortRest {
+  readonly sinceMs: number;
+  /** Refusals that count: each one doubles the time. */
+  readonly refusals: number;
+  /** Callers that were refused. */
+  readonly callers: readonly string[];
+}
+
+/** What one attempt was told. */
+export interface Refusal {
+  readonly reason: RestReason;
+  /** The wait that the provider asks for, or ours where it asks for none. */
+  readonly forMs: number;
+  /** It was asked to wait for nothing: `forMs` is the longest that our own rule comes to. */
+  readonly isOwnRule: boolean;
+  readonly caller: string;
+  readonly startedAtMs: number;
+  /** When another caller was last answered by what was refused. */
+  readonly othersAtMs: number;
 }
 
 /** `due`: its time is up, and the next attempt shows whether the key works again; `on-trial`: that one is under way. */
@@ -19,10 +42,64 @@ type RestPhase = 'resting' | 'due' | 'on-trial' | 'over';
  */
 const refusalPatienceMs = 5_000;
 
-export function phaseOfRest({ untilMs, reason, trialSinceMs }: Rest, nowMs: number): RestPhase {
+/** A refusal is hardly news about a key that has answered others this lately. */
+const othersWithinMs = 1_000;
+const shortestMs = 1_000;
+/** How long a short rest is remembered after its end, so that the next one can be longer. */
+const shortMemoryMs = 30_000;
+const callersMax = 8;
+
+export function phaseOfRest({ untilMs, reason, trialSinceMs, short }: Rest, nowMs: number): RestPhase {
   if (nowMs < untilMs) return 'resting';
+  if (short !== undefined) return 'over';
   if (trialSinceMs !== undefined) return nowMs - trialSinceMs < refusalPatienceMs ? 'on-trial' : 'over';
   return reason === 'rate-limit' && nowMs - untilMs >= refusalPatienceMs ? 'over' : 'due';
+}
+
+/** Whether the next refusal is judged as if there had been no rest. */
+export function isForgotten(rest: Rest, nowMs: number): boolean {
+  if (phaseOfRest(rest, nowMs) !== 'over') return false;
+  return rest.short === undefined || nowMs - rest.untilMs >= shortMemoryMs;
+}
+
+/** The rest after a refusal. */
+export function restAfter(rest: Rest | undefined, refusal: Refusal, nowMs: number): Rest {
+  const { reason, forMs, isOwnRule } = refusal;
+  const isDoubtful = hasJustAnsweredOthers(rest, refusal, nowMs);
+  const isShort = reason === 'rate-limit' && (isOwnRule || isDoubtful);
+  const next = isShort
+    ? shortRest(rest, refusal, isDoubtful, nowMs)
+    : ({ untilMs: nowMs + forMs, reason } satisfies Rest);
+  return restFurther(rest, next, nowMs);
+}
+
+/** During a short rest nobody is answered: then it counts what was just before it. */
+function hasJustAnsweredOthers(rest: Rest | undefined, { othersAtMs }: Refusal, nowMs: number): boolean {
+  const isJust = (atMs: number): boolean => othersAtMs <= atMs && atMs - othersAtMs < othersWithinMs;
+  if (isJust(nowMs)) return true;
+  return rest?.short !== undefined && nowMs - rest.untilMs < refusalPatienceMs && isJust(rest.short.sinceMs);
+}
+
+function shortRest(
+  rest: Rest | undefined,
+  { reason, forMs, caller, startedAtMs }: Refusal,
+  isDoubtful: boolean,
+  nowMs: number,
+): Rest {
+  const { sinceMs, refusals, callers }: ShortRest = rest?.short ?? {
+    sinceMs: nowMs,
+    refusals: 0,
+    callers: [],
+  };
+  const isKnown = callers.includes(caller);
+  // One caller, where others are answered, says the same again and again.
+  const isNews = !isKnown || (!isDoubtful && startedAtMs > sinceMs);
+  const short: ShortRest = {
+    sinceMs: rest !== undefined && nowMs < rest.untilMs ? sinceMs : nowMs,
+    refusals: refusals + (isNews ? 1 : 0),
+    callers: isKnown ? callers : [...callers, caller].slice(-callersMax),
+  };
+  return { untilMs: nowMs + Math.min(forMs, shortestMs * 2 ** (short.refusals - 1)), reason, short };
 }
 
 const strength = { 'rate-limit': 0, 'out-of-money': 1, rejected: 2 } as const satisfies Record<
@@ -31,10 +108,11 @@ const strength = { 'rate-limit': 0, 'out-of-money': 1, rejected: 2 } as const sa
 >;
 
 /** Of calls that run together each is refused for itself: none makes light of what another was told. */
-export function restFurther(rest: Rest | undefined, next: Rest, nowMs: number): Rest {
+function restFurther(rest: Rest | undefined, next: Rest, nowMs: number): Rest {
   if (rest === undefined || phaseOfRest(rest, nowMs) !== 'resting') return next;
-  return {
+  const further = {
     untilMs: Math.max(rest.untilMs, next.untilMs),
     reason: strength[next.reason] < strength[rest.reason] ? rest.reason : next.reason,
   };
+  return rest.short && next.short ? { ...further, short: next.short } : further;
 }

@@ -23,7 +23,7 @@ export type BreakCode = EgressErrorCode | 'reset' | 'bad_head';
 
 /** What the sender is told; each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {
-  onHead(status: number, header: (name: string) => string | undefined): void;
+  onHead(status: number, header: (name: string, at?: number) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
   /** `isStale`: the connection had carried other requests before, and nothing has come back for this one. */
@@ -141,9 +141,9 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
       return;
     }
     this.hasHead = true;
-    this.receiver?.onHead(status, (name) => {
+    this.receiver?.onHead(status, (name, at = 0) => {
       const value = headers[name];
-      return Array.isArray(value) ? value[0] : value;
+      return Array.isArray(value) ? value[at] : at === 0 ? value : undefined;
     });
   }
 

@@ -3,7 +3,7 @@
 
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { DialectName } from '../../gateway/contract/routing-table.ts';
 import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { pythonWith, runPython } from '../support/python.ts';
@@ -71,7 +71,7 @@ const once = { requests: 1, calls: [1, 1, 1] };
 test.each(inNode.flatMap(([name, ask]) => [true, false].map((isStream) => [name, isStream, ask] as const)))(
   '%s (streamed: %s) asks once when all three providers fail',
   async (_, isStream, ask) => {
-    for (const behaviour of [{ type: 'status', status: 503 }, { type: 'html' }] as const) {
+    for (const behaviour of [{ type: 'status', status: 501 }, { type: 'html' }] as const) {
       const { rig, walls } = await stageOf(behaviour);
       const raised: unknown = await ask(rig, isStream).catch((error: unknown) => error);
       if (!(raised instanceof OpenAI.APIError || raised instanceof Anthropic.APIError)) throw raised;
@@ -86,7 +86,7 @@ test.each(pythonSdks)(
   { timeout: 300_000 },
   async ({ pin }) => {
     const python = await pythonWith([pin]);
-    const { rig, walls } = await stageOf({ type: 'status', status: 503 });
+    const { rig, walls } = await stageOf({ type: 'status', status: 501 });
     const [library = ''] = pin.split('==');
     const args = [library, library === 'openai' ? rig.baseUrl : rig.url, testKey];
     const run = await runPython(python, script, { args });
@@ -109,6 +109,40 @@ try:
 except sdk.APIStatusError as error:
     print(error.status_code)
 `;
+
+describe('a single upstream that is overloaded', () => {
+  async function aloneWith(failures: readonly number[]): Promise<{ rig: Rig; wall: Wall }> {
+    const script = failures.map((status): Behaviour => ({ type: 'status', status }));
+    const wall = await startWall([...script, { type: 'answer' }]);
+    const dialects: DialectName[] = [...allDialects];
+    const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl, dialects, providerEntry: { dialects } }]), {
+      random: () => 0,
+    });
+    closers.push(
+      () => wall.close(),
+      () => rig.close(),
+    );
+    return { rig, wall };
+  }
+
+  test.each(inNode.flatMap(([name, ask]) => [503, 529].map((status) => [name, status, ask] as const)))(
+    '%s is answered after two times %i, and has asked once',
+    async (_, status, ask) => {
+      const { rig, wall } = await aloneWith([status, status]);
+      await ask(rig, false);
+      expect(hitsOf(rig, [wall])).toEqual({ requests: 1, calls: [3] });
+    },
+  );
+
+  test.each(inNode)(
+    '%s asks again by itself where the gateway has given up, and is answered',
+    async (_, ask) => {
+      const { rig, wall } = await aloneWith([529, 503, 529, 503]);
+      await ask(rig, true);
+      expect(hitsOf(rig, [wall])).toEqual({ requests: 2, calls: [5] });
+    },
+  );
+});
 
 test('where SDKs are not told, they ask three times: what the header is for', async () => {
   const wall = await startWall({ type: 'status', status: 503, headers: { 'retry-after-ms': '1' } });

@@ -1,4 +1,4 @@
-// Two providers that are overloaded, and a gateway that has found out: the scene of all-down.test.ts and of the long form.
+// Two providers that answer with errors, and a gateway that has found out: the scene of all-down.test.ts and of the long form.
 
 import { expect } from 'vitest';
 import { type Clock, systemClock } from '../../gateway/clock.ts';
@@ -21,7 +21,7 @@ export async function allDown(
   asked: AskOptions = {},
   upstream: DialectName = 'openai-chat',
 ): Promise<AllDown> {
-  const walls = await Promise.all([1, 2].map(() => house.wallThat({ type: 'status', status: 503 })));
+  const walls = await Promise.all([1, 2].map(() => house.wallThat({ type: 'status', status: 501 })));
   // It stands still, but for what the test lets pass. Whole milliseconds: of fractions, sums and differences do not come out even.
   let passedMs = Math.floor(systemClock.now());
   const clock: Clock = { ...systemClock, now: () => passedMs };

@@ -159,7 +159,7 @@ test.each(['chat', 'messages'] as const)(
 test(
   'three attempts are the most: the fourth provider is not asked',
   inHouse(async (house) => {
-    const walls = await Promise.all([500, 503, 529, 200].map((code) => house.wallThat(answerOf(code))));
+    const walls = await Promise.all([529, 503, 500, 200].map((code) => house.wallThat(answerOf(code))));
     const rig = await house.rigOf(walls.map(({ baseUrl }) => ({ baseUrl })));
     const seen = await ask(rig);
     expectTold(seen, { status: 502, code: 'upstream_error' });

@@ -9,7 +9,11 @@ export type Mode = (typeof modes)[number];
 /** What a caller is told when the failing provider is the only one. */
 export interface Told {
   readonly status: number;
+  /** On the messages routes, where it is another one. */
+  readonly messagesStatus?: number;
   readonly code: string;
+  /** Calls of the only provider, where they are more than before another is asked. */
+  readonly callsAlone?: 3;
   /** Calls the provider sees: 2 where the same may be tried once more. */
   readonly calls: 1 | 2;
   /** The exact `retry-after`; left out: none is sent. */
@@ -61,6 +65,13 @@ export interface BreaksOff extends Common {
 export type Row = MovesOn | Ends | BreaksOff;
 
 const upstreamError: Told = { status: 502, code: 'upstream_error', calls: 1 };
+const overloaded: Told = {
+  status: 503,
+  messagesStatus: 529,
+  code: 'upstream_overloaded',
+  calls: 1,
+  retryAfter: '2',
+};
 const invalidAnswer: Told = { status: 502, code: 'upstream_invalid_response', calls: 1 };
 const timedOut: Told = { status: 504, code: 'upstream_timeout', calls: 1 };
 const limited = (retryAfter: string): Told => ({
@@ -107,7 +118,7 @@ const statuses: readonly Row[] = [
       fault: status(code),
       failure: `status_${code}`,
       effect: 'moves-on',
-      alone: upstreamError,
+      alone: { ...overloaded, callsAlone: 3 },
     }),
   ),
   {
@@ -408,7 +419,7 @@ const impostors: readonly Row[] = [
     modes: ['plain'],
     failure: 'error_event',
     effect: 'moves-on',
-    alone: upstreamError,
+    alone: overloaded,
   },
   {
     name: 'truncated JSON with a length that fits',
@@ -488,7 +499,7 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
     modes: ['stream'],
     failure: 'error_event',
     effect: 'moves-on',
-    alone: upstreamError,
+    alone: overloaded,
   },
   {
     name: 'a rate limit as the first event',

@@ -505,7 +505,7 @@ describe('the breaker', () => {
 
   test('waits for the first words of a probe, not for the end of its stream', async () => {
     const end = Promise.withResolvers<void>();
-    const wall = await wallThat(status(503));
+    const wall = await wallThat(status(501));
     const { rig, clock } = await rigOf([{ baseUrl: wall.baseUrl }], {});
     await statusesOf(rig, 5);
     wall.script({
@@ -554,7 +554,7 @@ describe('the load', () => {
 
   test('of a drained target is nothing, even where it is the only one left', async () => {
     const drained = await wallThat({ type: 'answer' });
-    const dead = await wallThat(status(503));
+    const dead = await wallThat(status(501));
     const { rig } = await rigOf([{ baseUrl: drained.baseUrl, weight: 0 }, { baseUrl: dead.baseUrl }]);
     expect(await statusesOf(rig, 2)).toEqual([502, 502]);
     expect([drained.calls.length, dead.calls.length]).toEqual([0, 2]);

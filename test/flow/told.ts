@@ -140,6 +140,18 @@ const status = (code: number, more: Partial<Extract<Behaviour, { type: 'status' 
   headers: { ...accountHeaders, ...more.headers },
 });
 
+/** It may pass by itself, and clients have another model for it. */
+const overloaded = {
+  error: 'upstream_overloaded',
+  status: 503,
+  type: 'server_error',
+  code: 'upstream_overloaded',
+  messagesType: 'overloaded_error',
+  isFinal: false,
+  calls: 3,
+  headers: { 'retry-after': '2', 'retry-after-ms': '2000' },
+} as const;
+
 const openAiOnly = ['chat', 'completions', 'responses'] as const;
 
 export const toldRows: readonly ToldRow[] = [
@@ -410,9 +422,26 @@ export const toldRows: readonly ToldRow[] = [
       calls: 2,
     }),
   ),
-  ...[501, 503, 529].map(
-    (code): ToldRow => ({ ...upstream('upstream_error'), when: `${code}`, provider: status(code) }),
-  ),
+  { ...upstream('upstream_error'), when: '501', provider: status(501) },
+  ...[503, 529].flatMap((code): ToldRow[] => [
+    { ...overloaded, when: `${code}`, endpoints: openAiOnly, provider: status(code) },
+    {
+      ...overloaded,
+      error: 'upstream_overloaded_529',
+      status: 529,
+      when: `${code} to a client of messages`,
+      endpoints: ['messages'],
+      provider: status(code),
+    },
+  ]),
+  {
+    ...overloaded,
+    when: '503 with a wait of a minute',
+    endpoints: openAiOnly,
+    provider: status(503, { headers: { 'retry-after': '60' } }),
+    calls: 1,
+    headers: { 'retry-after': '60', 'retry-after-ms': '60000' },
+  },
   {
     ...limited,
     when: '429 with a wait',
@@ -448,7 +477,7 @@ export const toldRows: readonly ToldRow[] = [
     code: 'upstream_unavailable',
     messagesType: 'overloaded_error',
     isFinal: true,
-    provider: status(503),
+    provider: status(501),
     isOpen: true,
     calls: 1,
     headers: { 'retry-after': '60', 'retry-after-ms': '60000' },

@@ -187,7 +187,7 @@ const rows: readonly Row[] = [
   },
   {
     when: 'one knows the model and another does not',
-    failures: [status(503), unknownModel],
+    failures: [status(500), unknownModel],
     status: 502,
     code: 'upstream_error',
     mayRetry: false,
@@ -234,7 +234,7 @@ const rows: readonly Row[] = [
   },
   {
     when: 'out of money before another failure',
-    failures: [status(402), status(503)],
+    failures: [status(402), status(500)],
     status: 502,
     code: 'upstream_error',
     mayRetry: false,

@@ -1,6 +1,7 @@
 // What does each failure mean? Every status, with and without words, as a status and as an error event.
 
 import { describe, expect, test } from 'vitest';
+import { errorQuirks } from '../../../gateway/attempt/error-quirks.ts';
 import {
   type AttemptFailure,
   failureCode,
@@ -32,12 +33,12 @@ function verdictOf(failure: AttemptFailure): Verdict {
 }
 
 const serverError: Verdict = ['ServerError', 'target', 'upstream_error', 'same', 'health'];
-const overloaded: Verdict = ['Overloaded', 'target', 'upstream_error', 'health'];
+const overloaded: Verdict = ['Overloaded', 'target', 'upstream_overloaded', 'health'];
 const rejected: Verdict = ['AuthFailure', 'key', 'upstream_auth_failed', 'rejected'];
 const forbidden: Verdict = ['AuthFailure', 'key', 'upstream_auth_failed'];
 const wordless: Verdict = ['AuthFailure', 'key', 'upstream_error'];
-const tooMuch: Verdict = ['RateLimited', 'key', 'request_too_large'];
-const limited: Verdict = ['RateLimited', 'key', 'rate_limit_exceeded', 'same', 'rate-limit'];
+const tooMuch: Verdict = ['RateLimited', 'key-model', 'request_too_large'];
+const limited: Verdict = ['RateLimited', 'key-model', 'rate_limit_exceeded', 'same', 'rate-limit'];
 const broke: Verdict = ['RateLimited', 'key', 'rate_limit_exceeded', 'out-of-money'];
 const mistake: Verdict = [null, 'target', 'invalid_parameter'];
 const tooLong: Verdict = ['ContextLengthExceeded', 'target', 'context_length_exceeded'];
@@ -134,7 +135,7 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     },
     { 429: limited },
   ],
-  ...[[27_342, tooMuch] as const, [99, broke] as const, [0, broke] as const].map(
+  ...[[27_342, tooMuch] as const, [99, tooMuch] as const, [5, tooMuch] as const, [0, broke] as const].map(
     ([left, verdict]): (typeof words)[number] => [
       {
         code: '402',
@@ -402,3 +403,41 @@ function errorEvent(error: Partial<UpstreamError>): AttemptFailure {
 function refusal(status: number): AttemptFailure {
   return { kind: 'status', status, error: noWords, retryAfterMs: undefined };
 }
+
+describe('the quirks of vendors', () => {
+  test('each row says who writes so, where that was seen, and when', () => {
+    for (const { vendor, source, seen, phrase, word } of errorQuirks) {
+      expect(vendor).toMatch(/\w/);
+      expect(source).toMatch(/^https:\/\/|^not recorded$/);
+      expect(seen).toMatch(/^20\d\d-\d\d$/);
+      expect(phrase ?? word, vendor).toBeDefined();
+    }
+  });
+
+  const ofSize = (message: string, input: number, output: number): Verdict =>
+    verdictOf({
+      kind: 'status',
+      status: 429,
+      error: { ...noWords, message },
+      retryAfterMs: undefined,
+      size: { input, output },
+    });
+  const anthropic = (kind: string): string =>
+    `This request would exceed the rate limit for your organization (1-2) of 30,000 ${kind} tokens per minute.`;
+  const xai =
+    "Too many tokens for team 1-2 and model grok-4-0709. Your team's rate limit is — Tokens per Minute (actual/limit): 65605/16000.";
+
+  test.each([
+    [anthropic('input'), 30_001, 0, tooMuch],
+    [anthropic('input'), 30_000, 99_999, limited],
+    [anthropic('output'), 99_999, 30_000, limited],
+    [anthropic('output'), 0, 30_001, tooMuch],
+    [xai, 16_001, 0, tooMuch],
+    [xai, 16_000, 0, limited],
+  ] as const)('%s for %i tokens in and %i out', (message, input, output, verdict) => {
+    expect(ofSize(message, input, output)).toEqual(verdict);
+    expect(
+      verdictOf({ kind: 'status', status: 429, error: { ...noWords, message }, retryAfterMs: undefined }),
+    ).toEqual(limited);
+  });
+});

@@ -78,6 +78,9 @@ interface Row {
   readonly hasNoBudget?: boolean;
   readonly hasSideEffects?: boolean;
   readonly lastResort?: number;
+  /** Milliseconds that the key of each position still cools. */
+  readonly cooling?: Readonly<Record<number, number>>;
+  readonly waitedMs?: number;
   readonly failover?: Partial<RouteEntry['failover']>;
   readonly remainingMs?: number;
   readonly random?: number;
@@ -305,10 +308,10 @@ const rows: readonly Row[] = [
     step: go(1),
   },
   {
-    when: 'one key serves two models and is limited',
+    when: 'one key serves two models, and is limited for one: the other',
     candidates: [b, bOther, a1],
     failed: [[0, status(429)]],
-    step: go(2),
+    step: go(1),
   },
   {
     when: 'the next one is out of service: the one behind it',
@@ -346,7 +349,163 @@ const rows: readonly Row[] = [
     unusable: [0],
     step: giveUp,
   },
-  { when: 'alone and overloaded: never again', candidates: [a1], failed: [[0, status(503)]], step: giveUp },
+  // As SDKs do it: half a second, then a second, each with jitter; or as long as is asked for.
+  ...[503, 529].flatMap((code): Row[] => [
+    { when: `alone and ${code}: once more`, candidates: [a1], failed: [[0, status(code)]], step: go(0, 250) },
+    {
+      when: `alone and ${code}: the longest wait`,
+      candidates: [a1],
+      failed: [[0, status(code)]],
+      random: 1,
+      step: go(0, 500),
+    },
+    {
+      when: `alone and ${code} again: a third time`,
+      candidates: [a1],
+      failed: [
+        [0, status(code)],
+        [0, status(code)],
+      ],
+      step: go(0, 500),
+    },
+    {
+      when: `alone and ${code} three times: enough, whatever the route allows`,
+      candidates: [a1],
+      failed: [
+        [0, status(code)],
+        [0, status(code)],
+        [0, status(code)],
+      ],
+      failover: { maxAttempts: 9 },
+      step: giveUp,
+    },
+  ]),
+  {
+    when: 'alone and overloaded, with a wait: that one',
+    candidates: [a1],
+    failed: [[0, status(503, 8_000)]],
+    step: go(0, 8_000),
+  },
+  {
+    when: 'alone and overloaded, for no time: half a second',
+    candidates: [a1],
+    failed: [[0, status(503, 0)]],
+    step: go(0, 250),
+  },
+  {
+    when: 'alone and overloaded for longer than clients wait: enough',
+    candidates: [a1],
+    failed: [[0, status(503, 8_001)]],
+    step: giveUp,
+  },
+  {
+    when: 'alone and overloaded, and the route honours no Retry-After: half a second',
+    candidates: [a1],
+    failed: [[0, status(503, 60_000)]],
+    failover: { honorRetryAfter: false },
+    step: go(0, 250),
+  },
+  {
+    when: 'alone and overloaded, and the wait would end behind the deadline: enough',
+    candidates: [a1],
+    failed: [[0, status(503)]],
+    remainingMs: 250,
+    step: giveUp,
+  },
+  {
+    when: 'alone and overloaded, and its retry budget is used up: enough',
+    candidates: [a1],
+    failed: [[0, status(503)]],
+    hasNoBudget: true,
+    step: giveUp,
+  },
+  {
+    when: 'alone and overloaded, and its circuit has opened: enough',
+    candidates: [a1],
+    failed: [[0, status(503)]],
+    unusable: [0],
+    step: giveUp,
+  },
+  {
+    when: 'the last of two is overloaded: once more, as there is one attempt left',
+    candidates: [a1, b],
+    failed: [
+      [0, status(500)],
+      [1, status(503)],
+    ],
+    step: go(1, 250),
+  },
+
+  // A key that cools for a moment is waited for before the first attempt.
+  {
+    when: 'the only key cools for two seconds',
+    candidates: [a1],
+    failed: [],
+    resting: [0],
+    cooling: { 0: 2_000 },
+    step: go(0, 2_000),
+  },
+  {
+    when: 'the only key cools for longer',
+    candidates: [a1],
+    failed: [],
+    resting: [0],
+    cooling: { 0: 2_001 },
+    step: giveUp,
+  },
+  {
+    when: 'all keys cool: the one that is back first',
+    candidates: [a1, b],
+    failed: [],
+    resting: [0, 1],
+    cooling: { 0: 1_500, 1: 900 },
+    step: go(1, 900),
+  },
+  {
+    when: 'another key can serve',
+    candidates: [a1, b],
+    failed: [],
+    resting: [0],
+    cooling: { 0: 10 },
+    step: go(1),
+  },
+  {
+    when: 'a key that cools is better than one whose breaker is open',
+    candidates: [a1, b],
+    failed: [],
+    unusable: [1],
+    resting: [0],
+    cooling: { 0: 10 },
+    lastResort: 1,
+    step: go(0, 10),
+  },
+  {
+    when: 'its trial is waited for too',
+    candidates: [a1],
+    failed: [],
+    resting: [0],
+    cooling: { 0: 200 },
+    waitedMs: 3_800,
+    step: go(0, 200),
+  },
+  {
+    when: 'nobody waits for ever',
+    candidates: [a1],
+    failed: [],
+    resting: [0],
+    cooling: { 0: 200 },
+    waitedMs: 3_801,
+    step: giveUp,
+  },
+  {
+    when: 'the only key cools beyond the deadline',
+    candidates: [a1],
+    failed: [],
+    resting: [0],
+    cooling: { 0: 500 },
+    remainingMs: 500,
+    step: giveUp,
+  },
   { when: 'alone and silent: never again', candidates: [a1], failed: [[0, silent]], step: giveUp },
   { when: 'alone and unreachable in time', candidates: [a1], failed: [[0, blackhole]], step: giveUp },
   { when: 'alone and nonsense', candidates: [a1], failed: [[0, garbage]], step: giveUp },
@@ -372,13 +531,13 @@ const rows: readonly Row[] = [
 
   // The key rests then, so that it is not usable; its wait is exactly that rest.
   {
-    when: 'alone and limited for five seconds: waited for',
+    when: 'alone and limited for two seconds and a half: waited for',
     candidates: [a1],
-    failed: [[0, status(429, 5_000)]],
+    failed: [[0, status(429, 2_500)]],
     unusable: [0],
-    step: go(0, 5_000),
+    step: go(0, 2_500),
   },
-  { when: 'alone and limited for longer', candidates: [a1], failed: [[0, status(429, 5_001)]], step: giveUp },
+  { when: 'alone and limited for longer', candidates: [a1], failed: [[0, status(429, 2_501)]], step: giveUp },
   { when: 'alone and limited, no time said', candidates: [a1], failed: [[0, status(429)]], step: giveUp },
   {
     when: 'Retry-After is not honoured on this route',
@@ -576,6 +735,8 @@ describe('the next step', () => {
         isClosed: (candidate) => !unusable.includes(candidate) && !halfOpen.includes(candidate),
         hasRetryBudget: () => row.hasNoBudget !== true,
         lastResort: () => row.lastResort,
+        coolsForMs: (candidate) => row.cooling?.[candidate],
+        waitedMs: row.waitedMs ?? 0,
         hasSideEffects: () => row.hasSideEffects === true,
         failed: failed.map(([candidate, failure]) => ({
           candidate,

@@ -28,6 +28,8 @@ function jobOf(open: CallJob<string>['open']) {
     isClosed: () => true,
     hasRetryBudget: () => true,
     restMs: () => undefined,
+    coolsForMs: () => undefined,
+    size: () => ({ input: 0, output: 0 }),
     lastResort: () => undefined,
     limits: () => limits,
     enter: () => true,

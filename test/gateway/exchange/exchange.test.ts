@@ -317,6 +317,7 @@ describe('health', () => {
       {
         provider: 'platform/p',
         key: 'main',
+        upstreamModel: candidate.target.entry.upstreamModel,
         state: 'rate-limited',
         untilMs: 1_800_000_000_000 + rig.clock.now() + 19_000,
       },

@@ -23,7 +23,10 @@ const makeMetrics = (options: MetricOptions = {}) =>
         { provider: 'platform/p', phase: 'half-open' },
         { provider: 'platform/p', upstreamModel: 'large', phase: 'open' },
       ],
-      restingKeys: () => [{ provider: 'platform/p', key: 'main', reason: 'rate-limit', forMs: 1_500 }],
+      restingKeys: () => [
+        { provider: 'platform/p', key: 'main', upstreamModel: 'large', reason: 'rate-limit', forMs: 1_500 },
+        { provider: 'platform/p', key: 'main', reason: 'out-of-money', forMs: 9_000 },
+      ],
       load: {
         loopDelaySeconds: () => 0,
         bodyBytes: () => 0,
@@ -405,8 +408,13 @@ describe('the metrics of a gateway', () => {
       expect(await samplesOf(metrics, 'penstock_key_cooldown_seconds')).toEqual([
         {
           name: 'penstock_key_cooldown_seconds',
-          labels: { provider: 'platform/p', key: 'main', reason: 'rate-limit' },
+          labels: { provider: 'platform/p', key: 'main', upstream_model: 'large', reason: 'rate-limit' },
           value: 1.5,
+        },
+        {
+          name: 'penstock_key_cooldown_seconds',
+          labels: { provider: 'platform/p', key: 'main', upstream_model: '', reason: 'out-of-money' },
+          value: 9,
         },
       ]);
     }

@@ -40,9 +40,13 @@ const rest = (reason: 'rate-limit' | 'out-of-money' | 'rejected', forMs: number)
 });
 
 test.each<[string, HealthSignal, HealthSignal]>([
-  ['500', signalOf(status(500)), { type: 'target-failure', cause: 'status_500' }],
+  ['500', signalOf(status(500)), { type: 'target-failure', cause: 'status_500', mayBeCallers: true }],
   ['503', signalOf(status(503)), { type: 'target-failure', cause: 'status_503' }],
-  ['silence', signalOf(timeout('first-event')), { type: 'target-failure', cause: 'timeout_first_event' }],
+  [
+    'silence',
+    signalOf(timeout('first-event')),
+    { type: 'target-failure', cause: 'timeout_first_event', mayBeCallers: true },
+  ],
   [
     'no connection',
     signalOf({ kind: 'transport', code: 'tls_failed', detail: '' }),
@@ -88,7 +92,7 @@ test.each<[string, HealthSignal, HealthSignal]>([
   [
     'nothing until the deadline',
     signalOf(timeout('total')),
-    { type: 'target-failure', cause: 'timeout_total' },
+    { type: 'target-failure', cause: 'timeout_total', mayBeCallers: true },
   ],
 ])('%s', (_name, signal, expected) => {
   expect(signal).toEqual(expected);

@@ -140,7 +140,9 @@ test('what is out of service is skipped, and the plan says why and for how long'
   await post(rig, '/v1/chat/completions', chat);
   const { targets } = await planOf();
   const resting = targets.filter(({ reasons }) =>
-    reasons.some((reason) => /^The key rests after a rate limit, for \d+ s more\.$/.test(reason)),
+    reasons.some((reason) =>
+      /^The key rests after a rate limit of this model, for \d+ s more\.$/.test(reason),
+    ),
   );
   expect(resting.length).toBeGreaterThan(0);
   for (const { state } of resting) expect(state).toBe('wouldBeSkipped');

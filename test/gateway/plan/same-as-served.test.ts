@@ -21,8 +21,8 @@ import { serve } from '../../../gateway/pipeline.ts';
 import type { PlanParts } from '../../../gateway/plan/parts.ts';
 import { answerPlan } from '../../../gateway/plan/plan-request.ts';
 import { Health, type HealthSignal } from '../../../gateway/route/health.ts';
-import { RefusedMembers } from '../../../gateway/route/refused-members.ts';
 import { selectTargets } from '../../../gateway/route/plan.ts';
+import { RefusedMembers } from '../../../gateway/route/refused-members.ts';
 import { AnswerRoom } from '../../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
@@ -95,13 +95,13 @@ test('the first target of a plan is the first that is asked, and the plan leaves
   const seen = { asked: 0, refused: 0, skipped: 0 };
   await fc.assert(
     fc.asyncProperty(scene, async (made) => {
-      const { planParts, pipelineParts, body, ask } = buildScene(made);
+      const { planParts, pipelineParts, body, ask, advance } = buildScene(made);
       const state = () => inspect([planParts.health, planParts.limits], { depth: 12, maxArrayLength: null });
       const before = state();
       const plan = await answerPlan(planParts, ask);
       expect(await answerPlan(planParts, ask)).toEqual(plan);
       expect(state()).toBe(before);
-      const { attempts, error } = await sendRequest(pipelineParts, ask, body);
+      const { attempts, error } = await sendRequest(pipelineParts, ask, body, advance);
       const tried = plan.targets.filter(({ state }) => state === 'wouldBeTried');
       if (plan.refusal !== undefined) {
         seen.refused += 1;
@@ -213,7 +213,14 @@ function buildScene(made: Scene) {
       showProvider: true,
     },
   };
-  return { planParts, pipelineParts, ask, body: { ...ask.body, model: 'm', stream: made.question.stream } };
+  const advance = (ms: number): void => fake.advance(ms);
+  return {
+    planParts,
+    pipelineParts,
+    ask,
+    advance,
+    body: { ...ask.body, model: 'm', stream: made.question.stream },
+  };
 }
 
 function questionOf({ question: { dialect, hasTools, stream } }: Scene) {
@@ -243,6 +250,7 @@ async function sendRequest(
   parts: Omit<PipelineParts, 'play'>,
   { dialect: spoken }: PlanRequest,
   content: object,
+  advance: (ms: number) => void,
 ): Promise<{ readonly attempts: readonly string[]; readonly error: GatewayError | undefined }> {
   const attempts: string[] = [];
   const view = parts.holder.current();
@@ -272,8 +280,12 @@ async function sendRequest(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  // Whoever waits now waits for a timer of a clock that stands still.
+  // A key that cools for a moment is waited for. Whoever waits after that waits for a timer of a clock that stands still.
   await new Promise((resolve) => setImmediate(resolve));
+  if (attempts.length === 0) {
+    advance(2_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   response.emit('close');
   const error = await serving;
   if (error !== undefined && !(error instanceof GatewayError)) throw error;

@@ -152,6 +152,143 @@ describe('a resting key', () => {
     });
   });
 
+  describe('that has just answered others', () => {
+    const limited = (forMs = 20_000): HealthSignal => ({ type: 'key-rest', forMs, reason: 'rate-limit' });
+    const as = (health: Health, caller: string, signal: HealthSignal, nowMs: number): void =>
+      health.onEnd(health.onStart(keyA, false, nowMs, caller), signal, nowMs);
+    const answered = (): Health => {
+      const health = newHealth();
+      as(health, 'good', { type: 'success' }, 0);
+      return health;
+    };
+
+    test('rests for a second, and nobody has to try it for the others', () => {
+      const health = answered();
+      as(health, 'one', limited(), 999);
+      expect(health.restMs(keyA, 999)).toBe(1_000);
+      health.onStart(keyA, false, 1_999);
+      expect(health.isUsable(keyA, 1_999)).toBe(true);
+    });
+
+    test('rests no longer where the same caller is refused again, and twice as long for each further one', () => {
+      const health = answered();
+      const restAfter = (caller: string, nowMs: number): number | undefined => {
+        as(health, caller, limited(5_000), nowMs);
+        return health.restMs(keyA, nowMs);
+      };
+      expect(restAfter('one', 100)).toBe(1_000);
+      expect(restAfter('one', 1_100)).toBe(1_000);
+      as(health, 'good', { type: 'success' }, 2_100);
+      expect(restAfter('one', 2_150)).toBe(1_000);
+      expect(restAfter('two', 2_200)).toBe(2_000);
+      expect(restAfter('three', 2_300)).toBe(4_000);
+      expect(restAfter('four', 2_400), 'as long as it was told').toBe(5_000);
+    });
+
+    test('rests as long as it was told where nobody was answered since', () => {
+      const health = answered();
+      as(health, 'one', limited(), 100);
+      as(health, 'two', limited(), 1_100);
+      as(health, 'three', limited(), 5_000);
+      expect(health.restMs(keyA, 5_000)).toBe(20_000);
+    });
+
+    test('rests no longer than it was told', () => {
+      const health = answered();
+      as(health, 'one', limited(300), 100);
+      expect(health.restMs(keyA, 100)).toBe(300);
+    });
+
+    test.each(['rejected', 'out-of-money'] as const)('rests as ever where it is %s', (reason) => {
+      const health = answered();
+      as(health, 'one', { type: 'key-rest', forMs: 60_000, reason }, 100);
+      expect(health.restMs(keyA, 100)).toBe(60_000);
+    });
+  });
+
+  describe('that is asked to wait for nothing', () => {
+    const own: HealthSignal = { type: 'key-rest', forMs: 20_000, reason: 'rate-limit', isOwnRule: true };
+
+    test('rests by our own rule: for a second, and twice as long each time, until it is answered', () => {
+      const health = newHealth();
+      const rests: (number | undefined)[] = [];
+      let nowMs = 0;
+      for (let n = 0; n < 6; n++) {
+        attempt(health, keyA, own, nowMs);
+        rests.push(health.restMs(keyA, nowMs));
+        nowMs += (rests.at(-1) ?? 0) + 10;
+      }
+      expect(rests).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 20_000]);
+      attempt(health, keyA, { type: 'success' }, nowMs);
+      attempt(health, keyA, own, nowMs + 1_001);
+      expect(health.restMs(keyA, nowMs + 1_001)).toBe(1_000);
+    });
+
+    test('counts calls that ran together as one', () => {
+      const health = newHealth();
+      const together = [1, 2, 3].map(() => health.onStart(keyA, false, 0));
+      for (const watched of together) health.onEnd(watched, own, 5);
+      expect(health.restMs(keyA, 5)).toBe(1_000);
+    });
+
+    test('is forgotten after half a minute', () => {
+      const health = newHealth();
+      attempt(health, keyA, own, 0);
+      attempt(health, keyA, own, 31_000);
+      expect(health.restMs(keyA, 31_000)).toBe(1_000);
+    });
+  });
+
+  describe('for one model', () => {
+    const limited: HealthSignal = { type: 'key-rest', forMs: 9_000, reason: 'rate-limit' };
+
+    test('serves other models, and is told of with the model', () => {
+      const health = newHealth();
+      attempt(health, otherModel, { type: 'success' }, 0);
+      attempt(health, keyA, limited, 0);
+      expect([health.isUsable(keyA, 1), health.isUsable(otherModel, 1)]).toEqual([false, true]);
+      expect([health.restsForModel(keyA, 1), health.restReason(otherModel, 1)]).toEqual([true, undefined]);
+      const { upstreamModel } = keyA.target.entry;
+      const key = { provider: 'platform/p', key: 'a' };
+      expect(health.restingKeys(0)).toEqual([{ ...key, upstreamModel, reason: 'rate-limit', forMs: 9_000 }]);
+      expect(health.report(0, 0)).toEqual([
+        { ...key, upstreamModel, state: 'rate-limited', untilMs: 9_000 },
+        { ...key, state: 'working' },
+      ]);
+    });
+
+    test('rests as a whole where a second model is limited meanwhile, and not where that is later', () => {
+      const soon = newHealth();
+      attempt(soon, keyA, limited, 0);
+      attempt(soon, otherModel, limited, 8_999);
+      expect(soon.restingKeys(8_999)).toContainEqual({
+        ...{ provider: 'platform/p', key: 'a', reason: 'rate-limit', forMs: 9_000 },
+      });
+      const later = newHealth();
+      attempt(later, keyA, limited, 0);
+      attempt(later, otherModel, limited, 9_000);
+      expect(later.isUsable(keyA, 9_000)).toBe(true);
+    });
+
+    test('rests as a whole where the account is what is limited', () => {
+      const health = healthAfter({ ...limited, isAccount: true }, 1);
+      expect([health.isUsable(otherModel, 1), health.restsForModel(keyA, 1)]).toEqual([false, false]);
+      expect(health.usableInMs([otherModel], 1_000)).toBe(8_000);
+    });
+
+    test('has its trial for itself', () => {
+      const health = newHealth();
+      attempt(health, keyA, limited, 0);
+      health.onStart(keyA, false, 9_000);
+      expect([health.isUsable(keyA, 9_001), health.isUsable(otherModel, 9_001)]).toEqual([false, true]);
+      expect(
+        health.coolsForMs(keyA, 9_001, false),
+        'only who has waited for it waits for that',
+      ).toBeUndefined();
+      expect(health.coolsForMs(keyA, 9_001, true)).toBe(200);
+    });
+  });
+
   test('says when it may be used again', () => {
     expect(health.usableInMs([keyA], 500)).toBe(1_500);
     expect(health.usableInMs([keyA, keyB], 500)).toBe(0);
@@ -397,7 +534,8 @@ describe('a report', () => {
   ] as const)('says of a key that rests for %s: %s, until when, and not that it works', (reason, state) => {
     const health = healthAfter({ type: 'success' }, 1);
     attempt(health, keyA, { type: 'key-rest', forMs: 2_000, reason }, 500);
-    const line = { provider: 'platform/p', key: 'a', state, untilMs: offsetMs + 2_500 };
+    const ofModel = reason === 'rate-limit' ? { upstreamModel: keyA.target.entry.upstreamModel } : {};
+    const line = { provider: 'platform/p', key: 'a', ...ofModel, state, untilMs: offsetMs + 2_500 };
     expect(reportAt(health, 2_499)).toEqual([line]);
     expect(usable(health, 2_500)).toContain('t0/a');
     const isOver = reason === 'rate-limit';

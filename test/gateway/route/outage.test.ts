@@ -107,6 +107,8 @@ function runPod(clock: FakeClock, random: () => number, outage: Outage): { seen:
         isClosed: (position) => health.isClosed(at(position), clock.now()),
         hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
         lastResort: () => health.lastResort(candidates, clock.now()),
+        coolsForMs: (position) => health.coolsForMs(at(position), clock.now(), false),
+        waitedMs: 0,
         failed,
         failover: route.entry.failover,
         hasSideEffects: () => false,

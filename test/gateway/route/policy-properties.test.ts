@@ -276,6 +276,8 @@ test('the next step of a call, whatever fails', () => {
           isClosed: (position) => usable[position] === true && closed[position] === true,
           hasRetryBudget: () => call.hasRetryBudget,
           lastResort: () => undefined,
+          coolsForMs: () => undefined,
+          waitedMs: 0,
           failed,
           failover: {
             retryOn: [...retryOn],
@@ -301,7 +303,10 @@ test('the next step of a call, whatever fails', () => {
           must(delayMs === 0 || delayMs < remainingMs, 'no wait beyond the deadline');
           if (isRepetition) {
             must(candidate === last.candidate, 'the same is the one that failed last');
-            must(judgement.mayRetrySame, 'never after silence or overload');
+            must(
+              judgement.retriesAlone > 0 && (judgement.mayRetrySame || delayMs > 0),
+              'never after silence, and after an overload not at once',
+            );
             must(call.hasRetryBudget, 'never without a budget');
           } else {
             must(delayMs === 0, 'another is not waited for');

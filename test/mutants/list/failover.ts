@@ -6,7 +6,7 @@ export const failover: readonly Mutant[] = [
   {
     name: 'keys: a former value that is refused late says nothing of the present one',
     file: 'gateway/route/health.ts',
-    from: 'if (this.keys?.has(endpoint.healthId) === false) return;',
+    from: 'if (this.keys?.has(keyId) === false) return;',
     to: '',
     tests: ['test/gateway/route/health.test.ts'],
   },
@@ -104,8 +104,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a model that a provider does not know is no mistake of the caller',
     file: 'gateway/attempt/failure.ts',
-    from: 'if (/model_not_found|invalid_model/.test(words) || noSuchModel.test(message)) return unknownModel;',
-    to: "if (words === '' && noSuchModel.test(message)) return unknownModel;",
+    from: "if (/model_not_found|invalid_model/.test(words) || meaning === 'model-unknown') return unknownModel;",
+    to: "if (words === '' && meaning === 'model-unknown') return unknownModel;",
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
@@ -174,8 +174,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a silent upstream is not asked again: it would multiply the wait',
     file: 'gateway/attempt/failure.ts',
-    from: "'Timeout', 'target', 'upstream_timeout')",
-    to: "'Timeout', 'target', 'upstream_timeout', { mayRetrySame: true })",
+    from: "'Timeout', 'target', 'upstream_timeout', {",
+    to: "'Timeout', 'target', 'upstream_timeout', {\n        mayRetrySame: true,",
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
@@ -230,8 +230,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a rate limit rests the key and says nothing against the upstream',
     file: 'gateway/attempt/failure.ts',
-    from: "keyRest: 'rate-limit',\n        mayRetrySame: true,\n        isHealthSignal: false,",
-    to: "keyRest: 'rate-limit',\n        mayRetrySame: true,",
+    from: "keyRest: 'rate-limit',\n    mayRetrySame: true,\n    isHealthSignal: false,",
+    to: "keyRest: 'rate-limit',\n    mayRetrySame: true,",
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
@@ -272,8 +272,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'one request that is too large takes the key from nobody else',
     file: 'gateway/attempt/failure.ts',
-    from: '(status === 402 || status === 429) && tooMuchAtOnce.test(error.message)',
-    to: 'status < 400 && tooMuchAtOnce.test(error.message)',
+    from: "case 'request-too-large':\n      return tooMuchAtOnce;",
+    to: '',
     tests: ['test/flow/keys.test.ts'],
   },
   {
@@ -377,8 +377,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a key that rested for its old credential is used with the new one',
     file: 'gateway/route/key-rests.ts',
-    from: 'filter((id) => !ids.has(id))',
-    to: "filter((id) => id === '' && ids.size > 0)",
+    from: '!keyIds.has(keyId)',
+    to: "keyId === '' && keyIds.size > 0",
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
@@ -453,16 +453,16 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'out of money is known by the words of Anthropic, which has no code for it',
-    file: 'gateway/attempt/failure.ts',
-    from: ' || outOfMoney.test(error.message)) {',
-    to: ') {',
+    file: 'gateway/attempt/error-quirks.ts',
+    from: '/^Your credit balance is too low to access/',
+    to: '/^$/',
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/flow/keys.test.ts'],
   },
   {
     name: 'out of money is known by the words of vendors beside OpenAI too',
-    file: 'gateway/attempt/failure.ts',
-    from: '|arrearage|blocked_api_access/i;',
-    to: '/i;',
+    file: 'gateway/attempt/error-quirks.ts',
+    from: 'word: /arrearage/i,',
+    to: 'word: /^$/,',
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
@@ -586,8 +586,8 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a late refusal does not rest a key that has answered since',
-    file: 'gateway/route/key-rests.ts',
-    from: 'if (startedAtMs < (this.proven.get(id) ?? Number.NEGATIVE_INFINITY)) return false;',
+    file: 'gateway/route/health.ts',
+    from: 'if (startedAtMs < this.lastAnswers.youngestStartMs(keyId, model)) return;',
     to: '',
     tests: ['test/gateway/route/health.test.ts'],
   },
@@ -632,5 +632,19 @@ export const failover: readonly Mutant[] = [
     from: 'pods.slice(0, TROUBLE_PODS_MAX)',
     to: 'pods',
     tests: ['test/operator/status/status-troubles.test.ts'],
+  },
+  {
+    name: 'a rate limit of one model leaves the other models of its key in use',
+    file: 'gateway/route/health.ts',
+    from: 'const isKeys = !isModels || this.rests.restsForOther(keyId, modelId, nowMs);',
+    to: 'const isKeys = true;',
+    tests: ['test/flow/cooldowns.test.ts'],
+  },
+  {
+    name: 'one caller whose requests fail opens no breaker for the others',
+    file: 'gateway/route/own-failures.ts',
+    from: 'return nowMs - othersAtMs < othersWithinMs && nowMs - lastMs < memoryMs;',
+    to: 'return othersAtMs + lastMs > Number.MAX_VALUE;',
+    tests: ['test/gateway/route/own-failures.test.ts'],
   },
 ];
