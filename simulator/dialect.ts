@@ -4,6 +4,7 @@ import type { BadRequest, Bag } from './checks.ts';
 import type { Directives } from './directives.ts';
 import type { Answer, Prompt } from './prompt.ts';
 import type { Seal } from './seal.ts';
+import type { StoredResponses } from './stored-responses.ts';
 
 /** An error to be told to the client, before a dialect gives it a body. */
 export type WireError = {
@@ -38,6 +39,7 @@ export type ReadContext = {
   headers: NodeJS.Dict<string | string[]>;
   directives: Directives;
   seal: Seal;
+  stored: StoredResponses;
   /** Whether tokens are only counted: what bounds the answer may then be missing. */
   isCounting: boolean;
 };

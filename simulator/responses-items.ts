@@ -2,7 +2,7 @@
 
 import type { Bag, Path } from './checks.ts';
 import { BadRequest, bag, filledString, isAbsent, list, matching, missing, oneOf, string } from './checks.ts';
-import type { Seal } from './seal.ts';
+import type { ReadContext } from './dialect.ts';
 import { countTokens } from './tokens.ts';
 
 export type Items = {
@@ -19,8 +19,22 @@ export type Items = {
 const itemTokens = 4;
 const imageTokens = 100;
 
-/** Throws BadRequest. */
-export function readItems(input: unknown, seal: Seal): Items {
+/** What the items may refer to. */
+type Known = Pick<ReadContext, 'seal' | 'stored'>;
+
+/** The input as a list of items. */
+export function inputItems(input: unknown): unknown[] {
+  if (isAbsent(input)) throw missing(['input']);
+  if (typeof input === 'string') return [{ role: 'user', content: input }];
+  return list(input, ['input'], { min: 1 });
+}
+
+/**
+ * Throws BadRequest.
+ *
+ * @param earlier Items of the response that this request follows.
+ */
+export function readItems(own: unknown[], earlier: unknown[], known: Known): Items {
   const items: Items = {
     lastUserText: '',
     calledTools: new Set(),
@@ -28,13 +42,10 @@ export function readItems(input: unknown, seal: Seal): Items {
     isCompaction: false,
     tokens: 0,
   };
-  if (isAbsent(input)) throw missing(['input']);
-  if (typeof input === 'string') {
-    return { ...items, lastUserText: input, tokens: itemTokens + countTokens(input) };
-  }
   const open: Calls = new Map();
-  for (const [at, value] of list(input, ['input'], { min: 1 }).entries()) {
-    readItem(bag(value, ['input', at]), ['input', at], items, open, seal);
+  for (const [at, value] of [...earlier, ...own].entries()) {
+    const path: Path = ['input', at - earlier.length];
+    readItem(bag(value, path), path, items, open, known);
   }
   const [unanswered] = open.keys();
   if (unanswered !== undefined) {
@@ -49,7 +60,7 @@ export function readItems(input: unknown, seal: Seal): Items {
 /** The calls that wait for their output, by call_id. */
 type Calls = Map<string, 'function' | 'custom'>;
 
-function readItem(item: Bag, path: Path, items: Items, open: Calls, seal: Seal): void {
+function readItem(item: Bag, path: Path, items: Items, open: Calls, known: Known): void {
   items.tokens += itemTokens;
   const type = isAbsent(item.type) ? 'message' : string(item.type, [...path, 'type']);
   checkItemId(item, type, path);
@@ -70,10 +81,10 @@ function readItem(item: Bag, path: Path, items: Items, open: Calls, seal: Seal):
       readOutput(item, path, items, open, 'custom');
       break;
     case 'reasoning':
-      checkReasoning(item, path, seal);
+      checkReasoning(item, path, known);
       break;
     case 'compaction':
-      checkSealed(item, path, seal);
+      checkSealed(item, path, known);
       break;
     case 'compaction_trigger':
       items.isCompaction = true;
@@ -82,11 +93,18 @@ function readItem(item: Bag, path: Path, items: Items, open: Calls, seal: Seal):
       items.tools.push({ tools: list(item.tools, [...path, 'tools']), path: [...path, 'tools'] });
       break;
     case 'item_reference':
-      throw notFound(string(item.id, [...path, 'id']), path);
+      readReference(string(item.id, [...path, 'id']), path, items, open, known);
+      break;
     default:
       if (!hostedItems.test(type))
         throw new BadRequest([...path, 'type'], `'${type}' is not an input item type`);
   }
+}
+
+function readReference(id: string, path: Path, items: Items, open: Calls, known: Known): void {
+  const item = known.stored.findItem(id);
+  if (item === undefined) throw notFound(id, path);
+  readItem(item, path, items, open, known);
 }
 
 const hostedItems =
@@ -190,18 +208,18 @@ function readOutput(item: Bag, path: Path, items: Items, open: Calls, kind: 'fun
   items.toolResult = text;
 }
 
-function checkReasoning(item: Bag, path: Path, seal: Seal): void {
+function checkReasoning(item: Bag, path: Path, known: Known): void {
   for (const [at, value] of list(item.summary, [...path, 'summary']).entries()) {
     const part = bag(value, [...path, 'summary', at]);
     oneOf(part.type, [...path, 'summary', at, 'type'], ['summary_text']);
     string(part.text, [...path, 'summary', at, 'text']);
   }
-  // Without its state the item would have to be stored here, and nothing is.
-  if (isAbsent(item.encrypted_content)) throw notFound(String(item.id ?? ''), path);
-  checkSealed(item, path, seal);
+  // Without its state the item has to be stored here.
+  if (!isAbsent(item.encrypted_content)) checkSealed(item, path, known);
+  else if (known.stored.findItem(String(item.id)) === undefined) throw notFound(String(item.id ?? ''), path);
 }
 
-function checkSealed(item: Bag, path: Path, seal: Seal): void {
+function checkSealed(item: Bag, path: Path, { seal }: Known): void {
   if (seal.isOwn(string(item.encrypted_content, [...path, 'encrypted_content']))) return;
   throw new BadRequest(
     path,

@@ -21,7 +21,8 @@ import {
 import type { ReadContext } from './dialect.ts';
 import type { OutputForm, Prompt, Tool, ToolChoice } from './prompt.ts';
 import { reasoningTokensOf } from './reasoning-effort.ts';
-import { readItems } from './responses-items.ts';
+import { inputItems, readItems } from './responses-items.ts';
+import { itemsOfStored } from './stored-responses.ts';
 import { countTokens } from './tokens.ts';
 
 export type ResponsesSettings = {
@@ -30,6 +31,8 @@ export type ResponsesSettings = {
   hasSummary: boolean;
   includesEncrypted: boolean;
   includesLogprobs: boolean;
+  /** All items, and where the response is kept; absent where it is not to be. */
+  keep?: (response: Bag) => void;
   /** Whether the conversation is to be compacted instead of continued. */
   isCompaction: boolean;
   hasUsage: boolean;
@@ -41,9 +44,10 @@ export type ResponsesRequest = { prompt: Prompt; isStream: boolean; settings: Re
 export function readResponsesRequest(body: Bag, context: ReadContext): ResponsesRequest {
   if (context.directives.isStrict) onlyKnown(body, knownMembers);
   filledString(body.model, ['model']);
-  checkState(body);
+  const earlier = readState(body, context);
   const isStream = boolean(body.stream, ['stream']) ?? false;
-  const items = readItems(body.input, context.seal);
+  const own = inputItems(body.input);
+  const items = readItems(own, earlier, context);
   const ownTools = isAbsent(body.tools) ? [] : readTools(list(body.tools, ['tools']), ['tools']);
   const tools = [...ownTools, ...items.tools.flatMap(({ tools: more, path }) => readTools(more, path))];
   const instructions = isAbsent(body.instructions) ? '' : string(body.instructions, ['instructions']);
@@ -79,6 +83,9 @@ export function readResponsesRequest(body: Bag, context: ReadContext): Responses
     isStream,
     settings: {
       echo: body,
+      ...(body.store === false
+        ? {}
+        : { keep: (response) => context.stored.keep({ response, input: [...earlier, ...own] }) }),
       hasSummary: reasoning.hasSummary,
       includesEncrypted: include.includes('reasoning.encrypted_content'),
       includesLogprobs: include.includes('message.output_text.logprobs'),
@@ -88,21 +95,22 @@ export function readResponsesRequest(body: Bag, context: ReadContext): Responses
   };
 }
 
-// The simulator keeps nothing between calls, as a provider with storage switched off.
-function checkState(body: Bag): void {
-  if (!isAbsent(body.previous_response_id)) {
-    const id = string(body.previous_response_id, ['previous_response_id']);
-    throw new BadRequest(
-      ['previous_response_id'],
-      `Previous response with id '${id}' not found.`,
-      'previous_response_not_found',
-      { isWhole: true },
-    );
-  }
+// Responses are kept; conversations, prompts and work in the background are not. Gives the items before the request's own.
+function readState(body: Bag, { stored }: ReadContext): unknown[] {
   if (!isAbsent(body.conversation)) throw new BadRequest(['conversation'], 'there is no stored conversation');
   if (boolean(body.background, ['background'])) throw new BadRequest(['background'], 'is not supported here');
   if (!isAbsent(body.prompt)) throw new BadRequest(['prompt'], 'there is no stored prompt');
   boolean(body.store, ['store']);
+  if (isAbsent(body.previous_response_id)) return [];
+  const id = string(body.previous_response_id, ['previous_response_id']);
+  const previous = stored.find(id);
+  if (previous !== undefined) return itemsOfStored(previous);
+  throw new BadRequest(
+    ['previous_response_id'],
+    `Previous response with id '${id}' not found.`,
+    'previous_response_not_found',
+    { isWhole: true },
+  );
 }
 
 const namePattern = /^[a-zA-Z0-9_-]{1,128}$/;

@@ -46,7 +46,7 @@ function finished(
 ): Record<string, unknown> {
   const { finish } = onlyChoice(answer);
   const reason = finish === 'length' ? 'max_output_tokens' : finish === 'filter' ? 'content_filter' : null;
-  return {
+  const response = {
     ...envelope(stamp, settings),
     completed_at: reason === null ? stamp.createdS : null,
     status: reason === null ? 'completed' : 'incomplete',
@@ -54,6 +54,8 @@ function finished(
     output: items.map((item) => item.whole),
     usage: settings.hasUsage ? usageOf(answer.usage) : null,
   };
+  settings.keep?.(response);
+  return response;
 }
 
 // The answer repeats the settings of the request, with the defaults where it had none.
@@ -74,17 +76,17 @@ function envelope(stamp: Stamp, settings: Pick<ResponsesSettings, 'echo'>): Reco
     model: stamp.model,
     output: [],
     parallel_tool_calls: echo.parallel_tool_calls ?? true,
-    previous_response_id: null,
+    previous_response_id: echo.previous_response_id ?? null,
     prompt_cache_key: echo.prompt_cache_key ?? null,
     reasoning: { effort: null, summary: null, ...bagOf(echo.reasoning) },
     safety_identifier: echo.safety_identifier ?? null,
     service_tier:
       echo.service_tier === undefined || echo.service_tier === 'auto' ? 'default' : echo.service_tier,
-    store: false,
+    store: echo.store ?? true,
     temperature: echo.temperature ?? 1,
     text: { format: { type: 'text' }, verbosity: 'medium', ...bagOf(echo.text) },
     tool_choice: echo.tool_choice ?? 'auto',
-    tools: echo.tools ?? [],
+    tools: Array.isArray(echo.tools) ? echo.tools.map(echoedTool) : [],
     top_logprobs: echo.top_logprobs ?? 0,
     top_p: echo.top_p ?? 1,
     truncation: echo.truncation ?? 'disabled',
@@ -95,6 +97,13 @@ function envelope(stamp: Stamp, settings: Pick<ResponsesSettings, 'echo'>): Reco
     presence_penalty: 0,
     frequency_penalty: 0,
   };
+}
+
+// A function is strict where the request does not say.
+function echoedTool(tool: unknown): unknown {
+  const members = bagOf(tool);
+  if (members.type === 'function') return { ...members, strict: members.strict ?? true };
+  return Array.isArray(members.tools) ? { ...members, tools: members.tools.map(echoedTool) } : tool;
 }
 
 function bagOf(value: unknown): Record<string, unknown> {

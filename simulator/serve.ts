@@ -22,6 +22,7 @@ import { ClientGone, makeReply } from './reply.ts';
 import { responses } from './responses.ts';
 import type { Scripts } from './scripts.ts';
 import type { Seal } from './seal.ts';
+import type { StoredResponses } from './stored-responses.ts';
 
 export type State = {
   options: { bodyBytesMax?: number; onlyListedModels?: boolean; onlyKnownKeys?: boolean };
@@ -30,6 +31,7 @@ export type State = {
   ledger: Ledger;
   scripts: Scripts;
   seal: Seal;
+  stored: StoredResponses;
   now: () => number;
   /** The scripted keys that hold after a reset. */
   firstKeys: Record<string, KeyScript>;
@@ -38,8 +40,9 @@ export type State = {
   isClosing: boolean;
 };
 
-/** Forgets all calls, counts, scripts and key changes. */
+/** Forgets all calls, counts, scripts, key changes and stored responses. */
 export function resetAll(state: State): void {
+  state.stored.clear();
   state.ledger.reset();
   state.scripts.reset();
   state.keys = new Map(Object.entries(state.firstKeys));
@@ -74,7 +77,10 @@ export async function serve(state: State, request: IncomingMessage, response: Se
     if (received.kind === 'broken-off') return visit.end('client-gone');
     const refusal = refusalOfVisit(state, visit, request, route, received);
     if (refusal !== undefined) return reject(visit, refusal.error, refusal.retryAfterS);
-    if (route === undefined) return await serveModels(state, visit);
+    if (route === undefined) {
+      const id = storedIdOf(endpoint);
+      return id === undefined ? await serveModels(state, visit) : await serveStored(state, visit, id);
+    }
     await answer(state, visit, route, request);
   } catch (error) {
     if (!(error instanceof ClientGone)) throw error;
@@ -141,11 +147,13 @@ function refusalOfVisit(
   const { endpoint, method } = visit.call;
   if (route === undefined) {
     const isModels = endpoint === '/v1/models' || endpoint.startsWith('/v1/models/');
-    if (!isModels)
+    const isStored = storedIdOf(endpoint) !== undefined;
+    if (!isModels && !isStored)
       return {
         error: { status: 404, message: `There is nothing at ${method} ${endpoint}.`, code: 'not_found' },
       };
-    return method === 'GET' ? undefined : { error: wrongMethod(method, endpoint) };
+    const isRight = method === 'GET' || (isStored && method === 'DELETE');
+    return isRight ? undefined : { error: wrongMethod(method, endpoint) };
   }
   // A WebSocket handshake: 426 is the answer that lets clients fall back to HTTP at once.
   if (request.headers.upgrade !== undefined && method === 'GET') {
@@ -232,6 +240,7 @@ function understand(state: State, visit: Visit, request: IncomingMessage): Under
       headers: request.headers,
       directives,
       seal: state.seal,
+      stored: state.stored,
       isCounting,
     });
     return { kind: 'right', exchange, directives };
@@ -275,31 +284,51 @@ function modelIdOf(endpoint: string): string | undefined {
   }
 }
 
+// `/v1/responses/{id}`.
+function storedIdOf(endpoint: string): string | undefined {
+  return /^\/v1\/responses\/(resp_\w+)$/.exec(endpoint)?.[1];
+}
+
+async function serveStored(state: State, visit: Visit, id: string): Promise<void> {
+  const { call } = visit;
+  const found = state.stored.find(id);
+  if (found === undefined) {
+    const message = `Response with id '${id}' not found.`;
+    return reject(visit, { status: 404, message, type: 'invalid_request_error', code: 'response_not_found' });
+  }
+  if (call.method === 'DELETE') state.stored.remove(id);
+  const body = call.method === 'DELETE' ? { id, object: 'response', deleted: true } : found.response;
+  await serveDocument(state, visit, call.endpoint, body);
+}
+
 // Listing models can be scripted to fail like any call: health checks lean on it.
 async function serveModels(state: State, visit: Visit): Promise<void> {
   const { call } = visit;
-  const createdS = 1_767_225_600;
   const id = modelIdOf(call.endpoint);
-  const directives = state.scripts.take(['*', '/v1/models', call.endpoint]);
   const isKnown = id === undefined || state.models.includes(id);
   if (!isKnown) return reject(visit, unknownModel(id));
+  const body = id === undefined ? modelList(state.models, createdS) : modelEntry(id, createdS);
+  await serveDocument(state, visit, '/v1/models', body);
+}
+
+/** @param target What is scripted, beside the endpoint itself. */
+async function serveDocument(state: State, visit: Visit, target: string, body: unknown): Promise<void> {
+  const { call } = visit;
+  const directives = state.scripts.take(['*', target, call.endpoint]);
   await perform({
     call,
     reply: visit.reply,
     dialect: visit.dialect,
-    exchange: {
-      prompts: [],
-      isStream: false,
-      plain: () => (id === undefined ? modelList(state.models, createdS) : modelEntry(id, createdS)),
-      stream: () => [],
-    },
+    exchange: { prompts: [], isStream: false, plain: () => body, stream: () => [] },
     answer: emptyAnswer,
     stamp: { id: visit.id, createdS, model: '', requestId: visit.requestId },
     directives,
-    fault: state.scripts.dueFault('/v1/models', directives),
+    fault: state.scripts.dueFault(target, directives),
     end: visit.end,
   });
 }
+
+const createdS = 1_767_225_600;
 
 function splitOnce(text: string, separator: string): string[] {
   const at = text.indexOf(separator);

@@ -13,6 +13,7 @@ import { makeScripts } from './scripts.ts';
 import { makeSeal } from './seal.ts';
 import type { State } from './serve.ts';
 import { failLoudly, resetAll, serve } from './serve.ts';
+import { storeResponses } from './stored-responses.ts';
 
 export type { Call, Counts, Ending, Tally, Tokens } from './counts.ts';
 export type { KeyScript } from './credentials.ts';
@@ -54,7 +55,7 @@ export type Simulator = {
   script(target: string, directives: string | readonly string[] | null): void;
   /** Changes how a credential is treated from the next call on; null: as any other. */
   setKey(credential: string, script: KeyScript | null): void;
-  /** Forgets all calls, counts, scripts and key changes. */
+  /** Forgets all calls, counts, scripts, key changes and stored responses. */
   reset(): void;
   /** Ends every connection and resolves when the port is free. */
   close(): Promise<void>;
@@ -69,6 +70,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     ledger: makeLedger(options.callsMax ?? 10_000),
     scripts: makeScripts(),
     seal: makeSeal(options.sealKey ?? 'penstock simulator'),
+    stored: storeResponses(1_000),
     now: options.now ?? Date.now,
     firstKeys: options.keys ?? {},
     serial: 0,

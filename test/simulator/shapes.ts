@@ -352,16 +352,20 @@ const responsesAnswer = z.strictObject({
   model: text.min(1),
   output: z.array(outputItem),
   parallel_tool_calls: z.boolean(),
-  previous_response_id: z.null(),
+  previous_response_id: text.startsWith('resp_').nullable(),
   prompt_cache_key: text.nullable(),
   reasoning: noneOrObject,
   safety_identifier: text.nullable(),
   service_tier: text,
-  store: z.literal(false),
+  store: z.boolean(),
   temperature: z.number(),
   text: z.looseObject({ format: z.looseObject({ type: text }) }),
   tool_choice: z.unknown(),
-  tools: z.array(z.unknown()),
+  tools: z.array(
+    z
+      .looseObject({ type: text })
+      .refine(({ type, strict }) => type !== 'function' || typeof strict === 'boolean'),
+  ),
   top_logprobs: count,
   top_p: z.number(),
   truncation: z.enum(['auto', 'disabled']),

@@ -14,6 +14,7 @@ import { parseDirectives } from '../../../../simulator/directives.ts';
 import { messages } from '../../../../simulator/messages.ts';
 import { responses } from '../../../../simulator/responses.ts';
 import { makeSeal } from '../../../../simulator/seal.ts';
+import { storeResponses } from '../../../../simulator/stored-responses.ts';
 import { someConversation } from './arbitrary.ts';
 import { canCarry, target, translateOwn } from './both-sides.ts';
 
@@ -28,6 +29,7 @@ function readStrictly(name: (typeof chatLike)[number], body: Buffer): void {
     headers: { 'anthropic-version': '2023-06-01' },
     directives: parseDirectives('strict'),
     seal: makeSeal('key'),
+    stored: storeResponses(1),
     isCounting: false,
   });
 }
