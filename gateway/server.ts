@@ -11,6 +11,7 @@ import { findDialect } from './dialects/registry.ts';
 import { refuseTunnels, watchClientErrors } from './endpoints/client-errors.ts';
 import type { CrossOrigin } from './endpoints/cross-origin.ts';
 import type { IdleConnections } from './endpoints/idle-connections.ts';
+import { isLargeBody, LargeBodies } from './endpoints/large-bodies.ts';
 import { describeOneModel, openModelList, readModelPage } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
 import { type Begin, Lines } from './endpoints/one-by-one.ts';
@@ -19,11 +20,14 @@ import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-bo
 import { sendError } from './endpoints/send-error.ts';
 import { watchUnread } from './endpoints/unread-answers.ts';
 import { GatewayError, shorten, statusOf } from './errors.ts';
+import type { RequestBody } from './json/request-body.ts';
 import { serveTokenCount } from './pipeline/count-tokens.ts';
 import { logFailure } from './pipeline/log-failure.ts';
 import type { Exchange, PipelineParts } from './pipeline/parts.ts';
+import { readsWhole } from './pipeline/route-exchange.ts';
 import { admit, admitAnyone, findCaller, serve } from './pipeline.ts';
 import { createRequestIds } from './request-id.ts';
+import { ReadingTurns } from './stream/reading-turns.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
 
@@ -119,11 +123,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const countRefusal = (error: unknown): void => parts.metrics.onRefused(dialect.path, statusOf(error));
     addPost(app, parts, door, dialect.path, {
       countRefusal,
+      mustParse: (asking) => readsWhole(parts, { ...asking, dialect }),
       serve: (exchange) => serve(parts, { ...exchange, dialect }),
     });
   }
   addPost(app, parts, door, '/messages/count_tokens', {
     countRefusal() {},
+    // Where no upstream counts, it is counted here.
+    mustParse: () => true,
     serve: (exchange) => serveTokenCount(parts, exchange),
   });
   addUpgradeRefusal(app);
@@ -161,11 +168,12 @@ function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begi
 /** While the event loop is late the heaviest callers are refused first, and so who asks is looked at here already. */
 function mayCome(parts: ServerParts, { rawHeaders }: IncomingMessage): boolean {
   const { admission } = parts;
-  return admission.mayEnter() && (!admission.isLate || admission.mayTake(findCaller(parts, rawHeaders)));
+  return admission.mayEnter() && (!admission.isCrowded || admission.mayTake(findCaller(parts, rawHeaders)));
 }
 
 /** What all requests of a server have in common before they are served. */
 interface Door {
+  readonly largeBodies: LargeBodies;
   newRequestId(): string;
   /** Tells that there is too much to do, now or in a moment. */
   refuse(request: IncomingMessage, response: ServerResponse, requestId: string): void;
@@ -174,6 +182,9 @@ interface Door {
 function openDoor(parts: ServerParts): Door {
   const refusals = new Refusals(parts.clock);
   return {
+    largeBodies: new LargeBodies(
+      parts.turns ?? new ReadingTurns({ now: parts.clock.now, nextTurn: setImmediate }),
+    ),
     newRequestId: createRequestIds(),
     refuse(request, response, requestId) {
       const giveUp = refusals.add(() => {
@@ -269,6 +280,8 @@ function fromFramework(error: unknown): unknown {
 interface Service {
   /** Of a request that does not come to be served. */
   countRefusal(error: unknown): void;
+  /** Whether a large body has to be parsed whole. */
+  mustParse(asking: Pick<Exchange, 'view' | 'caller' | 'body'>): boolean;
   /** One whose body has been read; it counts that by itself. */
   serve(exchange: Omit<Exchange, 'dialect'>): Promise<void>;
 }
@@ -333,7 +346,16 @@ async function receive(
     const leave = (): void => parts.admission.leave(place);
     if (response.closed) leave();
     else response.once('close', leave);
-    const body = parseBody(bytes);
+    let body: RequestBody | undefined;
+    if (isLargeBody(bytes)) {
+      const mustParse = (large: RequestBody): boolean => service.mustParse({ view, caller, body: large });
+      body = await door.largeBodies.read(place, bytes, mustParse, () => !response.destroyed);
+      if (!body) return;
+      // It may have waited for long.
+      if (parts.isOver()) {
+        throw shuttingDown();
+      }
+    } else body = parseBody(bytes);
     // It may have begun while the body came.
     if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;

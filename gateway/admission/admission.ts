@@ -3,7 +3,7 @@
 
 import type { Clock } from '../clock.ts';
 import { hasBodyRoom, hasCopyRoom, type OtherBodies } from './body-room.ts';
-import { hasFairShare, type KeyUse, leavesPlaces, type TenantUse } from './fair-share.ts';
+import { hasFairShare, type KeyUse, leavesPlaces, type TenantUse, tenantShare } from './fair-share.ts';
 import {
   calm,
   judgeBusy,
@@ -72,7 +72,7 @@ export class Admission {
     this.verdict = calm(options.bounds);
   }
 
-  /** Whether one more may be in flight; while `isLate`, who asks decides (`mayTake`). */
+  /** Whether one more may be in flight, whoever asks. */
   mayEnter(): boolean {
     this.hasWorked = true;
     if (!this.isLooking) this.startLooking();
@@ -83,8 +83,13 @@ export class Admission {
   }
 
   /** Work is bounded by what the event loop showed. */
-  get isLate(): boolean {
+  private get isLate(): boolean {
     return this.verdict.reason === 'event_loop';
+  }
+
+  /** So much of that bound is taken that who asks decides (`mayTake`); below it nobody is refused. */
+  get isCrowded(): boolean {
+    return this.isLate && this.inFlight >= Math.floor(this.verdict.inFlightMax * tenantShare);
   }
 
   /** Whether this key may have one more in flight; nothing is taken. Undefined: a request without a good key. */

@@ -18,7 +18,7 @@ export interface KeyUse {
 const perFree = { key: 7, tenant: 15 };
 
 /** What one tenant may have of a bound that has come down: alone the same as one key on a calm process. */
-const tenantShare = 7 / 8;
+export const tenantShare = 7 / 8;
 
 /** On a calm process: each key leaves an eighth of the places to other keys, each tenant a sixteenth to other tenants. */
 export function leavesPlaces({ inFlight, tenant }: KeyUse, free: number): boolean {

@@ -298,6 +298,8 @@ export interface Dialect {
   hasSideEffects(body: RequestBody): boolean;
   /** Members with which a prompt begins, in their order. */
   readonly promptMembers: readonly string[];
+  /** Its prompt is read also where the request passes through: it says how many calls there are. */
+  readonly readsPrompt?: boolean;
   /** The frame that tells a client in mid-stream that its answer is broken off. */
   errorFrame(error: ErrorObject, requestId: string): string;
   /** Lenient: whatever an upstream sends with an error status. */

@@ -33,6 +33,9 @@ const wrappers: ReadonlySet<string> = new Set([
   'model_list',
 ]);
 
+/** Each is parsed. */
+const wrapperBytesMax = 1024 * 1024;
+
 /**
  * Looks at names only, but for the few bodies with a member that stands for others.
  *
@@ -43,7 +46,9 @@ export function refuseConnectionMembers(body: RequestBody): void {
   for (const member of body.scan.members) {
     const name = foldName(member.name);
     if (connectionNames.has(name)) throw refusal(member.name);
-    if (wrappers.has(name)) refuseInside(body.read(member), member.name);
+    if (!wrappers.has(name)) continue;
+    if (member.valueEnd - member.valueStart > wrapperBytesMax) throw tooLong(member.name);
+    refuseInside(body.read(member), member.name);
   }
 }
 
@@ -57,6 +62,11 @@ function refuseInside(value: unknown, path: string): void {
     if (connectionNames.has(name)) throw refusal(`${path}.${written}`);
     if (wrappers.has(name)) refuseInside(inner, `${path}.${written}`);
   }
+}
+
+function tooLong(path: string): GatewayError {
+  const message = `The member '${path}' must not be longer than ${wrapperBytesMax / 1024 / 1024} MiB.`;
+  return new GatewayError('invalid_parameter', message, { param: path });
 }
 
 function refusal(path: string): GatewayError {

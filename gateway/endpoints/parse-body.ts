@@ -28,14 +28,20 @@ function openBody(chunks: readonly Buffer[]): RequestBody {
   try {
     return new RequestBody(withoutMark(chunks));
   } catch (error) {
-    const encoding = otherEncoding(chunks);
-    if (encoding === undefined) throw error;
-    throw new JsonStructureError(`the body is ${encoding} text. Send JSON in UTF-8`);
+    throw nameEncoding(error, chunks);
   }
 }
 
+/** What is wrong with a body that cannot be opened. */
+export function nameEncoding(error: unknown, chunks: readonly Buffer[]): unknown {
+  const encoding = otherEncoding(chunks);
+  return encoding === undefined
+    ? error
+    : new JsonStructureError(`the body is ${encoding} text. Send JSON in UTF-8`);
+}
+
 /** Some editors and shells put a byte order mark in front; a reader may pass over it (RFC 8259, section 8.1). */
-function withoutMark(chunks: readonly Buffer[]): readonly Buffer[] {
+export function withoutMark(chunks: readonly Buffer[]): readonly Buffer[] {
   if (chunks[0]?.[0] !== 0xef) return chunks;
   const [first, ...rest] = chunks[0].length >= 3 ? chunks : [Buffer.concat(chunks)];
   return first?.[1] === 0xbb && first[2] === 0xbf ? [first.subarray(3), ...rest] : chunks;
@@ -61,14 +67,19 @@ function asInvalid<T>(parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof JsonStructureError) {
-      throw new GatewayError('invalid_parameter', capitalised(error.message), { param: error.member });
-    }
-    if (error instanceof SyntaxError) {
-      throw new GatewayError('invalid_parameter', 'The body is not valid JSON.', { cause: error });
-    }
-    throw error;
+    throw invalidBody(error);
   }
+}
+
+/** What is told of a body that cannot be read; what is no fault of it stays as it is. */
+export function invalidBody(error: unknown): unknown {
+  if (error instanceof JsonStructureError) {
+    return new GatewayError('invalid_parameter', capitalised(error.message), { param: error.member });
+  }
+  if (error instanceof SyntaxError) {
+    return new GatewayError('invalid_parameter', 'The body is not valid JSON.', { cause: error });
+  }
+  return error;
 }
 
 function capitalised(sentence: string): string {

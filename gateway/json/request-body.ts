@@ -2,8 +2,15 @@
 // members are, and the same bytes with single members replaced.
 
 import { isUtf8 } from 'node:buffer';
+import { parseInSteps } from './parse-in-steps.ts';
 import { asRecord, type JsonRecord } from './record.ts';
-import { JsonStructureError, type Member, type MemberScan, scanMembers } from './scan-members.ts';
+import {
+  JsonStructureError,
+  type Member,
+  type MemberScan,
+  scanInSteps,
+  scanMembers,
+} from './scan-members.ts';
 
 /**
  * Replaces the bytes `from` to `to` (exclusive) by `text`. With `from === to` at the closing brace
@@ -24,12 +31,13 @@ export class RequestBody {
   private values: JsonRecord | undefined;
 
   /**
+   * @param scan What was found in it already.
    * @throws {JsonStructureError} where the chunks hold no JSON object, or one that breaks a structure limit.
    */
-  constructor(chunks: readonly Buffer[]) {
+  constructor(chunks: readonly Buffer[], scan?: MemberScan) {
     this.chunks = chunks;
-    this.bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    this.scan = scanMembers(latin1Of(chunks, this.bytes));
+    this.bytes = bytesOf(chunks);
+    this.scan = scan ?? scanMembers(latin1Of(chunks, this.bytes));
   }
 
   member(name: string): Member | undefined {
@@ -49,6 +57,13 @@ export class RequestBody {
     // Each wrong byte would be taken for a character that nobody sent.
     if (!isUtf8(bytes)) throw new JsonStructureError('the body is not valid JSON: it is not UTF-8');
     this.values = asRecord(JSON.parse(bytes.toString('utf8')));
+  }
+
+  /** The same in steps; throws as `parse` does. */
+  *parseInSteps(): Generator<undefined, void, undefined> {
+    if (this.values) return;
+    const text = yield* latin1InSteps(this.chunks);
+    this.values = asRecord(yield* parseInSteps(text, stepBytes));
   }
 
   /**
@@ -114,6 +129,15 @@ export class RequestBody {
   }
 }
 
+/** A millisecond at most of looking at bytes. */
+const stepBytes = 256 * 1024;
+
+/** What the constructor does in one go, in steps. Throws as it does. */
+export function* readInSteps(chunks: readonly Buffer[]): Generator<undefined, RequestBody, undefined> {
+  const scan = yield* scanInSteps(yield* latin1InSteps(chunks), stepBytes);
+  return new RequestBody(chunks, scan);
+}
+
 /** Replaces a member's value, or puts the member in where there is none. `value` is JSON text. */
 export function setMember(body: RequestBody, name: string, value: string): Edit {
   const member = body.member(name);
@@ -149,6 +173,27 @@ function latin1Of(chunks: readonly Buffer[], bytes: number): string {
     at += chunk.length;
   }
   return scratch.toString('latin1', 0, bytes);
+}
+
+/** Not in the buffer that is reused: others come in between. */
+function* latin1InSteps(chunks: readonly Buffer[]): Generator<undefined, string, undefined> {
+  const whole = Buffer.allocUnsafeSlow(bytesOf(chunks));
+  let at = 0;
+  let until = copyBytes;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+    if (at < until) continue;
+    yield;
+    until = at + copyBytes;
+  }
+  return whole.toString('latin1');
+}
+
+const copyBytes = 1024 * 1024;
+
+export function bytesOf(chunks: readonly Buffer[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 }
 
 let scratch = Buffer.allocUnsafeSlow(0);

@@ -60,6 +60,9 @@ export class JsonStructureError extends Error {
 /** Dialects have some forty; each of them is kept by name, which costs more than a value that is only passed over. */
 const membersMax = 1_000;
 
+/** Where no escape comes for so long, the next quote is looked for. */
+const crowdBytes = 32;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
@@ -69,13 +72,27 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+/** Nobody gives a member a longer name; each is kept and compared. */
+const nameBytesMax = 64 * 1024;
+
 /**
  * @param text The body as latin1: one character per byte, so offsets are byte offsets.
  * @throws {JsonStructureError}
  */
 export function scanMembers(text: string, limits: StructureLimits = structureLimits): MemberScan {
-  const scanner = new Scanner(text, limits);
-  return scanner.scan();
+  const scan = new Scanner(text, limits).scan(Number.POSITIVE_INFINITY);
+  if (!scan) throw new Error('a scan without a bound came to no end');
+  return scan;
+}
+
+/** The same in steps of about so many bytes, so that others have their turn in between. Throws as `scanMembers` does. */
+export function* scanInSteps(text: string, stepBytes: number): Generator<undefined, MemberScan, undefined> {
+  const scanner = new Scanner(text, structureLimits);
+  for (let until = stepBytes; ; until += stepBytes) {
+    const scan = scanner.scan(until);
+    if (scan) return scan;
+    yield;
+  }
 }
 
 /**
@@ -87,14 +104,24 @@ export function checkStructure(text: string, limits: StructureLimits): void {
   new Scanner(text, limits).skip();
 }
 
+type OpenMember = Omit<Member, 'valueEnd'> & { valueEnd: number };
+
 class Scanner {
   private readonly text: string;
   private readonly limits: StructureLimits;
   private readonly tokensMax: number;
   /** Folded; a list would make a body of many members cost their square. */
   private readonly names = new Set<string>();
+  private readonly members: Member[] = [];
   private at = 0;
   private tokens = 0;
+  /** A string or a list that goes beyond it is left there, to be gone on with. */
+  private until = 0;
+  private hasBegun = false;
+  /** Its value has not ended yet. */
+  private open: OpenMember | undefined;
+  private depth = 0;
+  private isInString = false;
 
   constructor(text: string, limits: StructureLimits) {
     this.text = text;
@@ -105,15 +132,17 @@ class Scanner {
       : limits.tokensMax;
   }
 
-  scan(): MemberScan {
-    const members: Member[] = [];
-    this.skipSpace();
-    if (this.code() !== OPEN_BRACE) throw new JsonStructureError('the body is not a JSON object');
-    this.at++;
-    this.skipSpace();
-    if (this.code() !== CLOSE_BRACE) {
+  /** Undefined: it has come to `until`, and not to the end. */
+  scan(until: number): MemberScan | undefined {
+    const { members } = this;
+    this.until = until;
+    if (this.hasBegun || this.begin()) {
       for (;;) {
-        members.push(this.member());
+        this.open ??= this.beginMember();
+        if (!this.skipValue()) return undefined;
+        this.open.valueEnd = this.at;
+        members.push(this.open);
+        this.open = undefined;
         if (members.length > membersMax) {
           throw new JsonStructureError(`the body has more than ${membersMax} members`);
         }
@@ -134,18 +163,33 @@ class Scanner {
   }
 
   skip(): void {
+    this.until = Number.POSITIVE_INFINITY;
     this.skipSpace();
     this.skipValue();
   }
 
-  private member(): Member {
+  /** False: there are no members. */
+  private begin(): boolean {
+    this.hasBegun = true;
+    this.skipSpace();
+    if (this.code() !== OPEN_BRACE) throw new JsonStructureError('the body is not a JSON object');
+    this.at++;
+    this.skipSpace();
+    return this.code() !== CLOSE_BRACE;
+  }
+
+  private beginMember(): OpenMember {
     const start = this.at;
     if (this.code() !== QUOTE) throw this.unexpected('a member name in double quotes');
-    this.skipString();
+    while (!this.skipString());
+    if (this.at - start > nameBytesMax) {
+      const kibibytes = nameBytesMax / 1024;
+      throw new JsonStructureError(`a member name is longer than ${kibibytes} KiB`, undefined, true);
+    }
     const name = decodeName(this.text.slice(start, this.at), start);
     const folded = foldName(name);
     if (this.names.has(folded)) {
-      // A name may be as long as the body.
+      // A name may be very long.
       const shown = name.slice(0, 256);
       throw new JsonStructureError(
         `the member ${JSON.stringify(shown)} stands twice, or once more in another case; send it once`,
@@ -158,26 +202,31 @@ class Scanner {
     this.count();
     this.at++;
     this.skipSpace();
-    const valueStart = this.at;
-    this.skipValue();
-    return { name, start, valueStart, valueEnd: this.at };
+    return { name, start, valueStart: this.at, valueEnd: this.at };
   }
 
-  private skipValue(): void {
+  /** False: it goes on beyond `until`. */
+  private skipValue(): boolean {
+    if (this.depth > 0) return this.skipNested();
     const code = this.code();
-    if (code === QUOTE) this.skipString();
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) this.skipNested();
-    else this.skipScalar();
+    if (this.isInString || code === QUOTE) return this.skipString();
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) return this.skipNested();
+    this.skipScalar();
+    return true;
   }
 
-  private skipNested(): void {
+  private skipNested(): boolean {
     const { text } = this;
-    let depth = 0;
+    let { depth } = this;
+    this.depth = 0;
     for (;;) {
-      const code = text.charCodeAt(this.at);
+      const code = this.isInString ? QUOTE : text.charCodeAt(this.at);
       switch (code) {
         case QUOTE:
-          this.skipString();
+          if (!this.skipString() || this.at >= this.until) {
+            this.depth = depth;
+            return false;
+          }
           continue;
         case OPEN_BRACE:
         case OPEN_BRACKET:
@@ -195,7 +244,7 @@ class Scanner {
           this.count();
           if (depth === 0) {
             this.at++;
-            return;
+            return true;
           }
           break;
         case COMMA:
@@ -216,10 +265,11 @@ class Scanner {
     if (this.at === start) throw this.unexpected('a value');
   }
 
-  /** From an opening quote to one past the closing one. */
-  private skipString(): void {
+  /** From an opening quote to one past the closing one; false: it goes on beyond `until`. */
+  private skipString(): boolean {
     const { text } = this;
-    let from = this.at + 1;
+    let from = this.isInString ? this.at : this.at + 1;
+    this.isInString = false;
     for (;;) {
       const quote = text.indexOf('"', from);
       if (quote === -1) {
@@ -230,8 +280,25 @@ class Scanner {
       while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
       from = quote + 1;
       if (backslashes % 2 === 0) break;
+      // Escapes come in crowds: from one to the next it is quicker by characters.
+      let end = from + crowdBytes;
+      while (from < end) {
+        const code = text.charCodeAt(from++);
+        if (code === BACKSLASH) end = ++from + crowdBytes;
+        else if (code === QUOTE) {
+          this.at = from;
+          return true;
+        }
+        if (from >= this.until) break;
+      }
+      if (from >= this.until && from < text.length) {
+        this.isInString = true;
+        this.at = from;
+        return false;
+      }
     }
     this.at = from;
+    return true;
   }
 
   private skipSpace(): void {

@@ -57,10 +57,26 @@ function billable(exchange: Asking, plan: Plan, model: string): Plan {
   });
 }
 
+/** Whether the body has to be parsed whole, for one who can do that beforehand; what is wrong with it is told when it is routed. */
+export function readsWhole(parts: RoutingParts, exchange: Plannable): boolean {
+  const { dialect, body } = exchange;
+  if (dialect.readsPrompt) return true;
+  try {
+    const { candidates } = planFor(parts, exchange, dialect.readRequest(body));
+    return candidates.some((candidate) => candidate.dialect !== dialect.name);
+  } catch (error) {
+    if (error instanceof GatewayError) return false;
+    throw error;
+  }
+}
+
+/** What decides where it goes. */
+type Plannable = Pick<Asking, 'dialect' | 'view' | 'caller' | 'body'>;
+
 /** @throws {GatewayError} `model_not_found`. */
 export function planFor(
   { random, health, clock }: RoutingParts,
-  exchange: Asking,
+  exchange: Plannable,
   facts: RequestFacts,
 ): Plan {
   const { dialect, view, caller } = exchange;

@@ -55,6 +55,28 @@ export class ReadingTurns {
     return true;
   }
 
+  /**
+   * Work in steps of a millisecond at most, one a turn, in the same line, busy or not. The first one is made in the next turn.
+   *
+   * @returns What it comes to. Rejects where a step throws.
+   */
+  run<Result>(key: KeyUse, steps: Generator<undefined, Result, undefined>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const goOn = (): void => {
+        try {
+          const { done, value } = steps.next();
+          if (done) resolve(value);
+          else this.line(key).push(goOn);
+        } catch (error) {
+          reject(error);
+        }
+        this.turnEndsAt = 0;
+      };
+      this.line(key).push(goOn);
+      if (!this.isInTurn) this.beginTurn();
+    });
+  }
+
   private beginTurn(): void {
     this.isInTurn = true;
     this.turnEndsAt = this.options.now() + turnMs;

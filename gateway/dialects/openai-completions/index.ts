@@ -21,6 +21,7 @@ export const openAiCompletions: Dialect = {
   readRequest: readCompletionRequest,
   hasSideEffects: () => false,
   promptMembers: ['prompt'],
+  readsPrompt: true,
   errorFrame: encodeOpenAiErrorFrame,
   readError: readErrorBody,
   same: relayCompletions,

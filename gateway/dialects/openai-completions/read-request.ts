@@ -25,7 +25,7 @@ export const completionDefaults: readonly DefaultMember[] = [
 
 const completionParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
-  prompt: { rule: { kind: 'texts', itemsMin: 1 }, isRequired: true },
+  prompt: { rule: { kind: 'texts', itemsMin: 1 }, isRequired: true, isLong: true },
   max_tokens: { rule: { kind: 'integer', min: 1 } },
   temperature: { rule: { kind: 'number', min: 0, max: 2 } },
   top_p: { rule: { kind: 'number', min: 0, max: 1 } },
@@ -37,7 +37,7 @@ const completionParameters: ParameterTable = {
   frequency_penalty: { rule: { kind: 'number', min: -2, max: 2 } },
   best_of: { rule: { kind: 'integer', min: 0, max: 20 } },
   echo: { rule: { kind: 'boolean' } },
-  suffix: { rule: { kind: 'string' } },
+  suffix: { rule: { kind: 'string' }, isLarge: true },
   logprobs: { rule: { kind: 'integer', min: 0, max: 5 } },
   logit_bias: { rule: { kind: 'numbers-by-name', min: -100, max: 100 } },
   seed: { rule: { kind: 'integer' } },

@@ -17,7 +17,7 @@ import {
 const responsesParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
   input: { rule: { kind: 'text-or-list' }, isLarge: true },
-  instructions: { rule: { kind: 'string' } },
+  instructions: { rule: { kind: 'string' }, isLarge: true },
   stream: { rule: { kind: 'boolean' } },
   stream_options: { rule: { kind: 'object' } },
   max_output_tokens: { rule: { kind: 'integer', min: 16 } },

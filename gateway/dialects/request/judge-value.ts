@@ -119,12 +119,37 @@ function judgeEntries(
   return undefined;
 }
 
+/** As it may be written: `\\u0041`. */
+const bytesPerCharacter = 6;
+
+/** Quotes, a colon, a comma, and some blanks. */
+const bytesPerEntry = 16;
+
+/** What is no prompt is never as long. */
+const bytesMax = 1024 * 1024;
+
+/** What is wrong with a value of so many bytes; found out before it is parsed, which takes long where it is long. */
+export function judgeLength(bytes: number, rule: ParameterRule): string | undefined {
+  if (rule.kind === 'string' && rule.lengthMax !== undefined) {
+    const isTooLong = bytes > rule.lengthMax * bytesPerCharacter + 2;
+    return isTooLong ? `must have at most ${rule.lengthMax} characters` : undefined;
+  }
+  if (rule.kind === 'texts-by-name') {
+    const { entriesMax, nameLengthMax, textLengthMax } = rule;
+    const entryBytes = (nameLengthMax + textLengthMax) * bytesPerCharacter + bytesPerEntry;
+    if (bytes <= entriesMax * entryBytes) return undefined;
+    return `must have at most ${entriesMax} entries of at most ${textLengthMax} characters`;
+  }
+  return bytes > bytesMax ? `must not be longer than ${bytesMax / 1024 / 1024} MiB` : undefined;
+}
+
 /** A long value: scalars cannot be meant, so the first byte tells the kind. */
 export function judgeFirstByte(byte: number, rule: ParameterRule): string | undefined {
   const isList = byte === 0x5b;
   const isObject = byte === 0x7b;
   const found = isList ? 'a list' : isObject ? 'an object' : byte === 0x22 ? 'a string' : 'something else';
   if (rule.kind === 'list') return isList ? undefined : `must be a list, not ${found}`;
+  if (rule.kind === 'string') return byte === 0x22 ? undefined : `must be a string, not ${found}`;
   if (rule.kind === 'text-or-list') {
     return isList || byte === 0x22 ? undefined : `must be a string or a list, not ${found}`;
   }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts';
 import { foldName } from '../../json/fold-name.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
-import { judgeFirstByte, judgeValue, kindOf, type ParameterRule } from './judge-value.ts';
+import { judgeFirstByte, judgeLength, judgeValue, kindOf, type ParameterRule } from './judge-value.ts';
 import { otherAddress, otherToolForm, type ToolFormName } from './other-dialect.ts';
 
 interface Parameter {
@@ -16,6 +16,8 @@ interface Parameter {
    * it anyway. Then only its first character is checked, and it is missing from the values.
    */
   readonly isLarge?: boolean;
+  /** It is read however long it is. */
+  readonly isLong?: boolean;
 }
 
 export type ParameterTable = Readonly<Record<string, Parameter>>;
@@ -35,7 +37,12 @@ export function checkParameters(body: RequestBody, table: ParameterTable): Param
       if (meant !== name && Object.hasOwn(table, meant)) throw invalid(name, `is written '${meant}'`);
       continue;
     }
-    if (parameter.isLarge && member.valueEnd - member.valueStart > largeBytesMin) {
+    const bytes = member.valueEnd - member.valueStart;
+    if (bytes > largeBytesMin && !parameter.isLarge && !parameter.isLong) {
+      const complaint = judgeLength(bytes, parameter.rule);
+      if (complaint) throw invalid(name, complaint);
+    }
+    if (bytes > largeBytesMin && parameter.isLarge) {
       const complaint = judgeFirstByte(byteAt(body.chunks, member.valueStart), parameter.rule);
       if (complaint) throw invalid(name, complaint);
       // Present, whatever else it holds.

@@ -1,5 +1,5 @@
-// A tenant that takes what it can get: an upstream that streams as fast as it is read, and the clients that read it. One process of its own,
-// so that what it costs is not taken from the callers that are measured.
+// A tenant that takes what it can get: an upstream that streams as fast as it is read, and the clients that read it; large bodies, and the
+// upstream that they go to. One process of its own, so that what it costs is not taken from the callers that are measured.
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -10,12 +10,26 @@ import { writeRequest } from '../../support/raw-client.ts';
 export interface FloodOrder {
   readonly port: number;
   readonly streams: readonly { readonly key: string; readonly count: number }[];
+  /** Sent one after the other on each of so many connections. */
+  readonly bodies?: BodyOrder;
+}
+
+export interface BodyOrder {
+  readonly key: string;
+  readonly connections: number;
+  readonly model: 'large' | 'large-translated';
+  /** What a prompt of so many bytes is made of. */
+  readonly word: string;
+  readonly bytes: number;
 }
 
 export interface FloodReport {
   readonly open: number;
   readonly refused: number;
   readonly mebibytes: number;
+  /** Large bodies that were answered with 200, and with anything else. */
+  readonly served: number;
+  readonly failed: number;
 }
 
 const event = `data: ${JSON.stringify({
@@ -39,6 +53,58 @@ const upstream = createServer((request, response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   pour(response);
 });
+
+const chatAnswer = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1_700_000_000,
+  model: 'large',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+});
+const messagesAnswer = JSON.stringify({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'large',
+  content: [{ type: 'text', text: 'yes' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 1 },
+});
+const sink = createServer((request, response) => {
+  request.resume();
+  request.once('end', () => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(request.url === '/v1/messages' ? messagesAnswer : chatAnswer);
+  });
+});
+
+let served = 0;
+let failed = 0;
+
+function sendBodies(port: number, { key, connections, model, word, bytes }: BodyOrder): void {
+  const text = word.repeat(Math.floor(bytes / word.length));
+  const body = `{"model":"${model}","messages":[{"role":"user","content":"${text}"}]}`;
+  const request = writeRequest({
+    path: '/v1/chat/completions',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+  });
+  const sendOne = (): void => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    socket.once('data', (head: Buffer) => {
+      if (head.toString('latin1', 9, 12) === '200') served++;
+      else failed++;
+      socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      if (!isOver) setTimeout(sendOne, 10);
+    });
+  };
+  for (let n = 0; n < connections; n++) sendOne();
+}
 
 let open = 0;
 let refused = 0;
@@ -71,15 +137,19 @@ function keepStream(port: number, request: string): void {
   });
 }
 
-upstream.listen(0, '127.0.0.1');
-await once(upstream, 'listening');
-process.send?.({ port: (upstream.address() as AddressInfo).port });
+const portOf = async (server: typeof upstream): Promise<number> => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+};
+process.send?.({ port: await portOf(upstream), sinkPort: await portOf(sink) });
 process.on('message', (order: FloodOrder | 'report') => {
   if (order === 'report') {
-    const report: FloodReport = { open, refused, mebibytes: Math.round(bytes / 2 ** 20) };
+    const report: FloodReport = { open, refused, mebibytes: Math.round(bytes / 2 ** 20), served, failed };
     process.send?.(report);
     return;
   }
+  if (order.bodies) sendBodies(order.port, order.bodies);
   for (const { key, count } of order.streams) {
     const request = writeRequest({
       path: '/v1/chat/completions',

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { podFlags, podMemoryMib } from '../../../bench/targets/pod-flags.ts';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { RoutingTable, TargetEntry } from '../../../gateway/contract/routing-table.ts';
 import {
   type Folder,
   type ListeningProcess,
@@ -16,7 +16,7 @@ import {
 } from '../../gateway/process/gateway-process.ts';
 import { keyEntry, tableOf } from '../../gateway/rig.ts';
 import { probedNode } from '../scale/readings.ts';
-import type { FloodOrder, FloodReport } from './flood.ts';
+import type { BodyOrder, FloodOrder, FloodReport } from './flood.ts';
 
 const floodScript = fileURLToPath(new URL('flood.ts', import.meta.url));
 
@@ -38,6 +38,7 @@ export interface FairRig extends AsyncDisposable {
   readonly port: number;
   readonly gateway: ListeningProcess;
   flood(streams: FloodOrder['streams']): void;
+  sendBodies(bodies: BodyOrder): void;
   report(): Promise<FloodReport>;
   /** Takes the time of every core for itself, as far as the kernel lets it, until it is disposed. */
   busyMachine(processes: number): AsyncDisposable;
@@ -61,10 +62,10 @@ export async function startFairRig(launch = launchPod): Promise<FairRig> {
   parts.defer(() => void small.close().closeAllConnections());
   const flood = fork(floodScript);
   parts.defer(() => void flood.kill('SIGKILL'));
-  const [{ port: floodPort }] = await once(flood, 'message');
+  const [{ port: floodPort, sinkPort }] = await once(flood, 'message');
   const folder = await makeFolder();
   parts.defer(() => folder.remove());
-  await folder.putTable(twoTenants(floodPort, (small.address() as AddressInfo).port));
+  await folder.putTable(twoTenants(floodPort, sinkPort, (small.address() as AddressInfo).port));
   const gateway = await launch(folder);
   parts.defer(async () => void (await gateway.process.stop(20_000)));
   await gateway.process.line(/routing table in use/);
@@ -74,6 +75,7 @@ export async function startFairRig(launch = launchPod): Promise<FairRig> {
     port,
     gateway,
     flood: (streams) => void flood.send({ port, streams } satisfies FloodOrder),
+    sendBodies: (bodies) => void flood.send({ port, streams: [], bodies } satisfies FloodOrder),
     async report() {
       flood.send('report');
       const [report] = await once(flood, 'message');
@@ -101,21 +103,25 @@ const smallAnswer = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 
-function twoTenants(floodPort: number, smallPort: number): RoutingTable {
-  const of = (namespace: string, model: string, port: number): RoutingTable => {
-    const provider = `${namespace}/p`;
-    const table = tableOf([{ baseUrl: `http://127.0.0.1:${port}/v1`, provider }]);
-    return {
-      ...table,
-      routes: table.routes.map((route) => ({ ...route, id: `${namespace}/${model}`, model })),
-    };
+function twoTenants(floodPort: number, sinkPort: number, smallPort: number): RoutingTable {
+  const of = (model: string, port: number, dialects: TargetEntry['dialects'] = ['openai-chat']) => {
+    const namespace = model === 'small' ? 'team-b' : 'team-a';
+    const provider = `${namespace}/${model}`;
+    const { providers, routes } = tableOf([
+      { baseUrl: `http://127.0.0.1:${port}/v1`, provider, dialects, providerEntry: { dialects } },
+    ]);
+    return { providers, routes: routes.map((route) => ({ ...route, id: provider, model })) };
   };
-  const greedy = of('team-a', 'flood', floodPort);
-  const modest = of('team-b', 'small', smallPort);
+  const tables = [
+    of('flood', floodPort),
+    of('large', sinkPort),
+    of('large-translated', sinkPort, ['anthropic-messages']),
+    of('small', smallPort),
+  ];
   return {
-    ...greedy,
-    providers: [...greedy.providers, ...modest.providers],
-    routes: [...greedy.routes, ...modest.routes],
+    ...tableOf([]),
+    providers: tables.flatMap(({ providers }) => providers),
+    routes: tables.flatMap(({ routes }) => routes),
     keys: [
       ...greedyKeys.map((key, index) => keyEntry(key, `team-a/key-${index}`)),
       keyEntry(modestKey, 'team-b/key'),

@@ -139,12 +139,14 @@ describe('while the event loop is late', () => {
   test('who asks is judged before the request is read; without a good key there is only what others leave', () => {
     enter(64, 'greedy', 'team-a');
     becomeLate();
-    expect([admission.isLate, admission.mayEnter()]).toEqual([true, true]);
+    expect([admission.isCrowded, admission.mayEnter()]).toEqual([true, true]);
     expect(admission.mayTake(askerOf('greedy', 'team-a'))).toBe(false);
     expect(admission.mayTake(askerOf('modest', 'team-b'))).toBe(true);
     expect(admission.mayTake(undefined)).toBe(false);
     leave();
     expect(admission.mayTake(undefined)).toBe(true);
+    for (let left = 0; left < 8; left++) leave();
+    expect(admission.isCrowded, 'nobody would be refused').toBe(false);
   });
 
   test('there are never more than may be in flight at all', () => {

@@ -3,7 +3,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { asRecord, tryParseJson } from '../../../gateway/json/record.ts';
-import { JsonStructureError, type MemberScan, scanMembers } from '../../../gateway/json/scan-members.ts';
+import {
+  JsonStructureError,
+  type MemberScan,
+  scanInSteps,
+  scanMembers,
+} from '../../../gateway/json/scan-members.ts';
 import { damagedText, makeRandom, objectText } from './random-json.ts';
 
 const randomTexts = 200_000;
@@ -161,3 +166,49 @@ function topLevelNames(text: string): string[] {
 function isSame(a: unknown, b: unknown): boolean {
   return Object.is(a, b) || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
 }
+
+describe('in steps', () => {
+  const scanSteps = (
+    text: string,
+    stepBytes: number,
+  ): { readonly scan: MemberScan; readonly steps: number } => {
+    const steps = scanInSteps(Buffer.from(text).toString('latin1'), stepBytes);
+    for (let count = 1; ; count++) {
+      const { done, value } = steps.next();
+      if (done) return { scan: value, steps: count };
+    }
+  };
+  const outcome = (run: () => unknown): unknown => {
+    try {
+      return run();
+    } catch (error) {
+      return error instanceof JsonStructureError ? error.message : error;
+    }
+  };
+
+  test('of 20,000 random texts the same is found', () => {
+    const random = makeRandom(29);
+    for (let left = 20_000; left > 0; left--) {
+      const text = left % 4 === 0 ? damagedText(random) : objectText(random);
+      const stepBytes = 1 + random.below(20);
+      expect(
+        outcome(() => scanSteps(text, stepBytes).scan),
+        text,
+      ).toEqual(outcome(() => scan(text)));
+    }
+  });
+
+  test.each([
+    ['a string of escaped quotes', `{"a":"${'\\"'.repeat(2 ** 20)}"}`],
+    ['a string of backslashes', `{"a":"${'\\\\"'.repeat(2 ** 19)}x"}`.replaceAll('\\\\"', '\\\\\\"')],
+    ['a list of short strings', `{"a":[${'"xxxxxxxxxxxxxxxxxxx",'.repeat(100_000)}0]}`],
+  ])('%s is looked at in many', (_, text) => {
+    const { scan: found, steps } = scanSteps(text, 64 * 1024);
+    expect(found).toEqual(scan(text));
+    expect(steps).toBeGreaterThan(text.length / (80 * 1024));
+  });
+
+  test('a member name longer than 64 KiB is refused', () => {
+    expect(() => scan(`{"${'x'.repeat(70_000)}":1}`)).toThrow('a member name is longer than 64 KiB');
+  });
+});

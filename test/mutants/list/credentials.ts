@@ -13,7 +13,7 @@ export const credentials: readonly Mutant[] = [
   {
     name: 'a body does not say where its request is sent, not even inside a member that stands for others',
     file: 'gateway/endpoints/connection-members.ts',
-    from: 'if (wrappers.has(name)) refuseInside(body.read(member), member.name);',
+    from: 'refuseInside(body.read(member), member.name);',
     to: '',
     tests: ['test/gateway/endpoints/connection-members.test.ts'],
   },

@@ -322,6 +322,20 @@ export const door: readonly Mutant[] = [
     tests: ['test/gateway/stream/reading-turns.test.ts'],
   },
   {
+    name: 'load: one large body of a key is read at a time',
+    file: 'gateway/endpoints/large-bodies.ts',
+    from: 'await before;',
+    to: '',
+    tests: ['test/gateway/endpoints/large-bodies.test.ts'],
+  },
+  {
+    name: 'load: a value that is too long is refused before it is parsed',
+    file: 'gateway/dialects/request/judge-value.ts',
+    from: 'return bytes > bytesMax ?',
+    to: 'return bytes < 0 ?',
+    tests: ['test/gateway/endpoints/large-bodies.test.ts'],
+  },
+  {
     name: 'load: bodies are held within their bound',
     file: 'gateway/admission/body-room.ts',
     from: 'others.bytes + bytes > bytesMax * (isSmall ? 1 : largeShare)',
