@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'not_found'
   | 'invalid_parameter'
   | 'invalid_body'
+  | 'headers_too_large'
   | 'sign_in_failed'
   /** The issuer has ended the session: no next token came. */
   | 'renewal_refused'

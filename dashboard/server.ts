@@ -4,6 +4,7 @@ import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { serverPatience } from '../kube/server-patience.ts';
+import { answerClientErrors, HEADER_BYTES_MAX } from './client-errors.ts';
 import { ClusterAway } from './cluster.ts';
 import { type Door, expectOwnPage, expectSession, placeOfRequest, type ServerParts } from './door.ts';
 import { clusterAway, DashboardError, errorAnswer, notFound } from './errors.ts';
@@ -57,7 +58,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     logger: false,
     bodyLimit: bodyBytesMax,
     trustProxy: settings.proxies.length > 0 ? [...settings.proxies] : false,
-    http: patience,
+    http: { ...patience, maxHeaderSize: HEADER_BYTES_MAX },
+    clientErrorHandler: answerClientErrors(),
     // What Fastify is not told it sets to nothing.
     requestTimeout: patience.requestTimeout,
     keepAliveTimeout: patience.keepAliveTimeout,

@@ -22,7 +22,7 @@ import {
   newSession,
   type Session,
   type SessionLife,
-  TOKEN_CHARS_MAX,
+  TOKENS_CHARS_MAX,
   type Tokens,
 } from '../session/session.ts';
 import { SignInFailed } from '../sign-in.ts';
@@ -128,7 +128,7 @@ export async function admit(
   known?: SessionLife,
 ): Promise<{ readonly session: Session; readonly person: Person }> {
   const { signIn, clock, settings } = door.parts;
-  if (token.length > TOKEN_CHARS_MAX) throw tokenTooLong();
+  if (token.length > TOKENS_CHARS_MAX) throw tokenTooLong();
   const admitted = isTokenText(token) ? await signIn.admit(token) : undefined;
   const session =
     admitted && newSession({ token: admitted.token, refreshToken }, clock.wallMs(), settings.sessionMs);

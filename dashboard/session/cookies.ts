@@ -5,8 +5,8 @@ import type { Place } from '../guard/places.ts';
 
 /** With the name and its attributes well below what browsers take. */
 const pieceChars = 3_600;
-/** Node reads 16 KiB of headers. */
-const piecesMax = 3;
+/** For both tokens of `TOKENS_CHARS_MAX`; with 16 KiB of headers, as proxies read them, there is room for little else. */
+const piecesMax = 5;
 
 export const SEALED_CHARS_MAX = pieceChars * piecesMax;
 

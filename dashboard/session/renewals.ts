@@ -7,7 +7,7 @@ import {
   isSamePerson,
   isTokenText,
   type Session,
-  TOKEN_CHARS_MAX,
+  TOKENS_CHARS_MAX,
   tokenEndMs,
   withTokens,
 } from './session.ts';
@@ -88,7 +88,7 @@ export function openRenewals({ oidc, wallMs, onFailed }: RenewalsParts): Renewal
       const tokens = await from.renew(refreshToken);
       const isFine =
         isTokenText(tokens.token) &&
-        tokens.token.length <= TOKEN_CHARS_MAX &&
+        tokens.token.length <= TOKENS_CHARS_MAX &&
         isSamePerson(session.token, tokens.token);
       if (isFine) return { is: 'tokens', session: withTokens(session, tokens) };
       onFailed('the next token is another person’s, or longer than cookies can hold');

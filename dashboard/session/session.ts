@@ -105,10 +105,8 @@ export function namespaceOf(userName: string): string | null {
   return /^system:serviceaccount:([^:]+):[^:]+$/.exec(userName)?.[1] ?? null;
 }
 
-/** An HTTP header can carry it, and cookies have room for it. */
-export const TOKEN_CHARS_MAX = 7_000;
-/** Of both together; cookies hold no more once they are sealed. */
-export const TOKENS_CHARS_MAX = 7_500;
+/** Of both together: cookies hold no more once they are sealed, and servers read 16 KiB of headers. */
+export const TOKENS_CHARS_MAX = 14_500;
 
 export function isTokenText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);

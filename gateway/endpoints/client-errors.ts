@@ -15,7 +15,7 @@ const tunnel = 'PENSTOCK_TUNNEL';
 // Made once: where they are due there may be thousands, and each would keep where it was made.
 const headersTooLarge = new GatewayError(
   'headers_too_large',
-  'The request headers are larger than 16 KiB; send less.',
+  'The request headers are larger than 16 KiB. Send fewer or shorter ones; in a browser, delete the cookies of this domain.',
 );
 const tooSlow = new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
 const noTunnel = new GatewayError(

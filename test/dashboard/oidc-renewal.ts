@@ -1,6 +1,7 @@
 // What becomes of a session whose id token ends? The issuer gives the next one for a refresh token that is good once; pages notice
 // nothing, and where it gives none they are told.
 
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../kube/clock.ts';
 import type { Issuer } from '../support/issuer.ts';
@@ -43,6 +44,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     Object.assign(issuer, {
       lastsSeconds: 600,
       isBusy: false,
+      refreshBytes: 24,
       person: { email: 'ada@example.com', groups: ['team-a'] },
     });
     clock.laterMs = 0;
@@ -97,6 +99,19 @@ export function renewalSuite(stage: () => RenewalStage): void {
     issuer.lastsSeconds = 3_000;
     expect((await tabs[0]?.ask('/api/namespaces'))?.status).toBe(200);
     expect([issuer.renewals - before, issuer.refused.length]).toEqual([2, refused]);
+  });
+
+  test('an id token of 9 KB and a refresh token of 5 KB are kept, in cookies of a size that browsers take', async () => {
+    const groups = Array.from({ length: 168 }, () => randomUUID());
+    Object.assign(issuer, { refreshBytes: 3_840, person: { email: 'ada@example.com', groups } });
+    const browser = await signedIn();
+    expect(browser.cookies.has(name)).toBe(true);
+    const sizes = [...browser.cookies].map(([cookie, value]) => cookie.length + value.length);
+    expect(Math.max(...sizes)).toBeLessThan(4_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15_500);
+    clock.laterMs = 25_000;
+    const { status, body } = await browser.ask('/api/session');
+    expect([status, body.user.groups]).toEqual([200, expect.arrayContaining([`oidc:${groups[0]}`])]);
   });
 
   test('after its end too, and the session ends by its own time', async () => {

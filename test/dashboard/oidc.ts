@@ -182,7 +182,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
 
   test('who signs in beside a session of theirs, of whatever length, has a new one, and the one before is over', async () => {
     const browser = openBrowser(house);
-    issuer.wrong = { claims: { pad: 'x'.repeat(3_000) } };
+    issuer.wrong = { claims: { pad: randomBytes(3_000).toString('hex') } };
     await signIn(browser);
     const before = new Map(browser.cookies);
     expect([before.size, await isSignedIn(browser)]).toEqual([2, true]);

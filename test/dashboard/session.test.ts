@@ -1,7 +1,8 @@
 // What holds of sessions by themselves, whatever is in them? Sealing, ends, pieces of cookies, attempts.
 
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import { CompactEncrypt } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { placeOf } from '../../dashboard/guard/places.ts';
 import { cookieName, joinPieces, piecesOf, SEALED_CHARS_MAX } from '../../dashboard/session/cookies.ts';
@@ -12,7 +13,6 @@ import {
   isTokenText,
   namespaceOf,
   newSession,
-  TOKEN_CHARS_MAX,
   TOKENS_CHARS_MAX,
   tokenEndMs,
 } from '../../dashboard/session/session.ts';
@@ -64,8 +64,47 @@ describe('what is sealed', () => {
     expect(await openSealer([old]).open('session', later)).toBeUndefined();
   });
 
+  test('has room for an id token of 9 KB and a refresh token of 5 KB, in cookies and headers as browsers and servers take them', async () => {
+    const claims = { exp: 9e9, sub: 'ada', groups: randomText(6_600) };
+    const token = `${randomText(50)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${randomText(342)}`;
+    const session = newSession({ token, refreshToken: randomText(5 * 1_024) }, Date.now(), 3_600_000);
+    expect(token.length).toBeGreaterThan(9 * 1_024);
+    expect(session.refreshToken).toBeDefined();
+    const sealer = openSealer(keys);
+    const sealed = await sealer.seal('session', session);
+    const pieces = piecesOf('__Host-penstock-session', sealed, {});
+    for (const [name, value = ''] of pieces) expect(name.length + value.length).toBeLessThan(4_000);
+    const header = pieces
+      .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
+      .join('; ');
+    expect(header.length).toBeLessThan(15_500);
+    expect(
+      await sealer.open('session', joinPieces('__Host-penstock-session', Object.fromEntries(pieces)) ?? ''),
+    ).toEqual(session);
+  });
+
+  test('takes little room where much of it comes twice, as the groups of a token', async () => {
+    const groups = Array.from({ length: 200 }, (_, index) => `/platform/teams/team-${index}/members`);
+    const token = `e30.${Buffer.from(JSON.stringify({ groups })).toString('base64url')}.x`;
+    const sealed = await openSealer(keys).seal('session', newSession({ token }, 0, 1));
+    expect(token.length).toBeGreaterThan(9_000);
+    expect(sealed.length).toBeLessThan(4_000);
+  });
+
+  test('by a version that did not compress opens too', async () => {
+    const [key = randomBytes(32)] = keys;
+    const kid = hash('sha256', Buffer.concat([Buffer.from('penstock dashboard key id '), key]), 'hex').slice(
+      0,
+      16,
+    );
+    const sealed = await new CompactEncrypt(Buffer.from('{"a":1}'))
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid, typ: 'session' })
+      .encrypt(key);
+    expect(await openSealer(keys).open('session', sealed)).toEqual({ a: 1 });
+  });
+
   test('stands in cookies that browsers take, and is read out of them as it was', async () => {
-    const longest = newSession({ token: 'x'.repeat(TOKEN_CHARS_MAX) }, 0, 1);
+    const longest = newSession({ token: randomText(TOKENS_CHARS_MAX) }, 0, 1);
     expect((await openSealer(keys).seal('session', longest)).length).toBeLessThan(SEALED_CHARS_MAX);
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: SEALED_CHARS_MAX, size: 'max' }), (sealed) => {
@@ -99,6 +138,11 @@ test.each([
   },
 );
 
+/** As tokens are written; nothing in it comes twice. */
+function randomText(length: number): string {
+  return randomBytes(length).toString('base64url').slice(0, length);
+}
+
 function sameBytes(one: string, other = ''): boolean {
   return Buffer.from(one, 'base64url').equals(Buffer.from(other, 'base64url'));
 }
@@ -131,7 +175,7 @@ describe('a session', () => {
     expect(ends('refresh')).toBe(61_000);
     // Of a token that does not say when it ends nobody knows when the next one is due.
     expect(newSession({ token: 'opaque', refreshToken: 'x' }, 0, 1)).not.toHaveProperty('refreshToken');
-    const longest = 'x'.repeat(TOKENS_CHARS_MAX - token.length);
+    const longest = randomText(TOKENS_CHARS_MAX - token.length);
     const session = newSession({ token, refreshToken: longest }, 1_000, 60_000);
     expect(session).toMatchObject({ refreshToken: longest, expiresAtMs: 61_000 });
     const sealed = await openSealer([]).seal('session', { ...session, issuedAtMs: 9e12, expiresAtMs: 9e12 });

@@ -26,6 +26,8 @@ export interface Issuer {
   readonly refused: readonly string[];
   /** Refresh tokens that were taken. */
   readonly renewals: number;
+  /** Of each refresh token. */
+  refreshBytes: number;
   /** Refresh tokens that were given back. */
   readonly revocations: number;
   /** No refresh token that was given is good any more. */
@@ -177,7 +179,7 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
       .sign(wrong.hasOtherKey ? other.privateKey : own.privateKey);
     const tokens = { access_token: 'x', token_type: 'Bearer', id_token: idToken, expires_in: lastsSeconds };
     if (line === undefined) return send(response, 200, tokens);
-    line.present = randomBytes(24).toString('base64url');
+    line.present = randomBytes(issuer.refreshBytes).toString('base64url');
     lines.set(line.present, line);
     send(response, 200, { ...tokens, refresh_token: line.present });
   }
@@ -186,6 +188,7 @@ export async function openIssuer(files: CertificateFiles, redirects: readonly st
     url,
     client,
     person: { email: 'ada@example.com', groups: ['team-a'] },
+    refreshBytes: 24,
     wrong: {},
     lastsSeconds: 600,
     isBusy: false,
