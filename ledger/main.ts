@@ -75,6 +75,7 @@ async function start(settings: LedgerSettings): Promise<RunningLedger> {
       log('error', 'the store has ended, and the process with it', { reason });
       process.exit(1);
     },
+    onSlow: (reason) => log('warn', 'the store is slower than it could be', { reason }),
   });
   const { client } = await openConfiguredClient({ kubeconfig: settings.kubeconfig });
   return await startLedger({ client, clock: systemClock, random: Math.random, settings, store, log });

@@ -28,7 +28,7 @@ export async function openLocalLedger(
   wallMs: () => number,
   print: (line: string) => void,
 ): Promise<LocalLedger> {
-  const store = await openSqliteStore(path);
+  const store = await openSqliteStore(path, undefined, (reason) => print(`The ledger is slow: ${reason}`));
   let cursor = await store.cursorOf(source);
   let told: string | undefined;
 

@@ -10,11 +10,16 @@ export interface StoreTroubles {
   onBroken(reason: string): void;
   /** Nothing more will be stored by this process. */
   onEnd(reason: string): void;
+  /** Everything works, and another volume would be better. Left out: nobody hears of it. */
+  onSlow?(reason: string): void;
 }
 
 /** @throws as the stores do. */
-export function openStore(place: StorePlace, { onBroken, onEnd }: StoreTroubles): Promise<LedgerStore> {
+export function openStore(
+  place: StorePlace,
+  { onBroken, onEnd, onSlow }: StoreTroubles,
+): Promise<LedgerStore> {
   return place.type === 'sqlite'
-    ? openSqliteStore(place.path, onEnd)
+    ? openSqliteStore(place.path, onEnd, onSlow)
     : openPostgresStore(place.url, onBroken);
 }

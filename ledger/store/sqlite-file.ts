@@ -18,6 +18,8 @@ import {
 import { type Aside, PURGED_REASON, type PurgeOptions, type Taken } from './store.ts';
 
 export interface SqliteFile {
+  /** Why it is slower than it could be, for people; undefined: it is not. */
+  slowness(): string | undefined;
   take(page: PageRows, nowMs: number): Taken;
   query(query: Query): Row[];
   run(query: Query): void;
@@ -36,8 +38,9 @@ const vacuumPages = 2_000;
 /** @throws {Error} that names the file where it is none of ours, or of a newer program. */
 export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
   const database = new DatabaseSync(path, { timeout: busyMs, readOnly: isReader });
+  let slowness: string | undefined;
   try {
-    if (!isReader) prepareFile(database);
+    if (!isReader) slowness = prepareFile(database);
     // A container has no folder that it can write to but that of the file.
     database.exec('PRAGMA temp_store = MEMORY');
   } catch (error) {
@@ -57,6 +60,7 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
   const run = ({ text, values }: Query) => prepare(text).run(...values.map(bound));
 
   return {
+    slowness: () => slowness,
     query,
     run: (query) => void run(query),
     take: (page, nowMs) => inTransaction(database, () => takePage(prepare, query, run, page, nowMs)),
@@ -81,14 +85,15 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
   };
 }
 
-function prepareFile(database: DatabaseSync): void {
+/** Gives why it is slow, where it is. */
+function prepareFile(database: DatabaseSync): string | undefined {
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
   const names = tables.map(({ name }) => String(name)).filter((name) => !name.startsWith('sqlite_'));
   if (names.length > 0 && !names.includes('ledger_meta'))
     throw new Error('this is a database of something else; name another file');
   // Only before the first table is made; it lets the room of old records go.
   if (names.length === 0) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-  database.exec('PRAGMA journal_mode = WAL');
+  const slowness = openJournal(database);
   // What is committed is taken off the gateways' disks: it has to outlive a crash of the node too.
   database.exec('PRAGMA synchronous = FULL');
   inTransaction(database, () => {
@@ -102,6 +107,25 @@ function prepareFile(database: DatabaseSync): void {
     const { text, values } = keepIdentity(randomUUID());
     database.prepare(text.replaceAll(/\$(\d+)/g, '?$1')).run(...values);
   });
+  return slowness;
+}
+
+const otherVolume = 'Give it a volume of block or local storage, or Postgres';
+
+/**
+ * SQLite answers with the journal that it has, and not with an error: a write-ahead log needs memory that processes share, which not every
+ * file system has. A rollback journal is as safe, with the one writer that there is; it and readers wait for each other.
+ *
+ * @throws {Error} where neither can be had: a crash would cost the whole file.
+ */
+function openJournal(database: DatabaseSync): string | undefined {
+  const ask = (mode: string): string =>
+    String(database.prepare(`PRAGMA journal_mode = ${mode}`).get()?.journal_mode);
+  if (ask('WAL') === 'wal') return undefined;
+  const mode = ask('DELETE');
+  if (mode !== 'delete')
+    throw new Error(`its file system allows no journal on disk (SQLite answers '${mode}'). ${otherVolume}.`);
+  return `its file system has no shared memory for a write-ahead log, so that writing and reading wait for each other. ${otherVolume}.`;
 }
 
 function takePage(

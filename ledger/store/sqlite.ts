@@ -17,17 +17,21 @@ const purgeLimit = 2_000;
 /**
  * @param path Its folder is made where it is missing.
  * @param onEnd A thread has ended by itself: nothing more is stored, and only another process helps.
+ * @param onSlow The file system is good enough, and no more.
  * @throws {Error} that names the file where it cannot be opened, or is none that this program can go on with.
  */
 export async function openSqliteStore(
   path: string,
   onEnd: (reason: string) => void = () => {},
+  onSlow: (reason: string) => void = () => {},
 ): Promise<LedgerStore> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   // Who used what is for nobody else to read; what SQLite puts beside it has the same mode.
   await (await open(path, 'a', 0o600)).close();
   // The writer makes the tables, and the mode of the file that lets others read beside it.
   const writer = await openThread({ path, isReader: false }, onEnd);
+  const slowness = await writer.call('slowness');
+  if (slowness !== undefined) onSlow(`${path}: ${slowness}`);
   const openReader = (): Promise<Thread> => openThread({ path, isReader: true }, onEnd);
   const [reader, teller] = await Promise.all([openReader(), openReader()]).catch(async (error: unknown) => {
     await writer.close();
