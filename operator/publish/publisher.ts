@@ -351,6 +351,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
       holder.know(table);
       if (endsAcceptance) holder.endAcceptance();
     }
+    // No revocation waits for it, and what is left is taken away by the next publish.
+    await retiredStore
+      .tidy(() => mustLead(lead))
+      .catch((error: unknown) => {
+        if (error instanceof DeposedError) throw error;
+      });
     const { epoch, generation } = holder.standing()?.manifest ?? holder.highest();
     const durationMs = clock.now() - startedMs;
     return { epoch, generation, isNew, shardsWritten: missing.length, bytesWritten, durationMs };
@@ -358,7 +364,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   async function writeRetired(lead: Term, { retired, releases }: PublishOptions): Promise<void> {
     if (retired !== undefined) await retiredStore.write(retired, () => mustLead(lead));
-    if (releases !== undefined) lead.holder.endRelease(releases);
+    if (releases === undefined) return;
+    // Once the annotation is off, nobody knows that they were released.
+    await retiredStore.tidy(() => mustLead(lead));
+    lead.holder.endRelease(releases);
   }
 
   /** Of what stands in the pointer, before something else does. */

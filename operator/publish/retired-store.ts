@@ -30,6 +30,8 @@ export interface RetiredStore {
    * @param mustStillLead throws where leadership has ended meanwhile.
    */
   write(retired: readonly RetiredKey[], mustStillLead: () => void): Promise<void>;
+  /** Deletes what was written anew. Until then its keys would come back with the next term. */
+  tidy(mustStillLead: () => void): Promise<void>;
 }
 
 export interface RetiredStoreOptions {
@@ -48,12 +50,15 @@ export function openRetiredStore(options: RetiredStoreOptions): RetiredStore {
   let stored: readonly RetiredKey[] = [];
   /** Of the Secrets of each namespace; one, but after a death between two writes. */
   let names = new Map<string, readonly string[]>();
+  /** Secrets in whose place there is a newer one, or none is needed. */
+  const outdated = new Set<string>();
 
   return {
     async read() {
       const query = { labelSelector: `${INSTANCE_LABEL}=${instance},${RETIRED_KEYS_LABEL}` };
       const { items } = await listAll({ client, path: collection, query });
       names = new Map();
+      outdated.clear();
       const oldestFirst = items
         .flatMap((object) => {
           const { name, labels = {} } = object.metadata;
@@ -64,9 +69,13 @@ export function openRetiredStore(options: RetiredStoreOptions): RetiredStore {
           return Object.entries(keys ?? {}).map(([digest, retiredMs]) => ({ digest, namespace, retiredMs }));
         })
         .sort((a, b) => a.retiredMs - b.retiredMs || compareText(a.digest, b.digest));
-      // The first owner of a digest keeps it.
+      // The first owner of a digest keeps it, for as long as it was said last.
       const byDigest = new Map<string, RetiredKey>();
-      for (const key of oldestFirst) if (!byDigest.has(key.digest)) byDigest.set(key.digest, key);
+      for (const key of oldestFirst) {
+        if ((byDigest.get(key.digest)?.namespace ?? key.namespace) !== key.namespace) continue;
+        byDigest.delete(key.digest);
+        byDigest.set(key.digest, key);
+      }
       stored = [...byDigest.values()];
       return stored;
     },
@@ -79,28 +88,33 @@ export function openRetiredStore(options: RetiredStoreOptions): RetiredStore {
       }
       stored = retired;
     },
+
+    async tidy(mustStillLead) {
+      for (const name of outdated) {
+        mustStillLead();
+        await unless(
+          isNotFound,
+          deleteObject(client, objectPath(secrets, { namespace: tableNamespace, name })),
+        );
+        outdated.delete(name);
+      }
+    },
   };
 
-  /** Makes the new Secret before it takes the old one away. */
   async function writeNamespace(
     namespace: string,
     keys: readonly RetiredKey[],
     mustStillLead: () => void,
   ): Promise<void> {
-    const before = names.get(namespace) ?? [];
     const secret = keys.length === 0 ? undefined : buildSecret(namespace, keys);
     const name = secret?.metadata.name;
     if (secret !== undefined) {
       mustStillLead();
       // Of its name there can be none that says something else.
       await unless(isConflict, createObject(client, collection, secret));
-      names.set(namespace, [...new Set([...before, secret.metadata.name])]);
     }
-    for (const other of before.filter((one) => one !== name)) {
-      mustStillLead();
-      const path = objectPath(secrets, { namespace: tableNamespace, name: other });
-      await unless(isNotFound, deleteObject(client, path));
-    }
+    for (const other of names.get(namespace) ?? []) outdated.add(other);
+    if (name !== undefined) outdated.delete(name);
     names.set(namespace, name === undefined ? [] : [name]);
   }
 

@@ -12,6 +12,7 @@ import { runCallerRequests } from '../security/caller-requests.ts';
 import { runFlippingName } from '../security/flipping-name.ts';
 import { runHostileStreams } from '../security/hostile-streams.ts';
 import { runRandomModels } from '../security/random-models.ts';
+import { runRetiredKeys } from '../security/retired-keys.ts';
 import { runSandboxed } from './clients/sandbox.ts';
 import { openScorecard } from './scorecard.ts';
 import { runAddresses } from './security/addresses.ts';
@@ -109,6 +110,18 @@ test('headers and queries stay behind, both ways', async () => {
     failed: run.strays.length,
     fired: run.received,
     ...examples(run.strays),
+  });
+  expectHeld();
+});
+
+test('a key that a tenant has revoked works for no other tenant that knows its digest', async () => {
+  const run = await runRetiredKeys(1_000 * scale, 60, seed);
+  card.add({
+    what: 'tables after ApiKeys were changed by three namespaces: a revoked key that worked for another one',
+    tried: run.tables,
+    failed: run.strayed.length,
+    fired: run.coveted,
+    figures: `${run.coveted} keys revoked while another namespace had imported them, ${run.returned} back for their own${run.strayed.length === 0 ? '' : `; ${run.strayed.slice(0, 3).join(', ')}`}`,
   });
   expectHeld();
 });

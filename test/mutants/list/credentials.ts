@@ -4,6 +4,13 @@ import type { Mutant } from '../mutant.ts';
 
 export const credentials: readonly Mutant[] = [
   {
+    name: 'one table does not take a key from a namespace and give it to another',
+    file: 'operator/leading/bring-out.ts',
+    from: 'if (leaving !== inUse.retired) {',
+    to: 'if (inUse.content === undefined) {',
+    tests: ['test/operator/leading/bring-out.test.ts', 'test/security/retired-keys.test.ts'],
+  },
+  {
     name: 'a body does not say where its request is sent',
     file: 'gateway/endpoints/parse-body.ts',
     from: 'refuseConnectionMembers(body);',

@@ -1,128 +1,21 @@
-// From run to run of a leader: what goes out while a pin is there, or a gateway that reads older tables only?
+// From run to run of a leader: what goes out while a pin is there, or a gateway that reads older tables only? And whose is a key
+// that was revoked?
 
 import { describe, expect, test } from 'vitest';
 import type { TableContent } from '../../../gateway/contract/routing-table.ts';
-import { createCompiler } from '../../../operator/compile/compile.ts';
-import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
-import type { Reader } from '../../../operator/hold/withhold-newer.ts';
-import { type BringOutParts, createBringOut, type Pin } from '../../../operator/leading/bring-out.ts';
-import type { EarlierTable, Publisher } from '../../../operator/publish/publisher.ts';
-import type { Cluster } from '../../../operator/watch/cluster.ts';
-import type { RawObject, RetiredKey, Snapshot } from '../../../operator/watch/snapshot.ts';
+import type { RawObject } from '../../../operator/watch/snapshot.ts';
 import { apiKey, provider, route, secret, snapshot } from '../make.ts';
+import { NOW_MS, startLeader, tunnel } from './leader.ts';
 
-const NOW_MS = Date.parse('2026-06-01T00:00:00Z');
 const FIRST = snapshot({
   providers: [provider()],
   modelRoutes: [route()],
   apiKeys: [apiKey()],
   secrets: [secret()],
 });
-const tunnel = { protocol: 'http', hostname: 'proxy.test', port: 3128 } as const;
-
-/** What another leader has left. */
-interface Found {
-  readonly content: TableContent | undefined;
-  readonly retired: readonly RetiredKey[];
-}
-
-/** A leader whose publisher only remembers, in a cluster that a test changes. */
-function startLeader(found: Found = { content: undefined, retired: [] }) {
-  const tables: TableContent[] = [];
-  const released: string[][] = [];
-  const pins: (Pin | undefined)[] = [];
-  const state = {
-    snapshot: FIRST,
-    pin: undefined as string | undefined,
-    release: undefined as string | undefined,
-    /** As they were written last. */
-    retired: found.retired,
-    isShut: false,
-    readers: [] as Reader[],
-    /** Providers are to be reached through a proxy, which needs a reader of format 2. */
-    isTunnelled: false,
-  };
-  const publisher: Pick<
-    Publisher,
-    'takeOver' | 'heartbeat' | 'publish' | 'isAbsenceAccepted' | 'pin' | 'release' | 'readEarlier'
-  > = {
-    takeOver: async () => ({
-      content: found.content,
-      version: undefined,
-      revoked: [],
-      retired: found.retired,
-      hints: [],
-    }),
-    heartbeat: async () => {},
-    isAbsenceAccepted: () => false,
-    release: () => state.release,
-    pin: () => state.pin,
-    async readEarlier(generation): Promise<EarlierTable> {
-      const content = tables[generation - 1];
-      return content === undefined
-        ? { type: 'not-there', message: `table generation ${generation} is not kept` }
-        : { type: 'read', content };
-    },
-    async publish(content, { retired = [] } = {}) {
-      if (state.isShut) throw new Error('the API server is away');
-      state.retired = retired;
-      const isNew = JSON.stringify(content) !== JSON.stringify(tables.at(-1));
-      if (isNew) tables.push(content);
-      const generation = tables.length;
-      return { epoch: 1, generation, isNew, shardsWritten: 0, bytesWritten: 0, durationMs: 0 };
-    },
-  };
-  const cluster: Pick<Cluster, 'snapshot' | 'object' | 'unreadableNamespaces' | 'wasSeenDeleted'> = {
-    snapshot: () => state.snapshot,
-    object: (kind, namespace, name) =>
-      [...state.snapshot.providers, ...state.snapshot.modelRoutes, ...state.snapshot.apiKeys].find(
-        (one) => one.kind === kind && one.metadata.namespace === namespace && one.metadata.name === name,
-      ),
-    unreadableNamespaces: () => new Set(),
-    wasSeenDeleted: () => true,
-  };
-  const compile = createCompiler();
-  const parts: BringOutParts = {
-    publisher: publisher as Publisher,
-    cluster: cluster as Cluster,
-    compile(...input) {
-      const result = compile(...input);
-      const providers = result.table.providers.map((entry) => ({ ...entry, proxy: tunnel }));
-      return state.isTunnelled ? { ...result, table: { ...result.table, providers } } : result;
-    },
-    namesOf: createVerdictNames(),
-    isServed: () => true,
-    holdMs: 3_600_000,
-    readers: () => state.readers,
-    unpinCommand: 'kubectl annotate …',
-    wallMs: () => NOW_MS,
-    breathe: async () => undefined,
-    takeHints: () => [],
-    onTakenOver() {},
-    onPublished() {},
-    onHeld() {},
-    onReleased: (keys) => void released.push(keys.map(({ digest }) => digest)),
-    onPin: (pin) => void pins.push(pin),
-  };
-  const bringOut = createBringOut(parts);
-  return {
-    state,
-    tables,
-    released,
-    pins,
-    change(parts: Partial<Snapshot>) {
-      state.snapshot = { ...state.snapshot, ...parts };
-    },
-    async run() {
-      const run = await bringOut.run(false);
-      if (run.type === 'failed') throw run.error;
-      return run;
-    },
-  };
-}
 
 test('a pin brings the table of then out under a new number; nothing moves but keys that end; unpinned, all does', async () => {
-  const { state, tables, pins, change, run } = startLeader();
+  const { state, tables, pins, change, run } = startLeader(FIRST);
   expect((await run()).generation).toBe(1);
   change({ modelRoutes: [route({ model: 'other' })] });
   expect((await run()).generation).toBe(2);
@@ -159,7 +52,7 @@ test('a pin brings the table of then out under a new number; nothing moves but k
 });
 
 test.each(['9', 'yesterday'])('a pin to %s, which is not kept, holds the table in use', async (wanted) => {
-  const { state, pins, change, run } = startLeader();
+  const { state, pins, change, run } = startLeader(FIRST);
   await run();
   state.pin = wanted;
   change({ modelRoutes: [route({ model: 'other' })] });
@@ -170,7 +63,7 @@ test.each(['9', 'yesterday'])('a pin to %s, which is not kept, holds the table i
 });
 
 test('while a gateway reads older tables only, what needs a newer one waits alone; then it goes out by itself', async () => {
-  const { state, tables, change, run } = startLeader();
+  const { state, tables, change, run } = startLeader(FIRST);
   state.readers = [
     { name: 'a', maxFormat: 2 },
     { name: 'b', maxFormat: 1 },
@@ -207,10 +100,10 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   }
   /** As after a crash: nothing but the table and what was written beside it. */
   const nextLeader = ({ tables, state }: Leader) =>
-    startLeader({ content: tables.at(-1), retired: state.retired });
+    startLeader(FIRST, { content: tables.at(-1), retired: state.retired });
 
   test('works for nobody after team-b has deleted it, and for team-b when it applies it again', async () => {
-    const leader = startLeader();
+    const leader = startLeader(FIRST);
     expect(await served(leader, inB())).toEqual(['team-b/bot']);
     expect(await served(leader, inB(), inA)).toEqual(['team-b/bot']);
     expect(await served(leader, inA)).toEqual([]);
@@ -223,7 +116,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
     ['it was disabled', [apiKey({ disabled: true }, { namespace: 'team-b' })]],
     ['it expired', [apiKey({ expiresAt: '2026-01-01T00:00:00Z' }, { namespace: 'team-b' })]],
   ])('is refused to team-a where %s', async (_, left) => {
-    const leader = startLeader();
+    const leader = startLeader(FIRST);
     await served(leader, inB());
     await served(leader, inB(), inA);
     expect(await served(leader, inA, ...left)).not.toContain('team-a/thief');
@@ -232,7 +125,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   });
 
   test('stays retired under the next leader, also where that deletion came while nobody led', async () => {
-    const first = startLeader();
+    const first = startLeader(FIRST);
     await served(first, inB());
     const second = nextLeader(first);
     expect(await served(second, inA)).toEqual([]);
@@ -242,7 +135,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   });
 
   test('stays retired where the table that takes it away could not be written at first', async () => {
-    const leader = startLeader();
+    const leader = startLeader(FIRST);
     await served(leader, inB());
     leader.state.isShut = true;
     await expect(served(leader, inA)).rejects.toThrow('away');
@@ -252,7 +145,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   });
 
   test('works again from a restored backup: objects with new UIDs, and the older one of team-a beside them', async () => {
-    const first = startLeader();
+    const first = startLeader(FIRST);
     await served(first, inB());
     await served(first);
     const restored = inB();
@@ -263,7 +156,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   });
 
   test('goes on under another name of its namespace, applied before or after the old one is deleted', async () => {
-    const leader = startLeader();
+    const leader = startLeader(FIRST);
     await served(leader, inB());
     await served(leader, inB(), inA);
     expect(await served(leader, inB(), inB('renamed'), inA)).toEqual(['team-b/bot']);
@@ -273,7 +166,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   });
 
   test('goes to team-a once the platform releases it, and stays with team-a from then on', async () => {
-    const leader = startLeader();
+    const leader = startLeader(FIRST);
     await served(leader, inB());
     expect(await served(leader, inA)).toEqual([]);
     leader.state.release = A.slice(0, 16);

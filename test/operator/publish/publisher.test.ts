@@ -584,6 +584,19 @@ describe('keys that were retired', () => {
     ]);
   });
 
+  test('that came back and left again count from the last time, also where the older Secret was left', async () => {
+    const { client, namespace } = await place();
+    const first = makePublisher(client, namespace);
+    await first.takeOver();
+    await first.publish(CONTENT, { retired });
+    // Its first write makes the new Secret, its second one would take the old one away.
+    const dying = makePublisher(breaking(client, 1, 'before'), namespace);
+    const again = [...(await dying.takeOver()).retired.slice(1), retiredKey(1, 'team-a', 9)];
+    await dying.publish(CONTENT, { retired: again });
+    const { retired: found } = await makePublisher(client, namespace).takeOver();
+    expect(found).toEqual(again);
+  });
+
   test('may be released by other hands, once', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
