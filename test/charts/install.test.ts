@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { type Asking, askAsAdmin } from '../cluster/crd-cases/post.ts';
@@ -103,6 +104,34 @@ test('uninstalled, it leaves the CRDs and the objects of users, and nothing else
     'customresourcedefinition.apiextensions.k8s.io/providers.penstock.dev',
   ]);
 });
+
+test('a ResourceQuota as in the guide refuses one object too many of each kind', async () => {
+  const example = new URL('../../docs/examples/quota/quota.yaml', import.meta.url);
+  const quota = z
+    .object({ metadata: z.looseObject({}), spec: z.object({ hard: z.record(z.string(), z.string()) }) })
+    .loose()
+    .parse(parse(await readFile(example, 'utf8')));
+  const hard = Object.fromEntries(Object.keys(quota.spec.hard).map((name) => [name, '1']));
+  const metadata = { ...quota.metadata, namespace: 'counted' };
+  await plane().mustKubectl(['create', 'namespace', 'counted']);
+  const create = (object: object) =>
+    plane().mustKubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
+  await create({ ...quota, metadata, spec: { hard } });
+  // The controller that counts does not run here: that there is none yet is its word, and all later counts are the API server's own.
+  const none = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']));
+  const status = JSON.stringify({ status: { hard, used: none } });
+  const ref = ['resourcequota', 'penstock', '-n', 'counted'];
+  await plane().mustKubectl(['patch', ...ref, '--subresource=status', '--type=merge', '-p', status]);
+  const apiKey = { apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', spec: {} };
+  const named = (object: object, name: string) => ({ ...object, metadata: { name, namespace: 'counted' } });
+  for (const object of [apiKey, route('counted', 'm'), provider('counted')]) {
+    await create(named(object, 'one'));
+    await expect(create(named(object, 'two'))).rejects.toThrow(/exceeded quota: penstock, .*used: .*=1/);
+  }
+  const used = await plane().mustKubectl(['get', ...ref, '-o', 'jsonpath={.status.used}']);
+  expect(JSON.parse(used)).toEqual(hard);
+  await plane().mustKubectl(['delete', 'namespace', 'counted', '--wait=false']);
+}, 30_000);
 
 test('both Deployments, the Service and the table namespace are there, and an upgrade changes them', async () => {
   const replicas = ['get', 'deployment', '-n', 'second-system', '-o', 'jsonpath={.items[*].spec.replicas}'];
