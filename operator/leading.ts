@@ -174,10 +174,11 @@ export function startLeading(parts: LeadingParts): Leading {
     tableNamespace: settings.tableNamespace,
   });
   const statuses = createStatusPublisher({ client, clock, events });
-  const { keyPrefix } = settings.platform;
+  const { keyPrefix, metadataPrefixes = [] } = settings.platform;
   const issuer = createKeyIssuer({
     client,
     keyPrefix,
+    metadataPrefixes,
     baseUrl: settings.baseUrl,
     randomBytes,
     wallMs: clock.wallMs,

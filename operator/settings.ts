@@ -38,6 +38,18 @@ const namespaceList = z
   })
   .transform((names) => [...new Set(names)]);
 
+const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+const metadataPrefixes = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((prefix) => prefix.trim() || []))
+  .refine(
+    (prefixes) =>
+      prefixes.every((prefix) => prefix.length <= 253 && PREFIX.test(prefix) && prefix !== 'penstock.dev'),
+    'must be prefixes of labels with commas between them, such as reloader.example.com; penstock.dev is for the operator',
+  );
+
 const egressSchema = z.array(
   z.strictObject({ cidr: z.string().min(1), namespaces: z.array(z.string().min(1)).min(1) }),
 );
@@ -180,6 +192,8 @@ const settingsSchema = z.object({
     .regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ and -, such as psk_')
     .default('psk_'),
   PENSTOCK_PLATFORM_NAMESPACES: namespaceList,
+  /** Prefixes that labels and annotations for Secrets with issued keys may have, separated by commas. */
+  PENSTOCK_SECRET_METADATA_PREFIXES: metadataPrefixes,
   PENSTOCK_EGRESS_ALLOW: egressAllow,
   /** Ranges of public space that gateways must not reach either, separated by commas. */
   PENSTOCK_EGRESS_DENY: egressDeny,
@@ -270,6 +284,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
       servicePrefix: data.PENSTOCK_SERVICE_PREFIX,
       keyPrefix: data.PENSTOCK_KEY_PREFIX,
       platformNamespaces: data.PENSTOCK_PLATFORM_NAMESPACES,
+      metadataPrefixes: data.PENSTOCK_SECRET_METADATA_PREFIXES,
       egressAllow: data.PENSTOCK_EGRESS_ALLOW,
       egressDeny: data.PENSTOCK_EGRESS_DENY,
       hasExactLimits: data.PENSTOCK_LIMITS_IN_STORE === 'true',

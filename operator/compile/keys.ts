@@ -10,6 +10,7 @@ import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapsho
 import type { DigestClaim } from './checks/digest-conflict.ts';
 import { digestContested, digestRefused, type RefusedDigest } from './checks/digest-conflict.ts';
 import { invalid } from './checks/invalid.ts';
+import { metadataNotAllowed } from './checks/metadata-not-allowed.ts';
 import { secretPending } from './checks/secret-pending.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
 import { isoTime } from './iso-time.ts';
@@ -92,6 +93,7 @@ export function compileKey({ object, parsed, secret, platform, nowMs }: KeyInput
         .filter(({ notAfterMs }) => notAfterMs === undefined || !isLongPast(notAfterMs, nowMs))
         .map((version) => buildEntry(apiKey, version));
   const next = issued.versions.find(({ role }) => role === 'next');
+  const unwritten = hasImports(spec) ? undefined : metadataNotAllowed(apiKey, platform);
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -110,6 +112,7 @@ export function compileKey({ object, parsed, secret, platform, nowMs }: KeyInput
           wordsOnLimits([spec.limits, limitsOfTenant(metadata.namespace, platform)], platform),
         ),
         issued.condition,
+        ...(unwritten === undefined ? [] : [holds('Degraded', unwritten.reason, unwritten.message)]),
         ...(spec.disabled
           ? [holds('Disabled', 'DisabledBySpec', 'spec.disabled is true; set it to false')]
           : []),

@@ -5,7 +5,7 @@ import { type KubeClient, KubeError } from '../../kube/client.ts';
 import { createObject, mergePatch } from '../../kube/patch.ts';
 import { collectionPath, objectPath, secrets } from '../../kube/paths.ts';
 import { parseApiKey } from '../resources/api-key.ts';
-import { issuedSecretName } from '../resources/issued-secret.ts';
+import { issuedSecretName, withAllowedMetadata } from '../resources/issued-secret.ts';
 import { encodeKey } from '../resources/key-material.ts';
 import { presentStatus } from '../status/object-status.ts';
 import type { HeldSecret } from '../watch/secrets.ts';
@@ -18,6 +18,8 @@ export const SECRET_MANAGER = 'penstock-secret';
 export interface KeyIssuerOptions {
   readonly client: KubeClient;
   readonly keyPrefix: string;
+  /** Of labels and annotations for Secrets, those that the platform allows. */
+  readonly metadataPrefixes: readonly string[];
   /** Where callers find the gateway; left out where nobody said. */
   readonly baseUrl?: string | undefined;
   /** From a cryptographic source. */
@@ -83,9 +85,9 @@ async function tendOne(
   if (!parsed.ok || (secret === undefined && !needsSecret)) return { type: 'nothing' };
   const { namespace } = parsed.value.metadata;
   const name = issuedSecretName(parsed.value);
-  const { client, keyPrefix, baseUrl } = options;
+  const { client, keyPrefix, metadataPrefixes, baseUrl } = options;
   const plan = planKeySecret({
-    apiKey: parsed.value,
+    apiKey: withAllowedMetadata(parsed.value, metadataPrefixes),
     secret: secret?.record,
     keyPrefix,
     baseUrl,

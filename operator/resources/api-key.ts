@@ -49,10 +49,12 @@ const secretSchema = z.strictObject({
     ),
   labels: labelMap({ entriesMax: 32 })
     .optional()
-    .describe('Labels for that Secret. One that is taken off here is taken off there.'),
+    .describe(
+      'Labels for that Secret. One that is taken off here is taken off there. Names with a prefix are written only where the platform allows it; app.kubernetes.io always.',
+    ),
   annotations: annotationMap({ entriesMax: 32, valueMax: 4096 })
     .optional()
-    .describe('Annotations for that Secret. One that is taken off here is taken off there.'),
+    .describe('Annotations for that Secret, by the same rules.'),
   retain: z
     .boolean()
     .default(false)

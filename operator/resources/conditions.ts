@@ -53,7 +53,7 @@ export const CONDITIONS = {
     text: 'Accepted, with its references resolved (or its key issued), Programmed, and not expired: the object is as its owner wishes. One that is suspended or disabled is Ready with that reason once every gateway pod has it out of service. While the last good form is held, it speaks of that one, and observedGeneration is its.',
   },
   Degraded: {
-    kinds: ['Provider', 'ModelRoute'],
+    kinds: ALL,
     shown: 'when-true',
     text: 'The object works, but not all of it, or not in its present form.',
   },
@@ -126,6 +126,10 @@ export const REASONS = {
   DigestConflict: {
     conditions: ['Accepted', 'Conflicted', 'Ready'],
     text: 'Two ApiKeys stand for the same key, or another namespace had it before. A key stays with the namespace for which it worked, also after it is deleted there; within a namespace, with the ApiKey for which it worked, else the older one.',
+  },
+  MetadataNotAllowed: {
+    conditions: ['Degraded'],
+    text: 'spec.secret asks for labels or annotations with prefixes that the platform has not allowed; they are not written to the Secret, and the key works.',
   },
   ResolvedRefs: { conditions: ['ResolvedRefs'], text: 'Everything referred to is there and may be used.' },
   SecretNotFound: {

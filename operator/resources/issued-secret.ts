@@ -26,6 +26,36 @@ export function issuedSecretAnnotations({ spec }: Pick<ApiKey, 'spec'>): Record<
   return { ...spec.secret?.annotations };
 }
 
+/** The prefix of Kubernetes for names that people and dashboards read. */
+const COMMON_PREFIX = 'app.kubernetes.io';
+
+/**
+ * The names that its ApiKey asks for and that are not written: those with a prefix that the platform has not allowed. Controllers act on
+ * such names (they copy the Secret, prune it, read it as their credentials), and the author of an ApiKey may lack the right to write
+ * Secrets.
+ */
+export function refusedMetadata({ spec }: Pick<ApiKey, 'spec'>, prefixes: readonly string[]): string[] {
+  const { labels = {}, annotations = {} } = spec.secret ?? {};
+  return [...new Set([...Object.keys(labels), ...Object.keys(annotations)])]
+    .filter((name) => !isAllowed(name, prefixes))
+    .sort();
+}
+
+/** The ApiKey without what is not written. */
+export function withAllowedMetadata(apiKey: ApiKey, prefixes: readonly string[]): ApiKey {
+  const { secret } = apiKey.spec;
+  if (secret === undefined || refusedMetadata(apiKey, prefixes).length === 0) return apiKey;
+  const allowed = (texts: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(Object.entries(texts).filter(([name]) => isAllowed(name, prefixes)));
+  const written = { ...secret, labels: allowed(secret.labels), annotations: allowed(secret.annotations) };
+  return { ...apiKey, spec: { ...apiKey.spec, secret: written } };
+}
+
+function isAllowed(name: string, prefixes: readonly string[]): boolean {
+  const slash = name.indexOf('/');
+  return slash < 0 || [COMMON_PREFIX, ...prefixes].includes(name.slice(0, slash));
+}
+
 /**
  * The name of the ApiKey. A label value ends at 63 characters, a name at 200: a longer name is cut and
  * told apart by its hash.

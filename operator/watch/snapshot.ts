@@ -96,6 +96,8 @@ export interface PlatformSettings {
   readonly egressAllow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
   /** Ranges of public space that are refused like private ones: of Pods, Services, nodes and the API server. */
   readonly egressDeny?: readonly string[];
+  /** Prefixes that labels and annotations for Secrets with issued keys may have, beside `app.kubernetes.io`. */
+  readonly metadataPrefixes?: readonly string[];
   /** The gateways keep limits together, in a store; absent: each of them its share. */
   readonly hasExactLimits?: boolean;
   /** What the ApiKeys of a namespace may spend together, each namespace once; nobody in the namespace can change it. */

@@ -562,6 +562,20 @@ describe('what is rendered', () => {
     }
   });
 
+  test('the operator learns which prefixes ApiKeys may ask for on their Secrets; none by default', async () => {
+    const metadataPrefixes = ['reloader.example', 'team.example'];
+    const platformOf = async (values: Values) =>
+      readOperatorSettings(deploymentOf(await render(plane(), values), 'penstock-operator').env).platform;
+    expect((await platformOf({})).metadataPrefixes).toEqual([]);
+    expect((await platformOf({ issuedSecrets: { metadataPrefixes } })).metadataPrefixes).toEqual(
+      metadataPrefixes,
+    );
+    for (const wrong of ['penstock.dev', 'a/b', 'Upper.example']) {
+      const values = { issuedSecrets: { metadataPrefixes: [wrong] } };
+      await expect(render(plane(), values)).rejects.toThrow(/metadataPrefixes/);
+    }
+  });
+
   test('the operator learns how much may pass for a namespace, beside its budgets and without any', async () => {
     const budgets = [{ period: 'Month', limit: '500.00' }];
     const limits = { requestsPerMinute: 600, tokensPerMinute: 1_000_000, maxConcurrentRequests: 50 };

@@ -18,6 +18,7 @@ export const OPENED = {
     ],
     deny: ['93.184.0.0/16', '2a00:1450::/32'],
   },
+  issuedSecrets: { metadataPrefixes: ['reloader.example'] },
   tenants: [
     {
       namespace: 'team-a',

@@ -10,6 +10,7 @@ export const WAYS_OUT: Readonly<Record<string, string>> = {
   ModelConflict: 'Make this route anew with another model id, or remove one of the two.',
   NoUsableTarget: 'Look at the targets below: each says why it is not in use.',
   DigestConflict: 'Make a new key. A key stays with the namespace that had it first.',
+  MetadataNotAllowed: 'Remove the labels and annotations, or ask the platform team to allow their prefix.',
   SecretNotFound: 'Make the Secret, or correct its name; with a secrets operator, look whether that has run.',
   SecretNotOptedIn: 'The owner of the Secret labels it; the message holds the command.',
   SecretTypeNotAllowed: 'Make a Secret of the type that the message names.',

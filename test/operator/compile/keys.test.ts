@@ -269,6 +269,45 @@ test.each([
   expect(result.table.settings.tenantLimits).toEqual(tenantLimits.length === 0 ? undefined : tenantLimits);
 });
 
+describe('labels and annotations for its Secret', () => {
+  const told = (spec: object, metadataPrefixes?: readonly string[]) => {
+    const platform = { ...PLATFORM, ...(metadataPrefixes === undefined ? {} : { metadataPrefixes }) };
+    const apiKeys = [apiKey({ imports: undefined, ...spec })];
+    const { verdicts } = compileOnce(snapshot({ apiKeys, platform }));
+    return verdicts[0]?.conditions.find(({ type }) => type === 'Degraded');
+  };
+  const asking = (...names: string[]) => ({
+    secret: { annotations: Object.fromEntries(names.map((name) => [name, 'x'])) },
+  });
+
+  test('that other controllers act on are told as not written, and the key works', () => {
+    expect(
+      told(asking('app', 'replicator.example/replicate-to', 'argocd.example/tracking-id')),
+    ).toMatchObject({
+      status: 'True',
+      reason: 'MetadataNotAllowed',
+      message: expect.stringMatching(
+        /^these .* not written to Secret bot-key: argocd\.example\/tracking-id, replicator\.example\/replicate-to\. /,
+      ),
+    });
+  });
+
+  test.each([
+    ['without a prefix', asking('app', 'team'), undefined],
+    ['of app.kubernetes.io', asking('app.kubernetes.io/name'), undefined],
+    ['with a prefix that the platform allows', asking('reloader.example/match'), ['reloader.example']],
+    ['of an ApiKey that writes no Secret', { ...asking('a.example/b'), imports: [{ sha256: A }] }, undefined],
+  ])('%s are written, and nothing is said', (_, spec, prefixes) => {
+    expect(told(spec, prefixes)).toBeUndefined();
+  });
+
+  test('of a part of an allowed prefix are not allowed', () => {
+    expect(told(asking('evil.reloader.example/match'), ['reloader.example'])?.reason).toBe(
+      'MetadataNotAllowed',
+    );
+  });
+});
+
 describe('two ApiKeys with one key', () => {
   const old = apiKey({}, { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' });
   const young = apiKey({}, { name: 'young', namespace: 'team-b', creationTimestamp: '2026-02-01T00:00:00Z' });

@@ -1,6 +1,6 @@
 // What goes over the wire when a key is issued or rotated, and what becomes of each answer?
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type KubeClient, KubeError, type KubeRequest } from '../../../kube/client.ts';
 import { createKeyIssuer, type IssueFacts } from '../../../operator/keys/issue-key.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
@@ -23,7 +23,7 @@ const held: HeldSecret = {
 };
 
 /** @param answer what the API server does; default: it takes everything. */
-function issuing(answer: () => void = () => {}) {
+function issuing(answer: () => void = () => {}, spec: object = {}, metadataPrefixes: string[] = []) {
   const requests: KubeRequest[] = [];
   const client: KubeClient = {
     call(request) {
@@ -34,10 +34,10 @@ function issuing(answer: () => void = () => {}) {
     stream: () => Promise.reject(new Error('nothing is watched here')),
     close: () => Promise.resolve(),
   };
-  const options = { client, keyPrefix: 'psk_', wallMs: () => NOW_MS };
+  const options = { client, keyPrefix: 'psk_', metadataPrefixes, wallMs: () => NOW_MS };
   const issuer = createKeyIssuer({ ...options, randomBytes: (size) => new Uint8Array(size).fill(7) });
   const object = apiKey(
-    { imports: undefined, rotation: { trigger: 'now', overlap: '1h' } },
+    { imports: undefined, rotation: { trigger: 'now', overlap: '1h' }, ...spec },
     { uid: 'u-1', generation: 1 },
   );
   const facts = { secret: held, needsSecret: false, isOut: () => true };
@@ -64,6 +64,54 @@ test('a new key goes into a new Secret, encoded, with its owner', async () => {
   });
   const { data } = body as { data: { apiKey: string } };
   expect(isWellFormedKey('psk_', Buffer.from(data.apiKey, 'base64').toString())).toBe(true);
+});
+
+describe('labels and annotations on which other controllers act', () => {
+  const asked = {
+    labels: { app: 'ci', 'app.kubernetes.io/name': 'ci', 'argocd.argoproj.io/secret-type': 'cluster' },
+    annotations: { note: 'x', 'replicator.example/replicate-to': '*', 'reloader.example/match': 'true' },
+  };
+  const none = () => {};
+  const metadataOf = ([request]: readonly KubeRequest[]) => {
+    const body = request?.body as { metadata?: { labels?: object; annotations?: object } } | undefined;
+    return body?.metadata ?? {};
+  };
+
+  test('are not written to the Secret, but for those whose prefix the platform allows', async () => {
+    const { tend, requests } = issuing(none, { secret: asked }, ['reloader.example']);
+    await tend({ secret: undefined, needsSecret: true });
+    const { labels, annotations } = metadataOf(requests);
+    expect(labels).toEqual({
+      app: 'ci',
+      'app.kubernetes.io/name': 'ci',
+      [ISSUED_SECRET_LABEL]: 'bot',
+    });
+    expect(annotations).toMatchObject({ note: 'x', 'reloader.example/match': 'true' });
+    expect(JSON.stringify([labels, annotations])).not.toMatch(/replicat|argocd/);
+  });
+
+  test('are taken off where they were written before, and left where others wrote them', async () => {
+    const { tend, requests } = issuing(none, {
+      rotation: undefined,
+      secret: { annotations: asked.annotations },
+    });
+    const written = {
+      ...asked.annotations,
+      'other.example/note': 'theirs',
+      'penstock.dev/from-spec': Object.keys(asked.annotations)
+        .sort()
+        .map((name) => `annotation:${name}`)
+        .join(' '),
+    };
+    const annotations = { ...held.record.annotations, ...written };
+    const record = { ...held.record, annotations, data: { apiKey: A } };
+    await tend({ secret: { ...held, record } });
+    expect(metadataOf(requests).annotations).toEqual({
+      'replicator.example/replicate-to': null,
+      'reloader.example/match': null,
+      'penstock.dev/from-spec': 'annotation:note',
+    });
+  });
 });
 
 test('a rotation is one write over the very form that was read, and names nothing but its own', async () => {

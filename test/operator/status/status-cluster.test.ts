@@ -382,6 +382,7 @@ describe('the key of an ApiKey', () => {
     createKeyIssuer({
       client,
       keyPrefix: 'psk_',
+      metadataPrefixes: [],
       baseUrl: 'https://models.example/v1',
       randomBytes,
       wallMs: systemClock.wallMs,
