@@ -30,7 +30,7 @@ export interface RetiredStore {
    * @param mustStillLead throws where leadership has ended meanwhile.
    */
   write(retired: readonly RetiredKey[], mustStillLead: () => void): Promise<void>;
-  /** Deletes what was written anew. Until then its keys would come back with the next term. */
+  /** Deletes the Secrets that a newer one replaces. Until then the next term reads their keys as well. */
   tidy(mustStillLead: () => void): Promise<void>;
 }
 

@@ -62,7 +62,7 @@ async function settle(name: string): Promise<void> {
   await apply(importedApiKey('team-a', name));
   await awaitCondition(`apikey/${name}`, 'Programmed', 'team-a');
 }
-async function told(): Promise<string> {
+async function acceptedOfThief(): Promise<string> {
   return await installation().plane.mustKubectl([
     'get',
     'apikey/thief',
@@ -81,13 +81,13 @@ test('a key that its tenant deleted is 401, though another tenant has imported i
   await awaitCondition('apikey/bot', 'Programmed', 'team-b');
   await answersFrom('model-of-team-b');
   await apply(thief);
-  await until(async () => (await told()).includes('DigestConflict'));
+  await until(async () => (await acceptedOfThief()).includes('DigestConflict'));
   expect(await ask()).toEqual({ status: 200, model: 'model-of-team-b' });
 
   await remove('bot');
   await isRefused();
-  await until(async () => (await told()).includes('belonged to an ApiKey of another namespace'));
-  expect(await told()).toContain('this namespace can never use it; make a new key');
+  await until(async () => (await acceptedOfThief()).includes('belonged to an ApiKey of another namespace'));
+  expect(await acceptedOfThief()).toContain('this namespace can never use it; make a new key');
   await settle('one');
   expect((await ask()).status).toBe(401);
 }, 60_000);
@@ -113,7 +113,7 @@ test('its own tenant applies it again, and it is 200 by that route; so it is und
   await isRefused();
   await apply(issuedApiKey('team-b', 'renamed', { imports: [{ sha256 }] }));
   await answersFrom('model-of-team-b');
-  expect(await told()).toContain('DigestConflict');
+  expect(await acceptedOfThief()).toContain('DigestConflict');
 }, 60_000);
 
 test('a restored backup brings it back: the object has another UID and no status, and team-a asked first', async () => {

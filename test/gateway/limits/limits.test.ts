@@ -268,7 +268,7 @@ describe('a namespace that the platform bounds', () => {
     },
   );
 
-  test('shares its tokens per minute, and is told where one request asks for more than all of them', async () => {
+  test('shares its tokens per minute, and refuses one request that asks for more than all of them', async () => {
     await startBounded({ tokensPerMinute: 1_000 });
     wall.script({ type: 'answer', usage: { inputTokens: 10, outputTokens: 2_000 } });
     expect((await askAs(testKey)).status).toBe(200);
@@ -303,7 +303,7 @@ describe('a namespace that the platform bounds', () => {
     expect(await heldOf()).toBe('0');
   });
 
-  test('cannot be widened by the limits that an ApiKey states for itself, which are told first', async () => {
+  test('cannot be widened by the limits that an ApiKey states for itself, which the headers show', async () => {
     await startBounded({ requestsPerMinute: 1 }, { key: { requestsPerMinute: 1_000_000 } });
     expect((await askAs(testKey)).headers['x-ratelimit-limit-requests']).toBe('1000000');
     expect((await askAs(testKey)).status).toBe(429);

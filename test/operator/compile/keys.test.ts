@@ -270,7 +270,7 @@ test.each([
 });
 
 describe('labels and annotations for its Secret', () => {
-  const told = (spec: object, metadataPrefixes?: readonly string[]) => {
+  const degraded = (spec: object, metadataPrefixes?: readonly string[]) => {
     const platform = { ...PLATFORM, ...(metadataPrefixes === undefined ? {} : { metadataPrefixes }) };
     const apiKeys = [apiKey({ imports: undefined, ...spec })];
     const { verdicts } = compileOnce(snapshot({ apiKeys, platform }));
@@ -280,9 +280,9 @@ describe('labels and annotations for its Secret', () => {
     secret: { annotations: Object.fromEntries(names.map((name) => [name, 'x'])) },
   });
 
-  test('that other controllers act on are told as not written, and the key works', () => {
+  test('that other controllers act on are reported as not written, and the key works', () => {
     expect(
-      told(asking('app', 'replicator.example/replicate-to', 'argocd.example/tracking-id')),
+      degraded(asking('app', 'replicator.example/replicate-to', 'argocd.example/tracking-id')),
     ).toMatchObject({
       status: 'True',
       reason: 'MetadataNotAllowed',
@@ -298,11 +298,11 @@ describe('labels and annotations for its Secret', () => {
     ['with a prefix that the platform allows', asking('reloader.example/match'), ['reloader.example']],
     ['of an ApiKey that writes no Secret', { ...asking('a.example/b'), imports: [{ sha256: A }] }, undefined],
   ])('%s are written, and nothing is said', (_, spec, prefixes) => {
-    expect(told(spec, prefixes)).toBeUndefined();
+    expect(degraded(spec, prefixes)).toBeUndefined();
   });
 
   test('of a part of an allowed prefix are not allowed', () => {
-    expect(told(asking('evil.reloader.example/match'), ['reloader.example'])?.reason).toBe(
+    expect(degraded(asking('evil.reloader.example/match'), ['reloader.example'])?.reason).toBe(
       'MetadataNotAllowed',
     );
   });
