@@ -9,6 +9,9 @@ import { toolErrorMark } from '../tools/tool-error.ts';
 /** What stands in a tool message, which takes text only, for the media that follow behind it. */
 const mediaNotice = '[An image or file, shown in the next user message.]';
 
+/** What stands in front of these media: a picture may hold instructions, and it is not the user who shows it. */
+export const mediaSource: Part = { type: 'text', text: '[From the tool results above, not from the user:]' };
+
 /** What a message of the user says; undefined where that is nothing. */
 export function encodeUserContent(parts: readonly Part[]): unknown {
   const content = parts.flatMap((part) => encodePart(part) ?? []);

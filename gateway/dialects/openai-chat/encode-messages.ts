@@ -10,7 +10,7 @@ import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
 import { fitToolIds } from '../tools/tool-ids.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { wrapInput } from '../tools/wrapped-tool.ts';
-import { encodeToolResult, encodeUserContent, mediaOf, textOf } from './encode-content.ts';
+import { encodeToolResult, encodeUserContent, mediaOf, mediaSource, textOf } from './encode-content.ts';
 import { findExtras, isExtraState, stateOf } from './extra-content.ts';
 
 /** OpenAI's own ids are shorter; longer ones are refused. */
@@ -42,7 +42,8 @@ function encodeTurn({ role, parts }: Turn, names: ToolNames, fitId: (id: string)
 function encodeUser(parts: readonly Part[], fitId: (id: string) => string): Message[] {
   const results = parts.filter((part) => part.type === 'tool-result');
   const rest = parts.filter((part) => part.type !== 'tool-result');
-  const content = encodeUserContent([...results.flatMap(mediaOf), ...rest]);
+  const media = results.flatMap(mediaOf);
+  const content = encodeUserContent([...(media.length > 0 ? [mediaSource, ...media] : []), ...rest]);
   return [
     ...results.map((result) => ({
       role: 'tool',

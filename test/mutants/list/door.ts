@@ -566,4 +566,18 @@ export const door: readonly Mutant[] = [
     to: '',
     tests: ['test/gateway/endpoints/cross-origin.test.ts'],
   },
+  {
+    name: 'words of a tool never become text of the user',
+    file: 'gateway/dialects/tidy.ts',
+    from: 'if (at === -1) return [{ ...turn, parts }];',
+    to: "return [{ ...turn, parts: parts.flatMap((part) => (part.type === 'tool-result' ? part.parts : [part])) }];",
+    tests: ['test/gateway/dialects/tool-voices.test.ts'],
+  },
+  {
+    name: 'a call that a model cut short is no command for a shell',
+    file: 'gateway/dialects/openai-responses/output-items.ts',
+    from: 'if (encodeClientCall(form, input)) {',
+    to: 'if (input !== undefined) {',
+    tests: ['test/gateway/dialects/client-tools.test.ts'],
+  },
 ];

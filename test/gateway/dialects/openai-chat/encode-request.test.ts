@@ -158,7 +158,14 @@ describe('the messages', () => {
           content: 'see\n[An image or file, shown in the next user message.]',
         },
         { role: 'tool', tool_call_id: 'c2', content: '2' },
-        { role: 'user', content: [imageSent, { type: 'text', text: 'b' }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: '[From the tool results above, not from the user:]' },
+            imageSent,
+            { type: 'text', text: 'b' },
+          ],
+        },
       ],
     ],
     [

@@ -183,7 +183,10 @@ describe('the history of calls', () => {
       const messages = recordsOf(sent(client, C, withImage[client]).messages);
       expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
       expect(messages[2]?.content).toMatch(/\S/);
-      expect(messages[4]?.content).toMatchObject([{ type: 'image_url', image_url: { url: dataUrl } }]);
+      expect(messages[4]?.content).toMatchObject([
+        { type: 'text', text: '[From the tool results above, not from the user:]' },
+        { type: 'image_url', image_url: { url: dataUrl } },
+      ]);
       expect(JSON.stringify(messages.slice(0, 4))).not.toContain(png);
     },
   );
