@@ -15,6 +15,7 @@ export class EventReader {
   private readonly lengthMax: number;
   private readonly reader: ReturnType<typeof readSse>;
   private endsLine = true;
+  private unendedBytes = 0;
 
   /** @param lengthMax A longer event is a fault. */
   constructor(facts: AnswerFacts, onEvent: (event: SseEvent) => void, lengthMax = eventBytesMax) {
@@ -29,7 +30,10 @@ export class EventReader {
     this.handOver(events);
     if (bytes.length > 0) this.endsLine = lineEnds.has(bytes.at(-1));
     const isKept = events.length === 0 && !endsWhole(bytes) && !isOver(this.facts);
-    this.facts.pendingBytes = isKept ? Math.min(this.facts.pendingBytes + bytes.length, this.lengthMax) : 0;
+    this.unendedBytes = isKept ? this.unendedBytes + bytes.length : 0;
+    this.facts.pendingBytes = Math.min(this.unendedBytes, this.lengthMax);
+    // Lines that are no field are kept by nobody, and still no stream goes on in them for ever.
+    if (this.unendedBytes > this.lengthMax + frameBytesMax) this.failTooLong();
   }
 
   /** The upstream's body ended. In a cut stream the last event may be half, and is nothing then. */
@@ -49,11 +53,16 @@ export class EventReader {
       if (flaw === undefined) this.onEvent(event);
       else this.facts.fault = flaw.fault;
     }
-    if (this.reader.isOverfull && !isOver(this.facts)) {
-      failTooLarge(this.facts, `an event of it is longer than ${this.lengthMax} bytes`);
-    }
+    if (this.reader.isOverfull && !isOver(this.facts)) this.failTooLong();
+  }
+
+  private failTooLong(): void {
+    failTooLarge(this.facts, `an event of it is longer than ${this.lengthMax} bytes`);
   }
 }
+
+/** Room for what stands around the data of an event: its name, its fields, comments, and what of the next one came along. */
+const frameBytesMax = 128 * 1024;
 
 /** Larger events are as bounded in what they hold as plain answers are: parsing them takes the time of all. */
 function denseFlaw({ data }: SseEvent): ReturnType<typeof findBomb> {

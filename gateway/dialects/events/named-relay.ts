@@ -35,6 +35,10 @@ export interface NamedEvents {
    * @param data What the value was parsed from, as latin1 of UTF-8 bytes.
    */
   read(name: string, value: JsonRecord, data: string): void;
+  /** Told of an event that goes on unread; `data` as of `read`. */
+  readonly note?: (name: string, data: string) => void;
+  /** Data that goes on in the place of what was read last; undefined: that itself. */
+  readonly rewritten?: () => string | undefined;
   /** From the data of an error event. */
   readError(data: string): UpstreamError;
   /**
@@ -131,7 +135,7 @@ class NamedJudge implements EventJudge {
     this.sent++;
     this.last = trimmed;
     const isOwnForm = plain !== undefined && known === name;
-    const marked = this.marked(known, data);
+    const marked = this.marked(known, this.events.rewritten?.() ?? data);
     if (marked !== data) {
       const head = isOwnForm ? event.slice(0, event.length - data.length) : `event: ${known}\ndata: `;
       output.add(head + marked);
@@ -160,6 +164,7 @@ class NamedJudge implements EventJudge {
     if (kind !== 'read' && looksLikeObject(data)) {
       if (kind === 'delta') this.facts.outputEstimate++;
       else if (kind === 'step') this.facts.steps++;
+      if (kind === 'step') this.events.note?.(name, data);
       return true;
     }
     const value = kind === 'read' ? asRecord(parseLatin1(data)) : undefined;

@@ -17,7 +17,12 @@ export function gatherResponse(): AnswerGatherer {
     },
     answer() {
       if (!response) return undefined;
-      if (Array.isArray(response.output) && response.output.length > 0) return response;
+      if (
+        Array.isArray(response.output) &&
+        response.output.length > 0 &&
+        response.output.length >= items.size
+      )
+        return response;
       return { ...response, output: [...items].toSorted(([a], [b]) => a - b).map(([, item]) => item) };
     },
   };

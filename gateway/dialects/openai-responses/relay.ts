@@ -1,6 +1,7 @@
 // Responses from a responses upstream: what changes in the bytes?
 
 import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { withMembers } from '../../json/with-members.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
 import { outputOf } from '../answer/estimate-tokens.ts';
 import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malformed.ts';
@@ -88,6 +89,10 @@ class ResponsesEvents implements NamedEvents {
   readonly family = /^response(?:\.[a-z0-9_]+)+$/;
   /** Data of `response.created`: as bytes, because it repeats all instructions and tools and is rarely needed. */
   private created: Buffer | undefined;
+  /** The items that have ended, as they were sent; undefined where they are too long to be said once more at the end. */
+  private items: Buffer[] | undefined = [];
+  private itemBytes = 0;
+  private repaired: string | undefined;
 
   kindOf(name: string): ReturnType<NamedEvents['kindOf']> {
     switch (name) {
@@ -119,12 +124,29 @@ class ResponsesEvents implements NamedEvents {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        this.finish(name, value);
+        this.finish(name, value, data);
         break;
       default:
+        if (name === itemDone) this.note(name, data);
         this.facts.hasContent = true;
         this.facts.outputEstimate++;
     }
+  }
+
+  note(name: string, data: string): void {
+    if (name !== itemDone || !this.items) return;
+    this.itemBytes += data.length;
+    const isKept = this.itemBytes <= responseEventBytesMax;
+    this.facts.keptBytes = isKept ? this.itemBytes : 0;
+    // A copy: a slice of the text would keep its network chunk in memory.
+    if (isKept) this.items.push(Buffer.from(data, 'latin1'));
+    else this.items = undefined;
+  }
+
+  rewritten(): string | undefined {
+    const { repaired } = this;
+    this.repaired = undefined;
+    return repaired;
   }
 
   readError(data: string): UpstreamError {
@@ -149,7 +171,7 @@ class ResponsesEvents implements NamedEvents {
     else if (background === false) this.facts.goesOn = false;
   }
 
-  private finish(name: string, event: JsonRecord): void {
+  private finish(name: string, event: JsonRecord, data: string): void {
     const response = asRecord(event.response);
     this.facts.goesOn = false;
     this.noteModel(response);
@@ -163,17 +185,33 @@ class ResponsesEvents implements NamedEvents {
       failMalformed(this.facts, `${name} holds no response`);
       return;
     }
-    const output: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
+    const told: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
+    const output = this.wholeOutput(told);
+    // Clients that show no pieces take the answer from here.
+    if (output !== told) this.repaired = withMembers(data, event, { response: { ...response, output } });
     if (output.length > 0) this.facts.hasContent = true;
     // Some clients call the tools of the events before this one.
     if (output.some(isCall)) checkCallsAreWhole(this.facts);
     this.facts.isComplete = true;
   }
 
+  private wholeOutput(told: readonly unknown[]): readonly unknown[] {
+    const { items = [] } = this;
+    if (items.length <= told.length) return told;
+    const gatherer = gatherResponse();
+    for (const data of items)
+      gatherer.add({ type: itemDone, ...asRecord(tryParseJson(data.toString('utf8'))) });
+    gatherer.add({ type: 'response.completed', response: { output: told } });
+    const whole = gatherer.answer()?.output;
+    return Array.isArray(whole) && whole.length > told.length ? whole : told;
+  }
+
   private noteModel(response: JsonRecord | undefined): void {
     if (typeof response?.model === 'string') this.facts.servedModel ??= response.model;
   }
 }
+
+const itemDone = 'response.output_item.done';
 
 function isCall(item: unknown): boolean {
   const type = asRecord(item)?.type;

@@ -630,3 +630,74 @@ describe('what is wrong with an answer is told to its caller, in the log and in 
     await rig.close();
   });
 });
+
+describe('a response whose last event holds less than was streamed', () => {
+  const [message] = plain['openai-responses'].output;
+  const call = {
+    id: 'fc_1',
+    type: 'function_call',
+    status: 'completed',
+    call_id: 'call_1',
+    name: 'f',
+    arguments: '{}',
+  };
+  const event = (type: string, members: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+  const { output: _, ...bare } = plain['openai-responses'];
+  const streamOf = (last: object): string =>
+    [
+      event('response.created', { response: { ...bare, status: 'in_progress', output: [] } }),
+      event('response.output_item.added', { output_index: 0, item: { ...message, content: [] } }),
+      event('response.output_text.delta', {
+        item_id: 'msg_1',
+        output_index: 0,
+        content_index: 0,
+        delta: 'Hi',
+      }),
+      event('response.output_item.done', { output_index: 0, item: message }),
+      event('response.output_item.added', { output_index: 1, item: { ...call, arguments: '' } }),
+      event('response.function_call_arguments.delta', { item_id: 'fc_1', output_index: 1, delta: '{}' }),
+      event('response.output_item.done', { output_index: 1, item: call }),
+      event('response.completed', { response: last }),
+    ].join('');
+  const lasts: readonly [string, object][] = [
+    ['an empty output', { ...bare, output: [] }],
+    ['no output', bare],
+    ['the first item alone', { ...bare, output: [message] }],
+  ];
+
+  test.each(lasts)('%s: the last event repeats all of it', async (_name, last) => {
+    answers(streamOf(last), events);
+    const { events: sent } = await ask('openai-responses', 'openai-responses', { stream: true });
+    const end = recordOf(JSON.parse(sent.at(-1)?.data ?? ''));
+    expect(end).toMatchObject({
+      type: 'response.completed',
+      response: { status: 'completed', output: [message, call] },
+    });
+  });
+
+  test.each(lasts)('%s: so does a plain answer that is put together', async (_name, last) => {
+    answers(streamOf(last), events);
+    const answer = recordOf((await ask('openai-responses', 'openai-responses')).json);
+    expect(answer.output).toEqual([message, call]);
+  });
+
+  test('a last event that holds all of it goes on as its own bytes', async () => {
+    const stream = streamOf({ ...bare, output: [message, call], n: 1 }).replace('"n":1', '"n": 1.50');
+    answers(stream, events);
+    expect((await ask('openai-responses', 'openai-responses', { stream: true })).text).toBe(stream);
+  });
+});
+
+test.each(dialects)(
+  'a line without end that is no field of a stream ends it, for a client of %s',
+  async (client) => {
+    const table = tableOf([{ baseUrl: wall.baseUrl }]);
+    const rig = await startRig(table);
+    answers('x'.repeat(6 * 1024 * 1024), events);
+    const answer = await post(rig, paths[client], { ...questions[client], stream: true });
+    expect(rig.records.map(({ failure }) => failure)).toEqual(['too_large']);
+    expect(answer.status).toBe(502);
+    await rig.close();
+  },
+);
