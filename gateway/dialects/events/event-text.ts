@@ -2,6 +2,7 @@
 // in the bytes, and nothing is decoded that is not looked at.
 
 import { tryParseJson } from '../../json/record.ts';
+import { readErrorMember } from '../answer/read-error.ts';
 
 /** Ends the streams of the OpenAI text dialects; some providers put it behind others too. */
 export const doneMark = '[DONE]';
@@ -29,8 +30,24 @@ export function readLines(text: string): {
   for (const line of text.split('\n')) {
     if (line.startsWith('data:')) data.push(line.slice(line.charCodeAt(5) === 0x20 ? 6 : 5));
     else if (line.startsWith('event:')) name = line.slice(6).trim();
+    else if (line.startsWith(errorField))
+      return { name: 'error', data: [line.slice(errorField.length).trim()] };
   }
-  return { name, data };
+  return data.length === 0 && isBareError(toUtf8(text))
+    ? { name: 'error', data: text.split('\n') }
+    : { name, data };
+}
+
+/** No field of server-sent events. llama.cpp told errors in it until the autumn of 2025 (ggml-org/llama.cpp#16109). */
+const errorField = 'error:';
+
+/**
+ * Whether lines that belong to no field are an error in JSON: Google's servers and some proxies put one behind the events as they would
+ * into a body (vercel/ai#5217).
+ */
+export function isBareError(lines: string): boolean {
+  const text = lines.trim();
+  return text.startsWith('{') && text.endsWith('}') && readErrorMember(tryParseJson(text)) !== undefined;
 }
 
 export function parseLatin1(text: string): unknown {

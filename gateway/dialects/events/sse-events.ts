@@ -2,7 +2,7 @@
 // gives the same events, also inside a character.
 
 import { createParser } from 'eventsource-parser';
-import { holdsNothing } from './event-text.ts';
+import { holdsNothing, isBareError } from './event-text.ts';
 
 /** An event above this size fails the stream. */
 export const eventBytesMax = 1024 * 1024;
@@ -31,6 +31,7 @@ export function readSse(dataLengthMax: number): SseReader {
   let isOverfull = false;
   /** All that came so far was whole events. */
   let isBetween = false;
+  const bare = new BareLines();
   const parser = createParser({
     // Some room for the name of the field: whether an event is too long must not depend on how it is cut.
     maxBufferSize: dataLengthMax + 16,
@@ -38,8 +39,11 @@ export function readSse(dataLengthMax: number): SseReader {
       if (data.length > dataLengthMax) isOverfull = true;
       if (!isOverfull && !isNothing(event, data.trim())) events.push({ name: event, data });
     },
-    onError: ({ type }) => {
+    onError: ({ type, field, value = '', line = '' }) => {
       if (type === 'max-buffer-size-exceeded') isOverfull = true;
+      if (type !== 'unknown-field') return;
+      const error = field === 'error' ? value : bare.add(line);
+      if (error !== undefined) events.push({ name: 'error', data: error });
     },
   });
   const feed = (text: string): readonly SseEvent[] => {
@@ -62,6 +66,21 @@ export function readSse(dataLengthMax: number): SseReader {
     end: () => feed(`${decoder.decode()}\n\n`),
   };
 }
+
+/** Lines that belong to no field: of interest only where they make up an error, see `isBareError`. */
+class BareLines {
+  private text = '';
+
+  /** The error that ends with this line. */
+  add(line: string): string | undefined {
+    this.text = line.startsWith('{') ? line : `${this.text}\n${line}`;
+    if (!this.text.startsWith('{') || this.text.length > bareLengthMax) this.text = '';
+    return isBareError(this.text) ? this.text : undefined;
+  }
+}
+
+/** No error is longer. */
+const bareLengthMax = 16 * 1024;
 
 /** What is called an error is one, whatever it holds. */
 function isNothing(name: string | undefined, trimmed: string): boolean {

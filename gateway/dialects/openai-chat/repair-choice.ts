@@ -51,8 +51,15 @@ export class ChatChoiceRepair implements ChoiceRepair {
     const said = own ?? asRecord(message) ?? asRecord(delta) ?? {};
     if (isRecord(said.function_call)) this.usesFunctions = true;
     const calls = this.soundCalls(said.tool_calls);
-    if (calls === said.tool_calls && own) return choice;
-    return { ...rest, [this.member]: calls === said.tool_calls ? said : { ...said, tool_calls: calls } };
+    const isSame = calls === said.tool_calls;
+    // Google's servers say `stop` at the end of streams that call tools, and agents end there (googleapis/python-genai#2868).
+    const isCalling = this.member === 'delta' && choice.finish_reason === 'stop' && this.endReason !== 'stop';
+    if (isSame && own && !isCalling) return choice;
+    return {
+      ...rest,
+      [this.member]: isSame ? said : { ...said, tool_calls: calls },
+      ...(isCalling ? { finish_reason: this.endReason } : {}),
+    };
   }
 
   private soundCalls(entries: unknown): unknown {

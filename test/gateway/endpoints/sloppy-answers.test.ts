@@ -701,3 +701,148 @@ test.each(dialects)(
     await rig.close();
   },
 );
+
+describe('what servers are seen to send', () => {
+  const [first = '', finish = ''] = hi.split(/(?<=\n\n)/);
+  const errorText = JSON.stringify({ code: 503, message: 'gone', type: 'server_error' });
+  const bare = JSON.stringify({ error: { code: 503, message: 'gone', status: 'UNAVAILABLE' } }, null, 2);
+  const errors: readonly [string, string][] = [
+    ['llama.cpp until 2025: a field of its own', `error: ${errorText}\n\n${done}`],
+    ['llama.cpp since', frame({ error: JSON.parse(errorText) }) + done],
+    ['Google: a body behind the events', `${bare}\n`],
+    ['a proxy: a body on one line', `${JSON.stringify(JSON.parse(bare))}\n\n`],
+    ['TGI and vLLM', frame({ error: 'gone', error_type: 'generation' }) + done],
+    ['OpenRouter', frame(chunk({ content: '' }, 'error', { error: { code: 503, message: 'gone' } })) + done],
+    ['SGLang', frame({ object: 'error', message: 'gone', code: 503 }) + done],
+    ['a named event', `event: error\ndata: ${errorText}\n\n`],
+  ];
+  const chatTable = () =>
+    tableOf([
+      { baseUrl: wall.baseUrl, dialects: ['openai-chat'], providerEntry: { dialects: ['openai-chat'] } },
+    ]);
+
+  test.each(errors)('%s: in mid-stream the answer is broken off for every client', async (_, error) => {
+    for (const client of dialects) {
+      const rig = await startRig(chatTable());
+      answers(first + error, events);
+      const { text } = await post(rig, paths[client], { ...questions[client], stream: true });
+      expect([client, text]).toEqual([client, expect.stringContaining('broke off')]);
+      expect(text).not.toContain('[DONE]');
+      expect(rig.records.at(-1)).toMatchObject({
+        outcome: 'broken-off',
+        failure: 'error_event',
+      });
+      await rig.close();
+    }
+  });
+
+  test.each(errors)('%s: before content it is what it says', async (_, error) => {
+    for (const client of dialects) {
+      const rig = await startRig(
+        tableOf([
+          { baseUrl: wall.baseUrl, dialects: ['openai-chat'], providerEntry: { dialects: ['openai-chat'] } },
+        ]),
+      );
+      answers(error, events);
+      const answer = await post(rig, paths[client], { ...questions[client], stream: true });
+      expect(answer.status).toBeGreaterThanOrEqual(500);
+      expect(rig.records.map(({ failure }) => failure)).toContain('error_event');
+      await rig.close();
+    }
+  });
+
+  const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const gemini = (delta: object, reason?: string): object => ({
+    choices: [{ delta, ...(reason === undefined ? {} : { finish_reason: reason }), index: 0 }],
+    created: 1,
+    id: 'c1',
+    model: 'u',
+    object: 'chat.completion.chunk',
+  });
+  test('Google: calls without an index, and `stop` at the end: the agent goes on', async () => {
+    const stream = [gemini({ role: 'assistant', tool_calls: [call] }), gemini({ role: 'assistant' }, 'stop')];
+    const sent = await chunksOf(stream.map(frame).join('') + done);
+    expect(sent.map((one) => choiceOf(one).finish_reason ?? null)).toEqual([null, 'tool_calls']);
+    expect(recordOf(choiceOf(sent[0] ?? {}).delta).tool_calls).toEqual([{ index: 0, ...call }]);
+  });
+
+  const others: readonly [string, string][] = [
+    [
+      'Azure: filters first, and without a choice',
+      frame({
+        ...head,
+        id: '',
+        model: '',
+        object: '',
+        created: 0,
+        choices: [],
+        prompt_filter_results: [{ prompt_index: 0 }],
+      }) + hi,
+    ],
+    [
+      'llama.cpp: no model, timings at the end',
+      [
+        frame({ ...chunk({ role: 'assistant', content: null }), model: '' }),
+        frame({ ...chunk({ content: 'Hi' }), model: '' }),
+        frame({ ...chunk({}, 'stop'), model: '', timings: { prompt_n: 2 } }),
+        done,
+      ].join(''),
+    ],
+    [
+      'Ollama: a role on every chunk, a reason in the last',
+      [
+        frame(chunk({ role: 'assistant', content: 'Hi' })),
+        frame(chunk({ role: 'assistant', content: '' }, 'stop')),
+        done,
+      ].join(''),
+    ],
+    [
+      'DeepSeek, OpenRouter: comments and blank lines while they think',
+      `: keep-alive\n\n\n: OPENROUTER PROCESSING\n\n${hi}`,
+    ],
+    [
+      'Mistral: everything in one chunk',
+      frame(chunk({ role: 'assistant', content: 'Hi' }, 'stop', { usage })) + done,
+    ],
+    [
+      'Groq: its own member beside the counts',
+      frame(chunk({ role: 'assistant', content: 'Hi' })) +
+        frame(chunk({}, 'stop', { x_groq: { id: 'req', usage } })) +
+        done,
+    ],
+    [
+      'xAI: counts on every chunk',
+      [
+        frame(chunk({ role: 'assistant', content: 'Hi' }, null, { usage })),
+        frame(chunk({}, 'stop', { usage })),
+        done,
+      ].join(''),
+    ],
+    ['no blank line behind the end mark', first + finish + done.trimEnd()],
+    [
+      'a delta that is null at the end',
+      first +
+        frame({
+          ...head,
+          object: 'chat.completion.chunk',
+          choices: [{ index: 0, delta: null, finish_reason: 'stop' }],
+        }) +
+        done,
+    ],
+  ];
+  test.each(others)('%s: every client is served', async (_, stream) => {
+    for (const client of dialects) {
+      answers(stream, events);
+      const answer = await ask(client, 'openai-chat', { stream: true });
+      expect([client, textOf(answer)]).toEqual([client, 'Hi']);
+      if (client !== 'openai-chat') continue;
+      const sent = answer.events.flatMap(({ data }) =>
+        data === undefined || data === '[DONE]' ? [] : [recordOf(JSON.parse(data))],
+      );
+      for (const one of sent) {
+        expect(one).toMatchObject({ id: 'c1', model: expect.stringMatching(/./) });
+        expect(recordOf(choiceOf(one).delta)).toBeDefined();
+      }
+    }
+  });
+});
