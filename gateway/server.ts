@@ -14,7 +14,7 @@ import type { IdleConnections } from './endpoints/idle-connections.ts';
 import { isLargeBody, LargeBodies } from './endpoints/large-bodies.ts';
 import { describeOneModel, openModelList, readModelPage } from './endpoints/models.ts';
 import { explainNotFound } from './endpoints/not-found.ts';
-import { type Begin, Lines } from './endpoints/one-by-one.ts';
+import { type Begin, Lines, type NotServed } from './endpoints/one-by-one.ts';
 import { parseBody } from './endpoints/parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './endpoints/read-body.ts';
 import { sendError } from './endpoints/send-error.ts';
@@ -155,11 +155,11 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 /** In front of everything else: a request that is one too many must cost next to nothing. */
 function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begin {
   const watch = watchUnread(parts.clock, parts.defaults.timeouts.clientWriteMs);
-  return (request, response, isDropped) => {
+  return (request, response, notServed) => {
     watch(response);
     parts.crossOrigin?.onAnswer(request, response);
     parts.idle.onRequest(request.socket, response);
-    if (isDropped) tell(parts, request, response, sentTooEarly(), door.newRequestId());
+    if (notServed) tell(parts, request, response, sentTooEarly(notServed), door.newRequestId());
     else if (mayCome(parts, request)) handle(request, response);
     else door.refuse(request, response, door.newRequestId());
   };
@@ -208,10 +208,12 @@ function tooBusy(): GatewayError {
   );
 }
 
-function sentTooEarly(): GatewayError {
+function sentTooEarly(why: NotServed): GatewayError {
   return new GatewayError(
     'overloaded',
-    'This request came before the answer to the one before it on its connection, and is too large to wait for that; send it again.',
+    why === 'too-large'
+      ? 'This request came before the answer to the one before it on its connection, and is too large to wait for that; send it again.'
+      : 'This request came while five others on its connection had no answer yet. Send it again, and all that came after it.',
     { retryAfterSeconds: 1, headers: { connection: 'close' } },
   );
 }

@@ -6,12 +6,19 @@ import type { Socket } from 'node:net';
 
 /**
  * Each that waits takes up memory before anybody asks who sent it. Programs that send one after the other without looking have not been
- * seen for long; a connection that brings more than this is closed.
+ * seen for long. Of a connection that brings more, these are answered in their turn, the next one is refused in its own, and what comes
+ * after that is dropped.
  */
 const waitingMax = 4;
 
-/** @param isDropped Its body became too large to wait, and was dropped. */
-export type Begin = (request: IncomingMessage, response: ServerResponse, isDropped: boolean) => void;
+/** Why a request that has waited is not served: its body became too large to wait, or more waited before it than may. */
+export type NotServed = 'too-large' | 'too-many';
+
+export type Begin = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  notServed: NotServed | undefined,
+) => void;
 
 interface Line {
   /** All that have begun to arrive. */
@@ -20,6 +27,8 @@ interface Line {
   /** The one in front of the latest; undefined where there was none to wait for. */
   before: ServerResponse | undefined;
   waiting: number;
+  /** More have come than may wait. */
+  isOver: boolean;
 }
 
 export interface Arriving {
@@ -41,12 +50,13 @@ export class Lines {
       const line = this.lines.get(socket);
       const count = (line?.count ?? 0) + 1;
       if (line === undefined || line.latest.closed) {
-        this.lines.set(socket, { count, latest: response, before: undefined, waiting: 0 });
-        begin(request, response, false);
+        this.lines.set(socket, { count, latest: response, before: undefined, waiting: 0, isOver: false });
+        begin(request, response, undefined);
         return;
       }
-      if (line.waiting === waitingMax) {
-        socket.destroy();
+      if (line.isOver) {
+        // It is never answered: the connection ends with the answer to the one before it.
+        request.resume();
         return;
       }
       const before = line.latest;
@@ -54,11 +64,17 @@ export class Lines {
       line.before = before;
       line.latest = response;
       line.waiting++;
+      const isTooMany = line.waiting > waitingMax;
+      if (isTooMany) {
+        line.isOver = true;
+        stopListening(socket);
+      }
       const stopWatching = dropWhenFull(request);
       before.once('close', () => {
         line.waiting--;
-        const isDropped = stopWatching();
-        if (socket.writable && before.shouldKeepAlive) begin(request, response, isDropped);
+        const isTooLarge = stopWatching();
+        if (!socket.writable || !before.shouldKeepAlive) return;
+        begin(request, response, isTooMany ? 'too-many' : isTooLarge ? 'too-large' : undefined);
       });
     };
   }
@@ -74,6 +90,15 @@ export class Lines {
       ahead: ahead?.closed ? undefined : ahead,
     };
   }
+}
+
+/**
+ * What comes from here on is read, so that its sender is seen to leave, and becomes no request. Those that came in the same piece, of 64 KiB at
+ * most, still do.
+ */
+function stopListening(socket: Socket): void {
+  socket.removeAllListeners('data');
+  socket.on('data', () => {});
 }
 
 /**

@@ -55,11 +55,49 @@ test('it is never served where the connection ends before', async () => {
   expect(asked()).toEqual(['first', 'other']);
 });
 
-test('thousands of them are not kept: the connection is closed, and others are served', async () => {
+/** The answers to five requests, and to the sixth. */
+async function sixAnswers(): Promise<readonly number[]> {
+  const statuses: number[] = [];
+  for (let count = 0; count < 6; count++) {
+    const answer = await connection.answer();
+    await answer.finished;
+    statuses.push(answer.status);
+  }
+  return statuses;
+}
+
+test('thousands of them are not kept: five are answered, the sixth is refused, and others are served', async () => {
   const flood = Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(20_000));
-  await connection.send(flood).catch(() => {});
+  await connection.send(flood);
   expect((await post(rig, path, ask('other'))).status).toBe(200);
   mayAnswer.resolve();
-  await expect(connection.answer()).rejects.toThrow();
-  expect(asked()).toEqual(['first', 'other']);
+  expect(await sixAnswers()).toEqual([200, 200, 404, 404, 404, 503]);
+  expect(await connection.closed).toBe('fin');
+  expect(asked()).toEqual(['first', 'other', 'second']);
+});
+
+test.each([
+  ['in one piece', (requests: readonly Buffer[]) => [Buffer.concat(requests)]],
+  ['one by one', (requests: readonly Buffer[]) => requests],
+  [
+    'with bodies that come later',
+    (requests: readonly Buffer[]) =>
+      requests.flatMap((bytes) => [bytes.subarray(0, -10), bytes.subarray(-10)]),
+  ],
+])(
+  'a sixth that comes %s is told that it was not served, after the answers to the five before it',
+  async (_, pieces) => {
+    for (const piece of pieces(Array.from({ length: 6 }, () => request('second'))))
+      await connection.send(piece);
+    mayAnswer.resolve();
+    expect(await sixAnswers()).toEqual([200, 200, 200, 200, 200, 503]);
+    expect(asked()).toEqual(['first', 'second', 'second', 'second', 'second']);
+  },
+);
+
+test('a caller that leaves with more than five is missed at once, and nothing more is served', async () => {
+  await connection.send(Buffer.concat(Array.from({ length: 8 }, () => request('second'))));
+  connection.abort();
+  await wall.calls[0]?.clientClosed;
+  expect(asked()).toEqual(['first']);
 });
