@@ -151,7 +151,7 @@ test(
 test(
   'an upstream that is to show whether it works again shows it with an answer, not with a count',
   inHouse(async (house) => {
-    const wall = await house.wallThat([{ type: 'status', status: 529 }, { type: 'answer' }]);
+    const wall = await house.wallThat([{ type: 'status', status: 501 }, { type: 'answer' }]);
     const breaker = { consecutiveFailures: 1, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 1_000 };
     const rig = await house.rigOf([fromWall(wall, { providerEntry: { breaker } })]);
     const paths = (): readonly string[] => wall.calls.map(({ path }) => path);

@@ -51,7 +51,7 @@ async function rigOf(...names: readonly Name[]): Promise<Rig> {
 const complete = (rig: Rig, isStream: boolean, more: object = {}) =>
   ask(rig, { endpoint: 'completions', isStream, more });
 
-const broken: Behaviour = { type: 'status', status: 503 };
+const broken: Behaviour = { type: 'status', status: 501 };
 
 /** Every document of an answer, plain or streamed. */
 function documentsOf(seen: Seen): Record<string, unknown>[] {
@@ -100,7 +100,7 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
   });
 
   const faults: readonly (readonly [string, Behaviour])[] = [
-    ['answers 503', broken],
+    ['answers 501', broken],
     ['resets the connection', { type: 'reset' }],
     ['ends before its content', { type: 'cut', after: { contentEvents: 0 } }],
     ['tells an error in its stream', { type: 'error-event', afterEvents: 0 }],
@@ -138,8 +138,8 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
     const seen = await complete(rig, isStream);
     expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_error']);
     expect(rig.records.map(lineOf)).toEqual([
-      `1 ${first} failed status_503 platform`,
-      `2 ${second} failed status_503 platform`,
+      `1 ${first} failed status_501 platform`,
+      `2 ${second} failed status_501 platform`,
     ]);
   });
 

@@ -244,7 +244,7 @@ describe('a client that waits', () => {
 
   test('is told in the stream when nobody can answer, although it was opened early', async () => {
     const mayFail = Promise.withResolvers<void>();
-    const wall = await wallThat({ type: 'status', status: 503, beforeHeaders: { until: mayFail.promise } });
+    const wall = await wallThat({ type: 'status', status: 501, beforeHeaders: { until: mayFail.promise } });
     const rig = await rigOf([{ baseUrl: wall.baseUrl }], patient);
     const { connection, answer } = await askOpen(rig, { isStream: true });
     const opened = await answer;
@@ -253,7 +253,7 @@ describe('a client that waits', () => {
     connection.close();
     expect([errorOf(finished)?.code, finished.ending]).toEqual(['upstream_error', 'fin-early']);
     expect(dataOf(finished)).toHaveLength(1);
-    expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_503 platform']);
+    expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_501 platform']);
   });
 });
 

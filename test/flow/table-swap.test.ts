@@ -48,7 +48,7 @@ test('the old one the address it knows, the new ones the new address', async () 
 
 describe('an address that replaces a dead one', () => {
   const moving = (to: Wall) => tableOf([{ baseUrl: to.baseUrl }]);
-  const dead: Behaviour = { type: 'status', status: 503 };
+  const dead: Behaviour = { type: 'status', status: 501 };
   const statuses = async (rig: Rig, count: number): Promise<number[]> =>
     (await Promise.all(Array.from({ length: count }, () => ask(rig)))).map(({ status }) => status);
   const all = (count: number, status: number) => Array.from({ length: count }, () => status);

@@ -66,7 +66,7 @@ describe('where nothing with a limit may pass without the store, and that is awa
   });
 
   test('the failure of the one that could be asked is told', async () => {
-    const [first, second] = [await wallOf({ type: 'status', status: 503 }), await wallOf()];
+    const [first, second] = [await wallOf({ type: 'status', status: 501 }), await wallOf()];
     const rig = await rigOf(
       tableOf([{ baseUrl: first.baseUrl }, { ...limited, baseUrl: second.baseUrl }]),
       closed,
