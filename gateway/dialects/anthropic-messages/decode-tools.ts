@@ -15,6 +15,7 @@ import {
   readRecord,
 } from '../request/read-values.ts';
 import { clientToolForm, isComputer } from './client-tools.ts';
+import { requiresAll } from './output-schema.ts';
 
 type DecodedTools = Pick<Conversation, 'tools' | 'hasWebSearch' | 'toolChoice' | 'mayCallInParallel'>;
 
@@ -90,7 +91,8 @@ function decodeTool(tool: JsonRecord, name: string, path: string, note: NoteAsk)
     name,
     ...(description === undefined ? {} : { description }),
     schema,
-    ...(isStrict ? { isStrict } : {}),
+    // This dialect holds a call to optional properties too. Others refuse a strict tool that has some.
+    ...(isStrict && requiresAll(schema) ? { isStrict } : {}),
     ...decodeExtras(tool, path, note),
   };
 }

@@ -76,6 +76,30 @@ describe.each(pairs)('from %s to %s', (client, upstream) => {
   });
 });
 
+const pair = {
+  a: { type: 'string' },
+  b: { type: 'object', properties: { c: {} }, additionalProperties: false },
+};
+
+test.each<[string, object, boolean]>([
+  ['has none', { ...pair, b: { type: 'string' } }, true],
+  ['has one', { ...pair, b: undefined, d: { type: 'string' } }, false],
+  ['has one inside', pair, false],
+])(
+  'a strict tool of Messages that %s that may be missing is strict at OpenAI: %j',
+  (_, properties, isStrict) => {
+    const input_schema = { type: 'object', properties, required: ['a', 'b'], additionalProperties: false };
+    const tools = [{ name: 'f', strict: true, input_schema }];
+    const request = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], tools };
+    const strictAt = (upstream: typeof C | typeof R): unknown => {
+      const through = translateThrough(M, upstream, Buffer.from(JSON.stringify(request)));
+      const [tool] = JSON.parse(String(through.sent[0])).tools;
+      return (tool.function ?? tool).strict ?? false;
+    };
+    expect([strictAt(C), strictAt(R)]).toEqual([isStrict, isStrict]);
+  },
+);
+
 test.each([
   [C, R],
   [R, C],
