@@ -4,8 +4,10 @@
 interface ChunkForm {
   /** Up to the text, its opening quote included. */
   readonly before: string;
-  /** From its closing quote on, the blank line included. */
+  /** From its closing quote on: up to the blank line, or to the text that OpenAI pads events with. */
   readonly after: string;
+  /** From the closing quote of the padding on; empty where there is none. */
+  readonly last: string;
   /** The id of the answer is in `before`: where that is the same, all is that clients go by. */
   readonly isNamedBefore: boolean;
 }
@@ -24,20 +26,26 @@ export class ChunkForms {
     const start = textStart.exec(event)?.[0].length;
     const end = start === undefined ? -1 : stringEnd(event, start);
     if (start === undefined || end === -1) return;
-    const [before, after] = [event.slice(0, start), `${event.slice(end)}\n\n`];
-    this.forms.unshift({ before, after, isNamedBefore: before.includes('"id"') });
+    const [before, rest] = [event.slice(0, start), `${event.slice(end)}\n\n`];
+    const padding = rest.indexOf(paddingStart);
+    const after = padding === -1 ? rest : rest.slice(0, padding + paddingStart.length);
+    const last = padding === -1 ? '' : rest.slice(stringEnd(rest, after.length));
+    this.forms.unshift({ before, after, last, isNamedBefore: before.includes('"id"') });
     this.hasUsage ||= before.includes('"usage"') || after.includes('"usage"');
     if (this.forms.length > formsMax) this.forms.pop();
   }
 
   /** One past the event that begins there, if it differs from one of the forms in its text alone; else -1. */
   endOf(text: string, from: number): number {
-    for (const { before, after } of this.forms) {
+    for (const { before, after, last } of this.forms) {
       if (!hasAt(text, before, from)) continue;
       const start = from + before.length;
-      // A text that holds a quote seems to end at it, and nothing of the form follows.
-      const end = text.indexOf('"', start);
-      if (end > start && hasAt(text, after, end)) return end + after.length;
+      const quote = stringEnd(text, start);
+      if (quote <= start || !hasAt(text, after, quote)) continue;
+      const end = quote + after.length;
+      if (last === '') return end;
+      const closing = stringEnd(text, end);
+      if (closing !== -1 && hasAt(text, last, closing)) return closing + last.length;
     }
     return -1;
   }
@@ -51,6 +59,8 @@ export class ChunkForms {
   }
 }
 
+const paddingStart = '"obfuscation":"';
+
 /** Up to the first text of a choice that is not empty. */
 const textStart =
   /^data: \{.*?"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?=[^"])/;
@@ -62,9 +72,13 @@ function hasAt(text: string, part: string, from: number): boolean {
 
 /** Of the closing quote; -1 where there is none. */
 function stringEnd(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '"') return at;
-  }
-  return -1;
+  let end = text.indexOf('"', start);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++;
+  return backslashes % 2 === 1;
 }
