@@ -196,6 +196,7 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     ['UTF-32', 'little end first', utf32],
     ['UTF-32', 'little end first, with its mark', Buffer.concat([Buffer.of(0xff, 0xfe, 0, 0), utf32])],
     ['UTF-32', 'big end first', Buffer.from(utf32).swap32()],
+    ['UTF-16', 'of more than a MiB', Buffer.from(having(`"y":"${'x'.repeat(MiB)}"`), 'utf16le')],
     ['UTF-16', 'of more than is parsed here', Buffer.from(having(`"y":"${'x'.repeat(40_000)}"`), 'utf16le')],
   ])('a body in %s, %s, is told that, and that JSON is sent in UTF-8', async (encoding, _how, body) => {
     const before = wall.calls.length;
@@ -266,7 +267,7 @@ describe('a byte order mark in front of the body', () => {
     expect([plain.status, marked.status]).toEqual([200, 200]);
   });
 
-  test.each([10, 20_000, 200_000])(
+  test.each([10, 20_000, 200_000, 2 * MiB])(
     'of %i bytes and more does not go on, and all else does',
     async (bytes) => {
       const body = having(`"y":"${'x'.repeat(bytes)}"`);
