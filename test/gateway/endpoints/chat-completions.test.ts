@@ -402,7 +402,8 @@ describe('parameters of the target', () => {
 describe('the answer', () => {
   test('goes on byte for byte', async () => {
     const body =
-      '{ "id":"chatcmpl-1","choices":[{"index":0,"message":{"role":"assistant","content":"h\\u0069","x":1.50},' +
+      '{ "id":"chatcmpl-1","object":"chat.completion","created":1,"model":"x",' +
+      '"choices":[{"index":0,"message":{"role":"assistant","content":"h\\u0069","x":1.50},' +
       '"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2},"x_vendor":{} }\n';
     wall.script({ type: 'status', status: 200, headers: { 'content-type': 'application/json' }, body });
     const answer = await post(rig, path, minimal);
