@@ -112,13 +112,11 @@ class OpenAiEvents implements EventJudge {
     else {
       const data = event.charCodeAt(5) === 0x20 ? event.slice(6) : event.slice(5);
       const given = this.isAlike(event) ? this.stripped(data) : this.look(data);
-      if (given !== data) this.give(given, output);
-      else {
-        output.keep(from, to);
-        if (!this.mustParseAll() && !this.forms.beginsAlike(event, 0) && !hasMarker(event)) {
-          this.forms.learn(event);
-        }
-      }
+      if (given === data) output.keep(from, to);
+      else this.give(given, output);
+      // A null usage that is taken out is in all the others too, and is nothing to repair.
+      const isOrdinary = !this.mustParseAll() && !this.forms.beginsAlike(event, 0) && !hasMarker(event);
+      if (isOrdinary && given === this.stripped(data)) this.forms.learn(event);
     }
     this.finish(output);
   }

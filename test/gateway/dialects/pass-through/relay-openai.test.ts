@@ -385,6 +385,15 @@ describe('what is not this dialect', () => {
   });
 });
 
+test('a stream whose every event has a null usage goes on in runs, as any other does', () => {
+  const event = (content: string): string => frame({ ...delta({ content }), usage: null });
+  const stream = relayChat.relayStream({ model: 'm', isStream: true, choices: 1, wantsUsage: false });
+  stream.push(Buffer.from(event('a')));
+  // Nobody parses these: what stands in the text would be found.
+  const odd = event('b').replace('"b"', '"\u0001"');
+  expect(String(stream.push(Buffer.from(odd)))).toBe(odd.replace(',"usage":null', ''));
+});
+
 test('without usage the output is counted by its content events', () => {
   const { facts } = relay(first + frame(delta({ content: 'a' })) + frame(delta({ tool_calls: [] })) + last);
   // The empty one is counted as well: behind the first content events are not parsed.
