@@ -6,6 +6,7 @@
 
 import type { Feature } from '../contract/capabilities.ts';
 import type { Usage } from '../contract/ledger-record.ts';
+import type { JsonRecord } from '../json/record.ts';
 import type { MarkedState } from './state/opaque.ts';
 
 /** Files by id are never here: an id is good at one provider only. */
@@ -152,7 +153,8 @@ export interface Conversation {
   /** In OpenAI's words: auto, default, flex, priority. */
   readonly serviceTier?: string;
   readonly store?: boolean;
-  readonly metadata?: Readonly<Record<string, string>>;
+  /** Of texts. */
+  readonly metadata?: JsonRecord;
 }
 
 /** Why an answer ended. */

@@ -25,6 +25,11 @@ export function textOfObject(value: JsonRecord): string {
   return sources.get(value) ?? JSON.stringify(value);
 }
 
+/** The object itself, to be written as it came. */
+export function asWritten(value: JsonRecord): unknown {
+  return changeAsWritten(value, (same) => same);
+}
+
 /** What an object becomes, as the text it came in where nothing of it changes, else with its numbers as they were written. */
 export function changeAsWritten(value: unknown, change: (value: unknown) => unknown): unknown {
   const changed = change(value);

@@ -72,7 +72,7 @@ function decodeConversation(
     ...decodeLogprobs(values, note),
     output: decodeFormat(readWhole(body, 'response_format'), note),
     ...(reasoning ? { reasoning } : {}),
-    ...decodeRest(values, note),
+    ...decodeRest(body, values, note),
   };
 }
 
@@ -127,14 +127,14 @@ type Rest = Pick<
   'verbosity' | 'serviceTier' | 'store' | 'metadata' | 'promptCacheKey' | 'endUser'
 >;
 
-function decodeRest(values: ParameterValues, note: NoteAsk): Rest {
+function decodeRest(body: RequestBody, values: ParameterValues, note: NoteAsk): Rest {
   const verbosity = textOf(values, 'verbosity');
   if (verbosity !== undefined && verbosity !== 'medium') note('verbosity', 'verbosity');
   const serviceTier = textOf(values, 'service_tier');
   if (serviceTier !== undefined && serviceTier !== 'auto') note('service-tier', 'service_tier');
   const store = values.get('store') === true;
   if (store) note('store', 'store');
-  const metadata = values.get('metadata');
+  const metadata = readWhole(body, 'metadata');
   const hasMetadata = isRecord(metadata) && Object.keys(metadata).length > 0;
   if (hasMetadata) note('metadata', 'metadata');
   const promptCacheKey = textOf(values, 'prompt_cache_key');
@@ -146,9 +146,7 @@ function decodeRest(values: ParameterValues, note: NoteAsk): Rest {
     ...(verbosity === undefined ? {} : { verbosity }),
     ...(serviceTier === undefined ? {} : { serviceTier }),
     ...(store ? { store } : {}),
-    ...(hasMetadata
-      ? { metadata: Object.fromEntries(Object.entries(metadata).map(([name, text]) => [name, String(text)])) }
-      : {}),
+    ...(hasMetadata ? { metadata } : {}),
     ...(promptCacheKey === undefined ? {} : { promptCacheKey }),
     ...(endUser === undefined ? {} : { endUser }),
   };

@@ -1,6 +1,6 @@
 // A conversation as a chat completion request.
 
-import { changeAsWritten } from '../../json/sources.ts';
+import { asWritten, changeAsWritten } from '../../json/sources.ts';
 import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, OutputFormat } from '../conversation.ts';
 import type { UpstreamCall, UpstreamTarget } from '../dialect.ts';
@@ -64,7 +64,7 @@ function encodeBody(
       [userName]: conversation.endUser === undefined ? undefined : fitEndUser(conversation.endUser),
       store: store ? true : undefined,
       // Refused where nothing is stored.
-      metadata: store ? metadata : undefined,
+      metadata: store && metadata ? asWritten(metadata) : undefined,
     }),
     ...(target.isStream ? { stream: true, ...askForUsage(target) } : {}),
   };

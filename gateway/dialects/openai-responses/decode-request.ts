@@ -56,8 +56,8 @@ export function decodeResponsesRequest(body: RequestBody): DecodedRequest {
   };
 }
 
-/** Members that hold schemas. */
-const wholes: ReadonlySet<string> = new Set(['input', 'tools', 'text']);
+/** Members that hold whole values of the caller's. */
+const wholes: ReadonlySet<string> = new Set(['input', 'tools', 'text', 'metadata']);
 
 /** Members of which nothing is carried. */
 function askForTheRest(body: RequestBody, read: ReadMember, ask: NoteAsk): void {

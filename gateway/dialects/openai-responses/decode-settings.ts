@@ -145,8 +145,6 @@ function decodeCaller(
     ...(promptCacheKey === undefined ? {} : { promptCacheKey: String(promptCacheKey) }),
     ...(isTierWanted ? { serviceTier } : {}),
     ...(isStored ? { store: true } : {}),
-    ...(Object.keys(metadata).length > 0
-      ? { metadata: Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, String(value)])) }
-      : {}),
+    ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
   };
 }

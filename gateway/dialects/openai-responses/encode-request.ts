@@ -1,6 +1,6 @@
 // A conversation as a responses request. Stop sequences are not known here: the gateway cuts the text.
 
-import { changeAsWritten } from '../../json/sources.ts';
+import { asWritten, changeAsWritten } from '../../json/sources.ts';
 import { writeJson } from '../../json/write-json.ts';
 import type { Conversation, OutputFormat, Part, Tool, ToolName } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
@@ -159,6 +159,6 @@ function encodeCaller(conversation: Conversation): Record<string, unknown> {
     ...(endUser === undefined ? {} : { safety_identifier: fitEndUser(endUser) }),
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
-    ...(metadata === undefined ? {} : { metadata }),
+    ...(metadata === undefined ? {} : { metadata: asWritten(metadata) }),
   };
 }

@@ -107,3 +107,13 @@ test('a tool in an additional_tools item of Codex', () => {
   );
   expect(String(translateThrough(R, M, Buffer.from(text)).sent[0])).toContain(`:${schema}`);
 });
+
+test.each([
+  [C, R],
+  [R, C],
+] as const)('the metadata of a client of %s, at %s', (client, upstream) => {
+  const metadata = '{"b":"1","10":"2","9":"3"}';
+  const text = `{"model":"m",${client === R ? '"input":"x"' : '"messages":[{"role":"user","content":"x"}]'},"store":true,"metadata":${metadata}}`;
+  const [sent] = translateThrough(client, upstream, Buffer.from(text)).sent;
+  expect(String(sent)).toContain(`"metadata":${metadata}`);
+});
