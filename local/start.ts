@@ -93,7 +93,9 @@ export async function startLocal(
       print(`Request ${requestId} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
     onUnusable: ({ provider, upstreamModel, cause, request }) => {
-      print(`Request ${request}: ${provider} (${upstreamModel}) sent an answer that nobody can use: ${cause}.`);
+      print(
+        `Request ${request}: ${provider} (${upstreamModel}) sent an answer that nobody can use: ${cause}.`,
+      );
     },
   });
   started.defer(() => gateway.drain());

@@ -314,7 +314,7 @@ describe('attempts to sign in', () => {
       const clock = makeFakeClock();
       const limiter = openSignInLimiter({ now: clock.now, wallMs: clock.now, issuer }, bounds);
       const guessUntilRefused = (address: string, token = 'a guess'): void => {
-        while (limiter.attempt({ address, token }) === undefined);
+        for (let count = 0; count < 20; count += 1) limiter.attempt({ address, token });
       };
       return { clock, limiter, guessUntilRefused };
     }
@@ -356,10 +356,8 @@ describe('attempts to sign in', () => {
     test('and such tokens are bounded too, by address and in all', () => {
       const { limiter } = open();
       const admitted = (address: string): number => {
-        let count = 0;
-        while (limiter.attempt({ address, token: jwt({ iss: issuer, exp: 1_000, count }) }) === undefined)
-          count += 1;
-        return count;
+        const tries = Array.from({ length: 20 }, (_, count) => jwt({ iss: issuer, exp: 1_000, count }));
+        return tries.filter((token) => limiter.attempt({ address, token }) === undefined).length;
       };
       expect([1, 2, 3, 4, 5].map((at) => admitted(`192.0.2.${at}`))).toEqual([10, 10, 10, 10, 0]);
     });

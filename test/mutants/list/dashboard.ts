@@ -48,8 +48,8 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'what was sealed for one purpose is not opened for another',
     file: 'dashboard/session/seal.ts',
-    from: 'return protectedHeader.typ === purpose',
-    to: "return protectedHeader.typ !== ''",
+    from: 'if (protectedHeader.typ !== purpose) return undefined;',
+    to: '',
     tests: session,
   },
   {
@@ -111,8 +111,15 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'addresses without end are not all remembered',
     file: 'dashboard/session/sign-in-limiter.ts',
-    from: 'if (buckets.size > bounds.addressesMax && oldest !== undefined) buckets.delete(oldest);',
+    from: 'if (map.size > max && oldest !== undefined) map.delete(oldest);',
     to: 'void oldest;',
+    tests: session,
+  },
+  {
+    name: 'a token that was good before is not kept out by wrong ones',
+    file: 'dashboard/session/sign-in-limiter.ts',
+    from: 'if (name !== undefined && isGood(name))',
+    to: 'if (false)',
     tests: session,
   },
   {

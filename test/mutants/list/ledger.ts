@@ -75,6 +75,13 @@ export const ledger: readonly Mutant[] = [
     tests: store,
   },
   {
+    name: 'a ledger without a journal on disk is not opened',
+    file: 'ledger/store/sqlite-file.ts',
+    from: "if (mode !== 'delete')",
+    to: "if (mode === '-')",
+    tests: ['test/ledger/store/journal.test.ts'],
+  },
+  {
     name: 'a record that comes when its days have gone is not counted again',
     file: 'ledger/store/sqlite-file.ts',
     from: 'if (row.day < purgedBefore) {',

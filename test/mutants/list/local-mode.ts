@@ -67,6 +67,20 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/edit-text.test.ts'],
   },
   {
+    name: 'a manifest that is empty while it is saved does not end what it declares',
+    file: 'local/read-folder.ts',
+    from: '!isWhole || isLate || isEmptied(name, bytes)',
+    to: '!isWhole || isLate',
+    tests: ['test/local/saved-in-place.test.ts'],
+  },
+  {
+    name: 'a name that stands twice in a map is refused',
+    file: 'local/read-yaml.ts',
+    from: 'for (const document of documents) refuseRepeatedKeys(document);',
+    to: '',
+    tests: ['test/local/heavy-manifests.test.ts'],
+  },
+  {
     name: 'a manifest in another encoding is not read, and so not written with other characters',
     file: 'local/read-folder.ts',
     from: 'if (!isUtf8(bytes))',
