@@ -60,8 +60,8 @@ export class JsonStructureError extends Error {
 /** Dialects have some forty; each of them is kept by name, which costs more than a value that is only passed over. */
 const membersMax = 1_000;
 
-/** Where no escape comes for so long, the next quote is looked for. */
-const crowdBytes = 32;
+/** Escapes that are no further apart are a crowd. */
+const crowdBytes = 2;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -270,6 +270,7 @@ class Scanner {
     const { text } = this;
     let from = this.isInString ? this.at : this.at + 1;
     this.isInString = false;
+    let escaped = Number.NEGATIVE_INFINITY;
     for (;;) {
       const quote = text.indexOf('"', from);
       if (quote === -1) {
@@ -280,8 +281,9 @@ class Scanner {
       while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
       from = quote + 1;
       if (backslashes % 2 === 0) break;
-      // Escapes come in crowds: from one to the next it is quicker by characters.
-      let end = from + crowdBytes;
+      // Where escapes come in crowds it is quicker by characters; in prose, where they are further apart, it is not.
+      let end = quote - escaped <= crowdBytes ? from + crowdBytes : from;
+      escaped = quote;
       while (from < end) {
         const code = text.charCodeAt(from++);
         if (code === BACKSLASH) end = ++from + crowdBytes;
