@@ -55,7 +55,7 @@ export interface CallJob<Answer> {
   /** When it is worth while to look again whether a resting key may be used; undefined where it does not rest. */
   restMs(candidate: number): number | undefined;
   /** How long its key still cools after a rate limit, where nothing else keeps it from being used. */
-  coolsForMs(candidate: number, hasWaited: boolean): number | undefined;
+  readonly coolsForMs: (candidate: number, hasWaited: boolean) => number | undefined;
   hasRetryBudget(candidate: number): boolean;
   lastResort(): number | undefined;
   /** Tokens that the call asks for. */
@@ -283,7 +283,7 @@ function situationOf<Answer>(
 ): Situation {
   return {
     waitedMs,
-    coolsForMs: (candidate, hasWaited) => job.coolsForMs(candidate, hasWaited),
+    coolsForMs: job.coolsForMs,
     candidates: job.candidates,
     isUsable: (candidate) => job.isUsable(candidate),
     isClosed: (candidate) => job.isClosed(candidate),
