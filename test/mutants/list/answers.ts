@@ -319,6 +319,13 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/added-members.test.ts'],
   },
   {
+    name: 'an error in a field of its own is one',
+    file: 'gateway/dialects/events/event-text.ts',
+    from: 'else if (line.startsWith(errorField))',
+    to: 'else if (false)',
+    tests: ['test/gateway/endpoints/sloppy-answers.test.ts'],
+  },
+  {
     name: 'an answer that is encoded unasked is none',
     file: 'gateway/attempt/answer-head.ts',
     from: 'if (named.length > 0) {',
