@@ -44,13 +44,25 @@ export const failures = {
 } as const;
 export type Failure = keyof typeof failures;
 
-/** What an SDK is told where the upstream fails before its answer: class, status, and how many seconds to wait. */
+/** What an SDK raises where the upstream fails before its answer: class, status, and how many seconds to wait. */
 export const failuresTold = [
   ['fails-400', 'BadRequestError', 400, /^$/],
   ['fails-404', 'NotFoundError', 404, /^$/],
   ['fails-429', 'RateLimitError', 429, /^[1-7]$/],
-  ['fails-503', 'InternalServerError', 502, /^$/],
+  // 529 on messages.
+  ['fails-503', 'InternalServerError', 503, /^[1-9]$/],
 ] as const satisfies readonly (readonly [Failure, string, number, RegExp])[];
+
+/** What the gateway lets an SDK retry: `sdk-retries.test.ts` shows that. The SDK is not left to do so where one answer is looked at. */
+export function retriesFor(failure: Failure): { readonly maxRetries?: 0 } {
+  return failure === 'fails-429' || failure === 'fails-503' ? { maxRetries: 0 } : {};
+}
+
+/** How often an upstream is asked by then: a key that cools not at all, one that is overloaded until its breaker opens. */
+export function callsFor(failure: Failure): readonly number[] {
+  if (failure === 'fails-429') return [0, 1];
+  return failure === 'fails-503' ? [1, 2, 3] : [1];
+}
 
 export interface EveryUpstream {
   readonly rig: Rig;

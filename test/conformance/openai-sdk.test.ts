@@ -178,7 +178,8 @@ const errors = [
     1,
   ],
   ['a failing provider', { model: 'fails-500' }, 'InternalServerError', 502, 'upstream_error', 2],
-  ['an overloaded provider', { model: 'fails-503' }, 'InternalServerError', 502, 'upstream_error', 1],
+  // The upstream is asked three times, by the SDK's first retry twice, which opens its breaker, and by the second as a last resort.
+  ['an overloaded provider', { model: 'fails-503' }, 'InternalServerError', 503, 'upstream_overloaded', 6],
   ['no answer at all', { model: 'fails-html' }, 'InternalServerError', 502, 'upstream_invalid_response', 1],
 ] as const;
 
@@ -256,7 +257,7 @@ describe('Python', () => {
         'fails-429': ['RateLimitError', 429, 'rate_limit_exceeded', true],
         'fails-401': ['InternalServerError', 502, 'upstream_auth_failed', true],
         'fails-500': ['InternalServerError', 502, 'upstream_error', true],
-        'fails-503': ['InternalServerError', 502, 'upstream_error', true],
+        'fails-503': ['InternalServerError', 503, 'upstream_overloaded', true],
         'fails-html': ['InternalServerError', 502, 'upstream_invalid_response', true],
         own: ['PermissionDeniedError', 403, 'upstream_auth_failed', true],
       },
