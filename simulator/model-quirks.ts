@@ -17,7 +17,7 @@ export function claudeRefuses(model: string, refusal: ClaudeRefusal): boolean {
 
 /** 406 for `claude-opus-4-6`; undefined for all other models, and for names without a release. */
 function claudeRelease(model: string): number | undefined {
-  const found = /claude-(?:[a-z]+-)*(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(model.toLowerCase());
+  const found = /claude-(?:[a-z]{1,16}-){0,3}(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(model.toLowerCase());
   return found === null ? undefined : Number(found[1]) * 100 + Number(found[2] ?? 0);
 }
 

@@ -107,8 +107,10 @@ describe("calls of a tenant whose route waits less than the Provider's own time 
 });
 
 const frames = (...data: readonly string[]): string => data.map((each) => `data: ${each}\n\n`).join('');
-const piece = (content: string): string => `{"choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
-const finish = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+const head = '"id":"c1","object":"chat.completion.chunk","created":1,"model":"m"';
+const piece = (content: string): string =>
+  `{${head},"choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
+const finish = `{${head},"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`;
 
 /** In one write; the second event has a bare tab in a string, which is no JSON. */
 const brokenInTheMidst: Behaviour = {
