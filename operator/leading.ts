@@ -357,6 +357,9 @@ export function startLeading(parts: LeadingParts): Leading {
         shardRepair.doubt(change.name);
         tableQueue.add('repair');
         return;
+      case 'status':
+        statusQueue.add(`${change.kind}/${change.key}`);
+        return;
     }
   }
 

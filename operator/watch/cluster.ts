@@ -56,7 +56,9 @@ export type ClusterChange =
   /** The pointer came, went, or holds something else; a heartbeat alone is not told. */
   | { readonly type: 'pointer' }
   /** A shard was deleted; somebody may have put another one in its place. */
-  | { readonly type: 'shard-gone'; readonly name: string };
+  | { readonly type: 'shard-gone'; readonly name: string }
+  /** The status alone is another one: written here, or by a former leader while the watch was away. */
+  | { readonly type: 'status'; readonly kind: Kind; readonly key: string };
 
 export interface ClusterTrouble extends Trouble {
   readonly watch: WatchName;
@@ -298,6 +300,7 @@ export function openCluster(options: ClusterOptions): Cluster {
         deletions.back(kind, key);
         if (before !== undefined && isSameWish(before.wish, object.wish)) {
           object.wish = before.wish;
+          tell({ type: 'status', kind, key });
           return;
         }
         if (kind === 'Provider' && waitsForConfigMap(key, before?.wish, object.wish)) return;
