@@ -19,7 +19,8 @@ export class ChunkForms {
   /** An event of one of the forms may say something of usage. */
   hasUsage = false;
   /** The latest first. */
-  private readonly forms: ChunkForm[] = [];
+  private forms: ChunkForm[] = [];
+  private takesCalls = true;
 
   /** @param event Of one line, without its blank line; parsed, and found to need no repair. */
   learn(event: string): void {
@@ -27,12 +28,19 @@ export class ChunkForms {
     const end = start === undefined ? -1 : stringEnd(event, start);
     if (start === undefined || end === -1) return;
     const [before, rest] = [event.slice(0, start), `${event.slice(end)}\n\n`];
+    if (!this.takesCalls && isOfCall(before)) return;
     const padding = rest.indexOf(paddingStart);
     const after = padding === -1 ? rest : rest.slice(0, padding + paddingStart.length);
     const last = padding === -1 ? '' : rest.slice(stringEnd(rest, after.length));
     this.forms.unshift({ before, after, last, isNamedBefore: before.includes('"id"') });
     this.hasUsage ||= before.includes('"usage"') || after.includes('"usage"');
     if (this.forms.length > formsMax) this.forms.pop();
+  }
+
+  /** From here on each piece of a call is read. */
+  excludeCalls(): void {
+    this.takesCalls = false;
+    this.forms = this.forms.filter(({ before }) => !isOfCall(before));
   }
 
   /** One past the event that begins there, if it differs from one of the forms in its text alone; else -1. */
@@ -57,6 +65,10 @@ export class ChunkForms {
     }
     return false;
   }
+}
+
+function isOfCall(before: string): boolean {
+  return before.includes('"tool_calls"');
 }
 
 const paddingStart = '"obfuscation":"';

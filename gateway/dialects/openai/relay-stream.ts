@@ -87,7 +87,8 @@ class OpenAiEvents implements EventJudge {
           lineEnd < marker &&
           text.charCodeAt(lineEnd + 1) === 0x0a &&
           text.charCodeAt(lineEnd - 1) === 0x7d &&
-          lineEnd - to <= eventBytesMax;
+          lineEnd - to <= eventBytesMax &&
+          !callsTool(text.slice(to, lineEnd));
         if (!isPlain) break;
         mayHaveUsage = true;
         to = lineEnd + 2;
@@ -174,7 +175,8 @@ class OpenAiEvents implements EventJudge {
       this.mustParseAll() ||
       !event.endsWith('}') ||
       !this.forms.beginsAlike(event, 0) ||
-      hasMarker(event)
+      hasMarker(event) ||
+      callsTool(event)
     ) {
       return false;
     }
@@ -210,6 +212,8 @@ class OpenAiEvents implements EventJudge {
     if (typeof chunk.model === 'string' && chunk.model !== '') this.facts.servedModel ??= chunk.model;
     const entries = Array.isArray(chunk.choices) ? chunk.choices : [];
     const choices = repair ? mapChoices(entries, (choice) => repair.choice(choice, 0)) : entries;
+    // The pieces of a call that got another number look like those of the call that has the number.
+    if (choices.some((choice, at) => choice !== entries[at])) this.forms.excludeCalls();
     const isOrdinary = choices.length > 0 && !this.mustParseAll() && !hasMarker(data);
     let hasContent = false;
     for (const entry of choices) {
@@ -262,6 +266,13 @@ class OpenAiEvents implements EventJudge {
 const seenMax = 128;
 
 export const noFinishReason = 'a choice of the answer has no finish reason';
+
+/** Beside a text: what the text alone does not say must be read. */
+function callsTool(event: string): boolean {
+  return toolCall.test(event);
+}
+
+const toolCall = /"(?:tool_calls"\s*:\s*\[|function_call"\s*:\s*\{)/;
 
 function hasMarker(text: string): boolean {
   return Number.isFinite(firstMarker(text));
