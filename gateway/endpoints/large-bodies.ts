@@ -18,6 +18,8 @@ export class LargeBodies {
   private readonly turns: Pick<ReadingTurns, 'run'>;
   /** The end of the last one in the line of each key. */
   private readonly lines = new Map<KeyUse, Promise<void>>();
+  /** The end of the last one of all: what is read takes several times the memory of its bytes. */
+  private last: Promise<unknown> = Promise.resolve();
 
   constructor(turns: Pick<ReadingTurns, 'run'>) {
     this.turns = turns;
@@ -40,16 +42,24 @@ export class LargeBodies {
     this.lines.set(key, promise);
     try {
       await before;
-      if (!isWanted()) return undefined;
-      const body = await this.turns.run(key, readInSteps(withoutMark(chunks)));
-      refuseConnectionMembers(body);
-      if (mustParse(body)) await this.turns.run(key, body.parseInSteps());
-      return body;
+      return await this.alone(async () => {
+        if (!isWanted()) return undefined;
+        const body = await this.turns.run(key, readInSteps(withoutMark(chunks)));
+        refuseConnectionMembers(body);
+        if (isWanted() && mustParse(body)) await this.turns.run(key, body.parseInSteps());
+        return isWanted() ? body : undefined;
+      });
     } catch (error) {
       throw invalidBody(nameEncoding(error, chunks));
     } finally {
       resolve();
       if (this.lines.get(key) === promise) this.lines.delete(key);
     }
+  }
+
+  private async alone<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.last.then(work);
+    this.last = run.catch(() => undefined);
+    return await run;
   }
 }

@@ -65,6 +65,45 @@ describe('the turns of the event loop', () => {
     expect(await gone).toBeUndefined();
     await turnsUntil(() => isRead);
   });
+
+  test('end with no body for a caller that leaves between them', async () => {
+    let isThere = true;
+    let given: unknown = 'nothing yet';
+    const left = bodies.read(
+      keyOf(),
+      large,
+      () => false,
+      () => isThere,
+    );
+    void left.then((body) => {
+      given = body;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    isThere = false;
+    await turnsUntil(() => given !== 'nothing yet');
+    expect(given).toBeUndefined();
+  });
+
+  test('are those of one body at a time, so that memory holds what is read of one', async () => {
+    const parsed: string[] = [];
+    const readAs = (name: string): Promise<unknown> =>
+      bodies.read(
+        keyOf(),
+        large,
+        () => parsed.push(name) > 0,
+        () => true,
+      );
+    let isOver = false;
+    const all = Promise.all([
+      readAs('one').then(() => parsed.push('one is read')),
+      readAs('other').then(() => parsed.push('other is read')),
+    ]);
+    void all.then(() => {
+      isOver = true;
+    });
+    await turnsUntil(() => isOver);
+    expect(parsed).toEqual(['one', 'one is read', 'other', 'other is read']);
+  });
 });
 
 describe('a large body', () => {

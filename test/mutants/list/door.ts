@@ -457,8 +457,8 @@ export const door: readonly Mutant[] = [
   {
     name: 'whoever leaves behind a large body is missed while another is served',
     file: 'gateway/endpoints/one-by-one.ts',
-    from: 'request.resume();',
-    to: '',
+    from: 'isDropped = true;\n    request.resume();',
+    to: 'isDropped = true;',
     tests: ['test/gateway/endpoints/behind-an-answer.test.ts'],
   },
   {
