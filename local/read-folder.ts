@@ -110,8 +110,10 @@ export function openFolder(folder: string, clock: FolderClock): FolderReader {
     return { file: next, isSettled: true };
   }
 
+  /** A time that is still to come says nothing: clocks of mounts differ. */
   function isWithin(ms: number, { mtimeMs }: BigIntStats): boolean {
-    return clock.wallMs() - Number(mtimeMs) < ms;
+    const ageMs = clock.wallMs() - Number(mtimeMs);
+    return ageMs >= 0 && ageMs < ms;
   }
 
   function isEmptied(name: string, bytes: Buffer): boolean {

@@ -67,6 +67,13 @@ describe('a reading while a file is saved', () => {
     expect(lookedAgain).toBe(1);
   });
 
+  test('whose time is still to come counts its new content', async () => {
+    await writeFile(path, one);
+    await passSince(-300_000);
+    expect(namesIn(await reader.now())).toEqual(['one']);
+    expect(lookedAgain).toBe(0);
+  });
+
   test('that took the place of another in one step counts at once', async () => {
     await folders.write('both.yaml', two);
     await passSince(1);
