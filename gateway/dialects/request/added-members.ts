@@ -23,9 +23,14 @@ export const addedMembers = [
  */
 export function refusedMember({ message, param }: UpstreamError): string | undefined {
   const [inParam = ''] = param?.split('.') ?? [];
+  if (inParam === '' && !unknownMember.test(message)) return undefined;
   const named = new Set([inParam, ...message.matchAll(marked).map(([, ...names]) => names.find(Boolean))]);
   return addedMembers.find((name) => named.has(name));
 }
+
+/** A name of a tool or of a property, in an error about it, is no member that is refused. */
+const unknownMember =
+  /\b(?:unknown|unrecogni[sz]ed|unsupported|unexpected|extra (?:inputs?|fields?)|extra_forbidden|not (?:supported|permitted|allowed)|additional properties)\b/i;
 
 /** A name is only taken for one where it is marked as one: in quotes, behind `body.`, or behind the colon of such a sentence. */
 const marked =

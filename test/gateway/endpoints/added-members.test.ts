@@ -137,9 +137,12 @@ describe('an upstream that knows no stream_options', () => {
     expect(wall.calls.length - before).toBe(1);
   });
 
-  test('an error that quotes a caller teaches nothing', async () => {
+  test('an error about a tool of that name is no refusal, whatever a second try gives', async () => {
     const { url } = await open('openai-chat');
-    wall.script({ type: 'status', status: 400, error: { message: "Bad tool name: 'stream_options'" } });
+    wall.script([
+      { type: 'status', status: 400, error: { message: "Bad tool name: 'stream_options'" } },
+      { type: 'answer' },
+    ]);
     expect((await post({ url }, '/v1/chat/completions', { ...chat, stream: true })).status).toBe(400);
     wall.script({ type: 'answer' });
     await post({ url }, '/v1/chat/completions', { ...chat, stream: true });
