@@ -4,9 +4,10 @@
 import type { Path } from '../../json/read-parts.ts';
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Replacement } from '../../json/replace-values.ts';
-import { unpackCallId } from '../state/call-state.ts';
+import { callStateMark, unpackCallId } from '../state/call-state.ts';
 import { type ForeignPlaces, findInLists, isForeignState, readOwnState } from '../state/foreign-state.ts';
 import type { PlacedState, StatePlaces } from '../state/mark-state.ts';
+import { opaquePrefix } from '../state/opaque.ts';
 
 const signatureDelta = 'signature_delta';
 
@@ -43,8 +44,8 @@ function stateIn(kind: 'signature' | 'redacted', value: unknown, path: Path): Pl
 /** One unsigned block, or one signed elsewhere, and the vendor refuses every later turn of the session. */
 export const requestPlaces: ForeignPlaces = {
   member: 'messages',
-  // What every packed state begins with, in a signature and in an id.
-  mayHold: (bytes) => bytes.includes('penstock') || mayHoldEmptySignature(bytes),
+  mayHold: (bytes) =>
+    bytes.includes(opaquePrefix) || bytes.includes(callStateMark) || mayHoldEmptySignature(bytes),
   find: (turns, origin) => ({
     foreign: findInLists(turns, 'content', 'turn', (block) => isForeignThinking(block, origin)),
     own: turns.flatMap((turn, place) =>

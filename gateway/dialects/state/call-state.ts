@@ -7,7 +7,7 @@ import { isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { MarkedState } from './opaque.ts';
 
 const callExtra = 'penstock.call_extra';
-const mark = '_penstock1_';
+export const callStateMark = '_penstock1_';
 
 /** @param id Of the call, as the upstream gave it; perhaps empty. */
 export function stateOfCall(id: string, extra: JsonRecord): JsonRecord {
@@ -27,15 +27,15 @@ export function belongsTo(opaque: MarkedState | undefined, callId: string): opaq
 /** The id that the client gets. */
 export function packCallId(id: string, { origin = '', state }: MarkedState): string {
   const extra = isCallState(state.value) ? state.value.extra_content : undefined;
-  return `${id}${mark}${origin}_${Buffer.from(JSON.stringify(extra)).toString('base64url')}`;
+  return `${id}${callStateMark}${origin}_${Buffer.from(JSON.stringify(extra)).toString('base64url')}`;
 }
 
 /** The id without what was packed into it, and that; an id that a client has cut or changed has nothing. */
 export function unpackCallId(given: string): { readonly id: string; readonly opaque?: MarkedState } {
-  const at = given.lastIndexOf(mark);
+  const at = given.lastIndexOf(callStateMark);
   if (at <= 0) return { id: given };
   const id = given.slice(0, at);
-  const [origin = '', ...packed] = given.slice(at + mark.length).split('_');
+  const [origin = '', ...packed] = given.slice(at + callStateMark.length).split('_');
   const extra = tryParseJson(Buffer.from(packed.join('_'), 'base64url').toString('utf8'));
   if (!isRecord(extra)) return { id };
   return { id, opaque: { origin, state: { kind: 'details', value: stateOfCall(id, extra) } } };
