@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
 import { image } from '../../images/contents.ts';
 import { findPrograms } from '../cluster/binaries.ts';
+import { clusterWaitMs } from '../cluster/shared.ts';
 import { CLIENT_SECRET, DASHBOARD, settingsInPod } from './dashboard-pod.ts';
 import {
   deploymentOf,
@@ -30,7 +31,7 @@ let target: HelmTarget;
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-dashboard-chart-'));
   target = { programs: await findPrograms(), adminKubeconfig: '', folder };
-}, 600_000);
+}, clusterWaitMs);
 
 afterAll(() => rm(target.folder, { recursive: true, force: true }));
 

@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { CLIENT_SECRET, settingsInPod } from '../charts/dashboard-pod.ts';
 import { type HelmTarget, RELEASE_NAMESPACE, render, type Values } from '../charts/helm.ts';
 import { findPrograms } from '../cluster/binaries.ts';
+import { clusterWaitMs } from '../cluster/shared.ts';
 
 /** Rendering asks no server. */
 let target: HelmTarget;
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-dashboard-guide-'));
   target = { programs: await findPrograms(), adminKubeconfig: '', folder };
   page = await readFile(join(import.meta.dirname, '../../docs/guides/dashboard.md'), 'utf8');
-}, 600_000);
+}, clusterWaitMs);
 
 afterAll(() => rm(target.folder, { recursive: true, force: true }));
 

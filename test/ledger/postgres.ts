@@ -1,12 +1,13 @@
 // A real Postgres for a test: a cluster of its own in a temporary folder, which ends with the test and can be killed before.
 
-import { constants } from 'node:fs';
-import { access, chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
 import { type Child, startChild, untilReady } from '../cluster/child.ts';
 import { freePort } from '../cluster/free-port.ts';
 import { run } from '../cluster/run.ts';
+import { neededProgram } from '../support/needed-program.ts';
 
 export interface Postgres {
   /** Of its database; anybody is let in. */
@@ -22,7 +23,7 @@ export interface Postgres {
 /** Owns nothing; Postgres does not run as root. */
 const nobody = 65_534;
 
-/** @throws {Error} with one sentence where no Postgres is installed. */
+/** @throws {Error} with one sentence where there is no Postgres and none can be fetched. */
 export async function startPostgres(): Promise<Postgres> {
   const programs = await findPrograms();
   const folder = await mkdtemp(join(tmpdir(), 'penstock-postgres-'));
@@ -42,19 +43,19 @@ export async function startPostgres(): Promise<Postgres> {
   const urlOf = (database: string): string => `postgres://penstock@127.0.0.1:${port}/${database}`;
   let server: Child | undefined;
 
-  const sql = (text: string) =>
-    run(join(programs, 'psql'), [
-      '--quiet',
-      '--no-psqlrc',
-      `--dbname=${urlOf('postgres')}`,
-      '--command',
-      text,
-    ]);
+  const sql = async (text: string): Promise<void> => {
+    const client = new Client({ connectionString: urlOf('postgres') });
+    try {
+      await client.connect();
+      await client.query(text);
+    } finally {
+      await client.end();
+    }
+  };
   const postgres: Postgres = {
     url: urlOf('postgres'),
     async createDatabase(name) {
-      const { code, stderr } = await sql(`CREATE DATABASE ${name}`);
-      if (code !== 0) throw new Error(stderr);
+      await sql(`CREATE DATABASE ${name}`);
       return urlOf(name);
     },
     async kill() {
@@ -73,7 +74,12 @@ export async function startPostgres(): Promise<Postgres> {
       for (;;) {
         const started = await startChild(...words, log);
         server = started;
-        const ready = untilReady('postgres', started, log, async () => (await sql('SELECT 1')).code === 0);
+        const ready = untilReady('postgres', started, log, () =>
+          sql('SELECT 1').then(
+            () => true,
+            () => false,
+          ),
+        );
         const failure: unknown = await ready.then(
           () => undefined,
           (error: unknown) => error,
@@ -93,22 +99,12 @@ export async function startPostgres(): Promise<Postgres> {
   return postgres;
 }
 
-/** On the path, or where Debian keeps them. */
+/** On the path, where Debian keeps them, or in a package. */
 async function findPrograms(): Promise<string> {
   const debian = '/usr/lib/postgresql';
   const versions = await readdir(debian).catch((): string[] => []);
-  const folders = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    ...versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(debian, version, 'bin')),
-  ];
-  for (const folder of folders) {
-    const isThere = await Promise.all(
-      ['initdb', 'postgres', 'psql'].map((name) => access(join(folder, name), constants.X_OK)),
-    ).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return folder;
-  }
-  throw new Error('There is no Postgres here: install the package postgresql (initdb, postgres and psql).');
+  const newest = versions
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(debian, version, 'bin'));
+  return dirname(await neededProgram('initdb', 'postgresql', newest));
 }

@@ -4,6 +4,7 @@
 import { tmpdir } from 'node:os';
 import { z } from 'zod';
 import { run } from '../cluster/run.ts';
+import { goCommand } from './go-command.ts';
 
 const downloaded = z.object({ Dir: z.string().optional(), Error: z.string().optional() });
 
@@ -14,7 +15,7 @@ const downloaded = z.object({ Dir: z.string().optional(), Error: z.string().opti
  * @throws one sentence that says what is missing and the way out.
  */
 export async function goModule(module: string, version: string): Promise<string> {
-  const said = await run('go', ['mod', 'download', '-json', `${module}@${version}`], {
+  const said = await run(await goCommand(), ['mod', 'download', '-json', `${module}@${version}`], {
     cwd: tmpdir(),
     env: { ...process.env, GOFLAGS: '', GOWORK: 'off' },
     timeoutMs: 10 * 60_000,

@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { hostPlatform } from '../cluster/programs.ts';
 import { run } from '../cluster/run.ts';
+import { goCommand } from './go-command.ts';
 import { withLock } from './lock.ts';
 
 export interface GoTool {
@@ -83,7 +84,10 @@ async function built(
         GOCACHE: join(scratch, 'go-build'),
       };
       const { args, gives, ...options } = build(scratch, clean);
-      const said = await run('nice', ['-n', '19', 'go', ...args], { ...options, timeoutMs: 30 * 60_000 });
+      const said = await run('nice', ['-n', '19', await goCommand(env), ...args], {
+        ...options,
+        timeoutMs: 30 * 60_000,
+      });
       if (said.code !== 0)
         throw new Error(
           `This test needs ${title}, and it could not be built (${said.lastLine}): install Go 1.26 or newer, or put the program at ${path}, and run again`,

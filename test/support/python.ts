@@ -34,7 +34,7 @@ export function pythonCacheFolder(env: NodeJS.ProcessEnv = process.env): string 
  */
 export async function pythonWith(
   packages: readonly string[],
-  options: { cacheFolder?: string; python?: string } = {},
+  options: { cacheFolder?: string; python?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<string> {
   const loose = packages.find(
     (pin) => !/^[A-Za-z0-9._-]+(\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9.!+_-]+$/.test(pin),
@@ -42,8 +42,9 @@ export async function pythonWith(
   if (loose !== undefined)
     throw new Error(`Python package "${loose}" needs an exact pin, such as openai==3.52.0`);
   const python = options.python ?? 'python3';
-  const version = await pythonVersion(python);
-  const folder = options.cacheFolder ?? pythonCacheFolder();
+  const env = options.env ?? process.env;
+  const version = await pythonVersion(python, env);
+  const folder = options.cacheFolder ?? pythonCacheFolder(env);
   const pins = [...packages].sort();
   const key = createHash('sha256')
     .update([version, ...pins].join('\n'))
@@ -54,7 +55,7 @@ export async function pythonWith(
   const interpreter = join(home, 'bin', 'python');
   if (await exists(interpreter)) return interpreter;
   await withLock(`${home}.lock`, async () => {
-    if (!(await exists(interpreter))) await build(python, pins, folder, home);
+    if (!(await exists(interpreter))) await build(python, pins, folder, home, env);
   });
   return interpreter;
 }
@@ -68,9 +69,9 @@ export function runPython(python: string, script: string, options: PythonOptions
   });
 }
 
-async function pythonVersion(python: string): Promise<string> {
+async function pythonVersion(python: string, env: NodeJS.ProcessEnv): Promise<string> {
   const script = 'import sys; print("%s-%d.%d.%d" % ((sys.implementation.name,) + sys.version_info[:3]))';
-  const { stdout, exitCode } = await run(python, ['-c', script]);
+  const { stdout, exitCode } = await run(python, ['-c', script], { env });
   if (exitCode !== 0) {
     throw new Error(
       `These tests need Python 3, and "${python}" could not be run: install python3 (on Debian: apt-get install python3 python3-venv)`,
@@ -80,11 +81,17 @@ async function pythonVersion(python: string): Promise<string> {
 }
 
 /** Built under another name and renamed: what has the final name is complete. Console scripts are not used, so the old path in them does no harm. */
-async function build(python: string, pins: readonly string[], folder: string, home: string): Promise<void> {
+async function build(
+  python: string,
+  pins: readonly string[],
+  folder: string,
+  home: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   const temporary = await mkdtemp(join(folder, 'building-'));
   try {
-    await createEnvironment(python, temporary);
-    if (pins.length > 0) await install(join(temporary, 'bin', 'python'), pins);
+    await createEnvironment(python, temporary, env);
+    if (pins.length > 0) await install(join(temporary, 'bin', 'python'), pins, env);
     await rename(temporary, home);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
@@ -94,13 +101,13 @@ async function build(python: string, pins: readonly string[], folder: string, ho
 }
 
 /** Debian's python3 has no ensurepip without the package python3-venv; virtualenv brings its own pip. */
-async function createEnvironment(python: string, home: string): Promise<void> {
+async function createEnvironment(python: string, home: string, env: NodeJS.ProcessEnv): Promise<void> {
   const attempts = [
     ['-m', 'venv', home],
     ['-m', 'virtualenv', '--quiet', home],
   ];
   for (const args of attempts) {
-    const made = await run(python, args, { timeoutMs: 120_000 });
+    const made = await run(python, args, { timeoutMs: 120_000, env });
     if (made.exitCode === 0) return;
     await rm(home, { recursive: true, force: true });
   }
@@ -109,9 +116,9 @@ async function createEnvironment(python: string, home: string): Promise<void> {
   );
 }
 
-async function install(interpreter: string, pins: readonly string[]): Promise<void> {
+async function install(interpreter: string, pins: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
   const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', ...pins];
-  const installed = await run(interpreter, args, { timeoutMs: 300_000 });
+  const installed = await run(interpreter, args, { timeoutMs: 300_000, env });
   if (installed.exitCode === 0) return;
   const reason = installed.stderr.trim().split('\n').at(-1) ?? '';
   throw new Error(

@@ -1,6 +1,7 @@
 // Can they be built here? With Go and its module proxy; the go.mod and go.sum of a module of ours pin every line.
 
 import { join } from 'node:path';
+import { goCommand } from '../../support/go-command.ts';
 import { buildFlags, moduleFolder, type ProgramName } from '../programs.ts';
 import { run } from '../run.ts';
 import type { Source } from './source.ts';
@@ -29,8 +30,7 @@ export function makeGoSource<Name extends string>(module: GoModule<Name>): Sourc
   return {
     name: 'building with Go',
     async bring(missing, { env, scratch, keep, say, signal }) {
-      const version = await run('go', ['version'], { env, timeoutMs: 30_000 });
-      if (version.code !== 0) throw new Error('there is no command "go"');
+      const go = await goCommand(env);
       const buildEnv = {
         ...env,
         CGO_ENABLED: '0',
@@ -50,7 +50,7 @@ export function makeGoSource<Name extends string>(module: GoModule<Name>): Sourc
           const built = await run(
             'nice',
             // The tests that need no cluster run meanwhile, and some of them measure time.
-            ['-n', '19', 'go', 'build', ...module.buildFlags, '-o', file, path],
+            ['-n', '19', go, 'build', ...module.buildFlags, '-o', file, path],
             { cwd: module.folder, env: buildEnv, timeoutMs: 40 * 60_000, signal },
           );
           signal.throwIfAborted();
