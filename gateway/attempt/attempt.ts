@@ -490,7 +490,8 @@ class Attempt<Answer> implements Receiver {
 
   /** What has no type may be anything, and says so less clearly. */
   private withHead(failure: AttemptFailure): AttemptFailure {
-    if (this.contentType !== '' || failure.kind !== 'answer' || failure.fault.kind !== 'malformed') return failure;
+    if (this.contentType !== '' || failure.kind !== 'answer' || failure.fault.kind !== 'malformed')
+      return failure;
     const detail = `${failure.fault.detail}, and it came without a content-type`;
     return { ...failure, fault: { ...failure.fault, detail } };
   }

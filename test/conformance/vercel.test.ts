@@ -208,7 +208,9 @@ describe.each(providers)('%s', (provider, modelOf) => {
         // Behind the error the connection ends without its last chunk; some providers of the SDK raise that too.
         await reading().catch(() => undefined);
         const words = told.map((error) => (error instanceof Error ? error.message : JSON.stringify(error)));
-        expect(words.join('\n')).toMatch(failure === 'breaks-first' ? /could answer|are overloaded/ : /broke off/);
+        expect(words.join('\n')).toMatch(
+          failure === 'breaks-first' ? /could answer|are overloaded/ : /broke off/,
+        );
       },
     );
   });
