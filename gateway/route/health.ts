@@ -122,7 +122,7 @@ export class Health {
 
   /** Whether the next attempt is the one that shows if it works again: not for what gives no verdict. */
   awaitsTrial(candidate: Candidate, nowMs: number): boolean {
-    if (restIds(candidate).some((id) => this.rests.isDue(id, nowMs))) return true;
+    if (!this.rests.isEmpty && restIds(candidate).some((id) => this.rests.isDue(id, nowMs))) return true;
     return this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'half-open');
   }
 

@@ -22,7 +22,8 @@ export function describeBody(body: Buffer): string {
  * the beginning of a byte order mark.
  */
 export function formOf(body: Buffer): 'events' | 'json' | 'other' | undefined {
-  const first = body.find((byte) => !blanks.has(byte));
+  const begin = body[0];
+  const first = begin === undefined || blanks.has(begin) ? body.find((byte) => !blanks.has(byte)) : begin;
   if (first === undefined) return undefined;
   if (first === 0x7b || first === 0x5b) return 'json';
   return first === 0x3c || compressions.some(([, byte]) => byte === first) ? 'other' : 'events';

@@ -39,7 +39,7 @@ export const relayChat: SameDialect = {
     return relayOpenAiAnswer(
       body,
       (choice) => messageText(asRecord(choice.message)),
-      head && new OpenAiRepair(answerShape, head),
+      head && (() => new OpenAiRepair(answerShape, head)),
     );
   },
   openGatherer: gatherChat,

@@ -20,9 +20,8 @@ export class ChatChoiceRepair implements ChoiceRepair {
   private readonly member: 'message' | 'delta';
   private readonly choice: number;
   private readonly head: () => AnswerHead;
-  private readonly calls: CallPieces<RepairedCall>;
-  private readonly uniqueId = uniqueIds();
-  private readonly indexes = new Set<number>();
+  /** Made for the first call; most choices have none. */
+  private known: KnownCalls | undefined;
   private usesFunctions = false;
 
   /** @param member Where a choice says what it holds: plain answers and chunks differ in it. */
@@ -30,18 +29,15 @@ export class ChatChoiceRepair implements ChoiceRepair {
     this.member = member;
     this.choice = choice;
     this.head = head;
-    this.calls = new CallPieces(member === 'message', (known) => ({
-      ...known,
-      id: '',
-      name: '',
-      shownId: '',
-      index: undefined,
-    }));
   }
 
   get endReason(): string {
     if (this.usesFunctions) return 'function_call';
-    return this.calls.count > 0 ? 'tool_calls' : 'stop';
+    return this.count > 0 ? 'tool_calls' : 'stop';
+  }
+
+  private get count(): number {
+    return this.known?.calls.count ?? 0;
   }
 
   sound(choice: JsonRecord): JsonRecord {
@@ -64,24 +60,26 @@ export class ChatChoiceRepair implements ChoiceRepair {
 
   private soundCalls(entries: unknown): unknown {
     // So many calls are no answer that anybody could use; what is kept of them is bounded.
-    if (!Array.isArray(entries) || entries.length === 0 || this.calls.count > partsMax) return entries;
-    this.calls.nextList();
-    const sound = entries.map((entry) => (isRecord(entry) ? this.soundCall(entry) : entry));
+    if (!Array.isArray(entries) || entries.length === 0 || this.count > partsMax) return entries;
+    this.known ??= openCalls(this.member === 'message');
+    const { known } = this;
+    known.calls.nextList();
+    const sound = entries.map((entry) => (isRecord(entry) ? this.soundCall(entry, known) : entry));
     return sound.some((entry, at) => entry !== entries[at]) ? sound : entries;
   }
 
-  private soundCall(entry: JsonRecord): JsonRecord {
+  private soundCall(entry: JsonRecord, { calls, uniqueId, indexes }: KnownCalls): JsonRecord {
     const { index, id, type, function: called, custom } = entry;
     const tool = asRecord(called) ?? asRecord(custom) ?? {};
-    const { call } = this.calls.place({
+    const { call } = calls.place({
       index: typeof index === 'number' ? index : undefined,
       id: textOf(id),
       name: textOf(tool.name),
     });
     const isFirst = call.shownId === '';
     if (isFirst) {
-      call.shownId = this.uniqueId(textOf(id) || mintCallId(this.head(), this.choice, call.key));
-      call.index = this.indexFor(index);
+      call.shownId = uniqueId(textOf(id) || mintCallId(this.head(), this.choice, call.key));
+      call.index = indexFor(index, indexes);
     }
     call.id ||= textOf(id);
     call.name ||= textOf(tool.name);
@@ -96,14 +94,31 @@ export class ChatChoiceRepair implements ChoiceRepair {
     for (const _ in changes) return { ...entry, ...changes };
     return entry;
   }
+}
 
-  /** The upstream's own number, unless another call has it. */
-  private indexFor(told: unknown): number {
-    const isOwn = typeof told === 'number' && !this.indexes.has(told);
-    const index = isOwn ? told : this.indexes.size === 0 ? 0 : Math.max(...this.indexes) + 1;
-    this.indexes.add(index);
-    return index;
-  }
+interface KnownCalls {
+  readonly calls: CallPieces<RepairedCall>;
+  readonly uniqueId: (id: string) => string;
+  readonly indexes: Set<number>;
+}
+
+function openCalls(isWhole: boolean): KnownCalls {
+  const calls = new CallPieces<RepairedCall>(isWhole, (known) => ({
+    ...known,
+    id: '',
+    name: '',
+    shownId: '',
+    index: undefined,
+  }));
+  return { calls, uniqueId: uniqueIds(), indexes: new Set() };
+}
+
+/** The upstream's own number, unless another call has it. */
+function indexFor(told: unknown, indexes: Set<number>): number {
+  const isOwn = typeof told === 'number' && !indexes.has(told);
+  const index = isOwn ? told : indexes.size === 0 ? 0 : Math.max(...indexes) + 1;
+  indexes.add(index);
+  return index;
 }
 
 function textOf(value: unknown): string {

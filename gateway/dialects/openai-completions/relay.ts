@@ -31,7 +31,7 @@ export const relayCompletions: SameDialect = {
     return relayOpenAiAnswer(
       body,
       ({ text }) => (typeof text === 'string' ? text : ''),
-      head && new OpenAiRepair(repairShape, head),
+      head && (() => new OpenAiRepair(repairShape, head)),
     );
   },
   openGatherer: gatherCompletion,

@@ -8,7 +8,7 @@ import type { AnswerDocument, RequestFacts, UpstreamTarget } from '../dialect.ts
 import { type DefaultMember, targetEdits } from '../request/target-edits.ts';
 import { readOpenAiUsage } from './convert-usage.ts';
 import { readChoices } from './read-choices.ts';
-import { mapChoices, type OpenAiRepair } from './repair.ts';
+import { lacksNothing, mapChoices, type OpenAiRepair } from './repair.ts';
 
 /** What a dialect itself changes. */
 interface OwnEdits {
@@ -55,7 +55,7 @@ const emptyBytesMax = 64;
 export function relayOpenAiAnswer(
   body: Buffer,
   textOf: (choice: JsonRecord) => string,
-  repair?: OpenAiRepair,
+  repair?: () => OpenAiRepair,
 ): AnswerDocument {
   const read = readChoices(body);
   if (!read.ok) return read;
@@ -63,7 +63,7 @@ export function relayOpenAiAnswer(
   const usage = readOpenAiUsage(answer.usage);
   return {
     ok: true,
-    body: repair ? soundAnswer(body, answer, choices, repair) : body,
+    body: !repair || lacksNothing(answer, choices) ? body : soundAnswer(body, answer, choices, repair()),
     usage,
     ...outputOf(usage, () => choices.filter(isRecord).map(textOf).join('')),
     servedModel: typeof answer.model === 'string' ? answer.model : undefined,

@@ -112,6 +112,27 @@ export class OpenAiRepair {
   }
 }
 
+/** Whether a plain answer needs no repair, as most do; one with calls of tools is looked at closely. */
+export function lacksNothing(answer: JsonRecord, choices: readonly unknown[]): boolean {
+  const told = asRecord(answer.usage);
+  return (
+    textOf(answer.id) !== '' &&
+    textOf(answer.object) !== '' &&
+    textOf(answer.model) !== '' &&
+    isTime(answer.created) &&
+    !hasEmptyError(answer) &&
+    (!told || hasSoundCounts(told)) &&
+    choices.every(isOrdinaryChoice)
+  );
+}
+
+function isOrdinaryChoice(choice: unknown): boolean {
+  if (!isRecord(choice) || typeof choice.index !== 'number' || !isFinishReason(choice.finish_reason))
+    return false;
+  const { message, text } = choice;
+  return isRecord(message) ? !message.tool_calls && !message.function_call : typeof text === 'string';
+}
+
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
