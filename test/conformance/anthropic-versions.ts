@@ -17,6 +17,8 @@ export interface AnthropicVersion {
   ) => Anthropic;
   readonly zodOutputFormat: typeof zodOutputFormat;
   readonly betaTool: typeof betaTool;
+  /** What it raises for a 529. */
+  readonly overloadedName: string;
 }
 
 // Private members keep classes of two versions from fitting each other in types; what is used here has the same form in both.
@@ -27,8 +29,14 @@ const olderHelpers = { zodOutputFormat: zodOutputFormat0, betaTool: betaTool0 } 
 >;
 
 export const anthropicVersions: readonly (readonly [name: string, version: AnthropicVersion])[] = [
-  ['anthropic 1, of 2026-10-21', { connect: connectWith(Anthropic), zodOutputFormat, betaTool }],
-  ['anthropic 0, of 2023-06-01', { connect: connectWith(olderSdk), ...olderHelpers }],
+  [
+    'anthropic 1, of 2026-10-21',
+    { connect: connectWith(Anthropic), zodOutputFormat, betaTool, overloadedName: 'OverloadedError' },
+  ],
+  [
+    'anthropic 0, of 2023-06-01',
+    { connect: connectWith(olderSdk), ...olderHelpers, overloadedName: 'InternalServerError' },
+  ],
 ];
 
 function connectWith(Sdk: typeof Anthropic): AnthropicVersion['connect'] {
