@@ -152,7 +152,7 @@ export const faults: readonly NamedFault[] = [
   },
   {
     name: 'a gateway goes back to an older table',
-    from: 43,
+    from: 465,
     broken: /^I[23]/,
     makeHolder: () => new CarelessHolder(),
   },
@@ -164,7 +164,7 @@ export const faults: readonly NamedFault[] = [
   },
   {
     name: 'a gateway takes a format that it does not know',
-    from: 43,
+    from: 397,
     broken: /^I1, I8/,
     changeGateway(client) {
       const pretend = (text: string): string =>

@@ -152,7 +152,7 @@ describe('the snapshot', () => {
     await watched.until(() => keyOf(watched, 'bot') === undefined);
   });
 
-  test('a status that is written changes nothing in it, and is told to nobody', async () => {
+  test('a status that is written changes nothing in it, and is reported as that alone', async () => {
     await create(apiKey());
     const watched = await watch();
     const before = keyOf(watched, 'bot');
@@ -162,8 +162,11 @@ describe('the snapshot', () => {
     await seenUpToNow(watched);
     expect(keyOf(watched, 'bot')).toBe(before);
     expect(before?.status).toBeUndefined();
-    // The mark alone.
-    expect(watched.takeChanges()).toEqual([{ type: 'resources', isUrgent: false }]);
+    // And the mark.
+    expect(watched.takeChanges()).toEqual([
+      { type: 'status', kind: 'ApiKey', key: `${team}/bot` },
+      { type: 'resources', isUrgent: false },
+    ]);
     const latest = watched.cluster.object('ApiKey', team, 'bot');
     expect(latest?.status).toMatchObject(status);
     expect(latest?.metadata.resourceVersion).toMatch(/^\d+$/);
