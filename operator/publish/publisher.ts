@@ -330,8 +330,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
     // Beside the shards, so that it costs no time.
     const isOtherwise = standing !== undefined && isWorthACopy(standing.manifest, said);
     const keeping = isOtherwise ? keepCopy(lead, standing) : undefined;
-    // All of it before the pointer: nobody else may ever get a key that this table takes away.
-    const writing = [writeShards(lead, missing), writeRetired(lead, how), keeping] as const;
+    // All of it before the pointer: nobody else may ever get a key that this table takes away. One that gives a key back, from shards
+    // that are there, does not wait for the list: the next publish writes it.
+    const takesAway = head.revocations.some((digest) => !standing?.manifest.revocations.includes(digest));
+    const retiring = writeRetired(lead, how).catch((error: unknown) => {
+      if (error instanceof DeposedError || takesAway || missing.length > 0) throw error;
+    });
+    const writing = [writeShards(lead, missing), retiring, keeping] as const;
     try {
       const [shardBytes] = await Promise.all(writing);
       bytesWritten += shardBytes;

@@ -126,6 +126,7 @@ test('requests by provider are what each was sent, also behind another one', asy
   );
   await goTo(page, '/?period=1h&by=provider&measure=requests');
   await page.getByRole('heading', { name: 'Attempts over time' }).waitFor();
+  await page.locator('.legend li').nth(1).waitFor();
   const legend = await page.locator('.legend li').allInnerTexts();
   expect(legend.map((text) => text.split(/\s+/))).toEqual([
     ['platform/down', '4'],
