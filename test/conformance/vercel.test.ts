@@ -180,7 +180,7 @@ describe.each(providers)('%s', (provider, modelOf) => {
       ['fails-400', 400, false],
       ['fails-404', 404, false],
       ['fails-429', 429, true],
-      ['fails-503', 503, true],
+      ['fails-503', provider === 'anthropic' ? 529 : 503, true],
     ] as const)('raises where the upstream %s', async (failure, status, isRetryable) => {
       const raised: unknown = await generateText({
         model: model(failure),
