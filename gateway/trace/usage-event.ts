@@ -28,6 +28,7 @@ export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRec
     outcome: plain.outcome,
     status,
     failure,
+    cause: plain.cause,
     duration_ms: plain.durationMs,
     first_content_ms: firstContentMs,
     'tokens.input': usage.input,

@@ -179,7 +179,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       const browser = openBrowser(house);
       const session = {
         id: 'y',
-        token: randomBytes(7_000).toString('base64url').slice(0, 6_900),
+        token: randomBytes(7_000).toString('base64url').slice(0, 9_000),
         csrf: 'y',
         issuedAtMs: Date.now(),
         expiresAtMs: 9e12,

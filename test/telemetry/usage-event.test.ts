@@ -9,7 +9,13 @@ const catalog = { name: 'list', version: '0.1.8', provider: 'openai', model: 'gp
 const kinds = Object.keys(usageSchema.shape);
 /** With every member that there is. */
 const whole: LedgerRecord = ledgerRecordSchema.required().parse({
-  ...makeRecord({ call: 2, model: 'also-m', providerKey: 'first', failure: 'status_500' }),
+  ...makeRecord({
+    call: 2,
+    model: 'also-m',
+    providerKey: 'first',
+    failure: 'malformed',
+    cause: 'the answer is HTML',
+  }),
   usage: Object.fromEntries(kinds.map((kind, index) => [kind, 100 + index])),
   estimatedBy: 'characters',
   price: { input: 1, output: 2, source: 'catalog', catalog },
