@@ -1,4 +1,4 @@
-// What is a browser told whose request cannot be read? Mostly it brings the cookies of its neighbours, and a person sees the answer.
+// What does a browser get for a request that cannot be read? Mostly it brings the cookies of its neighbours, and a person sees the answer.
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';

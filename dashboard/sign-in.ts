@@ -21,7 +21,7 @@ export interface SignIn {
 /** Authorization code with PKCE. */
 export interface Oidc {
   readonly name: string;
-  /** As it stands in its tokens. */
+  /** As its tokens write it. */
   readonly issuer: string;
   /** Where to send the person, and what must be known when they come back. @throws {SignInFailed} */
   begin(redirectUri: string): Promise<{ readonly url: URL; readonly flow: OidcFlow }>;

@@ -77,7 +77,7 @@ export function openSignInLimiter(
     if (token === undefined) return 'returning';
     const by = issuerOf(token);
     const isKnown = by !== undefined && (by === issuer || isGood(`issuer ${by}`));
-    // Whoever knows the issuer can write such a token; so it has a bucket for each address too.
+    // Anybody who knows the issuer can write such a token, so each address has a bucket of these too.
     return isKnown && (tokenEndMs(token) ?? 0) > wallMs() ? 'likely' : 'guess';
   }
 
