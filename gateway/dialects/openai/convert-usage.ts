@@ -95,22 +95,32 @@ const cacheWritesForAnHour: readonly Path[] = [
 /** The first count above zero: a count under a second name is the same count again, never another one. */
 function firstCount(usage: JsonRecord, paths: readonly Path[]): number {
   for (const path of paths) {
-    const told = count(path.reduce(memberOf, usage));
+    let value: unknown = usage;
+    for (const name of path) value = memberOf(value, name);
+    const told = value === undefined ? undefined : count(value);
     if (told) return told;
   }
   return 0;
 }
 
 function memberOf(value: unknown, name: string): unknown {
+  if (value === undefined) return undefined;
   return Array.isArray(value) ? value.at(Number(name)) : asRecord(value)?.[name];
 }
 
 /** Whether each count of tokens in it is one: vendors' prices and times beside them may be anything. */
 export function hasSoundCounts(usage: JsonRecord, depth = 0): boolean {
-  return Object.entries(usage).every(([name, value]) => {
-    if (isRecord(value)) return depth >= 2 || hasSoundCounts(value, depth + 1);
-    return !name.endsWith('_tokens') || value === null || (Number.isSafeInteger(value) && Number(value) >= 0);
-  });
+  for (const name in usage) {
+    const value = usage[name];
+    if (isRecord(value)) {
+      if (depth < 2 && !hasSoundCounts(value, depth + 1)) return false;
+    } else if (value !== null && !isWhole(value) && name.endsWith('_tokens')) return false;
+  }
+  return true;
+}
+
+function isWhole(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** What a chunk tells of usage, not read yet: Moonshot tells it with the choice that ends. */
