@@ -182,9 +182,10 @@ interface Door {
 function openDoor(parts: ServerParts): Door {
   const refusals = new Refusals(parts.clock);
   return {
-    largeBodies: new LargeBodies(
-      parts.turns ?? new ReadingTurns({ now: parts.clock.now, nextTurn: setImmediate }),
-    ),
+    largeBodies: new LargeBodies({
+      ...parts,
+      turns: parts.turns ?? new ReadingTurns({ now: parts.clock.now, nextTurn: setImmediate }),
+    }),
     newRequestId: createRequestIds(),
     refuse(request, response, requestId) {
       const giveUp = refusals.add(() => {

@@ -61,6 +61,7 @@ export class Admission {
   private readonly tenants = new Map<string, TenantUse>();
   private isBusy = false;
   private bodyBytes = 0;
+  private copyBytes = 0;
   private readonly bodyBytesOf = new Map<string, number>();
   private isLooking = false;
   private lookedAt = 0;
@@ -90,6 +91,11 @@ export class Admission {
   /** So much of that bound is taken that who asks decides (`mayTake`); below it nobody is refused. */
   get isCrowded(): boolean {
     return this.isLate && this.inFlight >= Math.floor(this.verdict.inFlightMax * tenantShare);
+  }
+
+  /** Whether several keys have requests in flight, now or lately. */
+  get hasOtherKeys(): boolean {
+    return this.keys.size > 1;
   }
 
   /** Whether this key may have one more in flight; nothing is taken. Undefined: a request without a good key. */
@@ -153,6 +159,7 @@ export class Admission {
     const take = (body: number, copied: number): void => {
       const change = body + copied - held - copies;
       this.bodyBytes += change;
+      this.copyBytes += copied - copies;
       const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) + change;
       if (ofCaller === 0) this.bodyBytesOf.delete(caller);
       else this.bodyBytesOf.set(caller, ofCaller);
@@ -162,6 +169,7 @@ export class Admission {
     const others = (): OtherBodies => ({
       bytes: this.bodyBytes - held - copies,
       ofCaller: (this.bodyBytesOf.get(caller) ?? 0) - held - copies,
+      copies: this.copyBytes - copies,
     });
     const hasRoomForCopy = (bytes: number): boolean =>
       hasCopyRoom(bytes, { body: held, copies }, others(), this.options.bodyBytesMax);

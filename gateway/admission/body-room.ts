@@ -6,6 +6,8 @@ export interface OtherBodies {
   readonly bytes: number;
   /** Of them, those of the same caller. */
   readonly ofCaller: number;
+  /** Of them, copies of bodies. */
+  readonly copies: number;
 }
 
 /** Most requests are smaller than this. */
@@ -14,7 +16,7 @@ const smallBytes = 64 * 1024;
 const callerShare = 1 / 2;
 const largeShare = 7 / 8;
 
-export function hasBodyRoom(bytes: number, others: OtherBodies, bytesMax: number): boolean {
+export function hasBodyRoom(bytes: number, others: Omit<OtherBodies, 'copies'>, bytesMax: number): boolean {
   // One alone is let in whatever its size: a bound below the largest body would never take it.
   if (others.bytes === 0) return true;
   const isSmall = bytes <= smallBytes;
@@ -25,6 +27,7 @@ export function hasBodyRoom(bytes: number, others: OtherBodies, bytesMax: number
 /**
  * Whether a copy of a body that has come finds room beside it: as one more body of its caller, so that several copies together stay
  * within the caller's half. The first one may also count as one with its body, which would never be served otherwise where the bound is low.
+ * The only copy of all is always made: bodies that fill the bound would refuse each other's copies, and none of them would be served.
  *
  * @param own Of the body, and the copies that are there.
  */
@@ -34,6 +37,7 @@ export function hasCopyRoom(
   others: OtherBodies,
   bytesMax: number,
 ): boolean {
+  if (own.copies + others.copies === 0) return true;
   const ownBytes = own.body + own.copies;
   const besides = { bytes: others.bytes + ownBytes, ofCaller: others.ofCaller + ownBytes };
   if (hasBodyRoom(bytes, besides, bytesMax)) return true;

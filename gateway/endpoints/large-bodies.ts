@@ -1,7 +1,9 @@
-// How are bodies read that are so large that each would hold up everybody else? In steps, between which others have their turn, and one of
-// each key at a time.
+// How are bodies read that are so large that each would delay every other caller? In steps, between which other callers have their turn,
+// and one body of each key at a time. While other keys are in use, a key pauses between two large bodies.
 
+import type { Admission } from '../admission/admission.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
+import type { Clock } from '../clock.ts';
 import { bytesOf, type RequestBody, readInSteps } from '../json/request-body.ts';
 import type { ReadingTurns } from '../stream/reading-turns.ts';
 import { refuseConnectionMembers } from './connection-members.ts';
@@ -14,15 +16,25 @@ export function isLargeBody(chunks: readonly Buffer[]): boolean {
   return bytesOf(chunks) > largeBytesMin;
 }
 
+/** To read and send large bodies, a key gets about a quarter of the time of the event loop. */
+const pauseFactor = 3;
+const pauseMaxMs = 1_000;
+
+export interface LargeBodiesParts {
+  readonly turns: Pick<ReadingTurns, 'run'>;
+  readonly admission: Pick<Admission, 'hasOtherKeys'>;
+  readonly clock: Pick<Clock, 'now' | 'setTimer'>;
+}
+
 export class LargeBodies {
-  private readonly turns: Pick<ReadingTurns, 'run'>;
+  private readonly parts: LargeBodiesParts;
   /** The end of the last one in the line of each key. */
   private readonly lines = new Map<KeyUse, Promise<void>>();
   /** The end of the last one of all: what is read takes several times the memory of its bytes. */
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(turns: Pick<ReadingTurns, 'run'>) {
-    this.turns = turns;
+  constructor(parts: LargeBodiesParts) {
+    this.parts = parts;
   }
 
   /**
@@ -37,23 +49,31 @@ export class LargeBodies {
     mustParse: (body: RequestBody) => boolean,
     isWanted: () => boolean,
   ): Promise<RequestBody | undefined> {
+    const { turns, clock, admission } = this.parts;
     const before = this.lines.get(key);
+    let startedAt = Number.POSITIVE_INFINITY;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.lines.set(key, promise);
     try {
       await before;
       return await this.alone(async () => {
         if (!isWanted()) return undefined;
-        const body = await this.turns.run(key, readInSteps(withoutMark(chunks)));
+        startedAt = clock.now();
+        const body = await turns.run(key, readInSteps(withoutMark(chunks)));
         refuseConnectionMembers(body);
-        if (isWanted() && mustParse(body)) await this.turns.run(key, body.parseInSteps());
+        if (isWanted() && mustParse(body)) await turns.run(key, body.parseInSteps());
         return isWanted() ? body : undefined;
       });
     } catch (error) {
       throw invalidBody(nameEncoding(error, chunks));
     } finally {
-      resolve();
-      if (this.lines.get(key) === promise) this.lines.delete(key);
+      const end = (): void => {
+        resolve();
+        if (this.lines.get(key) === promise) this.lines.delete(key);
+      };
+      const tookMs = Math.max(0, clock.now() - startedAt);
+      if (admission.hasOtherKeys) clock.setTimer(Math.min(pauseFactor * tookMs, pauseMaxMs), end);
+      else end();
     }
   }
 

@@ -283,6 +283,14 @@ describe('bodies', () => {
     ]);
   });
 
+  test('which fill the room are translated one after another, and do not refuse each other for ever', () => {
+    const [first, second] = [open('a'), open('a')];
+    expect([first.widen(50 * mebibyte), second.widen(45 * mebibyte)]).toEqual([true, true]);
+    expect([first.addCopy(50 * mebibyte), second.addCopy(45 * mebibyte)]).toEqual([true, false]);
+    first.close();
+    expect(second.addCopy(45 * mebibyte)).toBe(true);
+  });
+
   test('that have come are sent translated while memory is short, but no more of them at once', () => {
     const body = open();
     expect([enter(1), body.widen(1_000)]).toEqual([1, true]);

@@ -13,11 +13,30 @@ const mebibyte = 1024 * 1024;
 describe('the turns of the event loop', () => {
   let pending: (() => void)[];
   let bodies: LargeBodies;
+  let timers: { readonly ms: number; readonly callback: () => void }[];
+  let hasOtherKeys: boolean;
+  let nowMs = 0;
 
   beforeEach(() => {
     pending = [];
     const turns = new ReadingTurns({ now: () => 0, nextTurn: (callback) => pending.push(callback) });
-    bodies = new LargeBodies(turns);
+    timers = [];
+    hasOtherKeys = false;
+    bodies = new LargeBodies({
+      turns,
+      admission: {
+        get hasOtherKeys() {
+          return hasOtherKeys;
+        },
+      },
+      clock: {
+        now: () => (nowMs += 10),
+        setTimer: (ms, callback) => {
+          timers.push({ ms, callback });
+          return () => {};
+        },
+      },
+    });
   });
 
   const keyOf = (): KeyUse => ({ inFlight: 1, idleLooks: 0, tenant: { inFlight: 1, keys: new Set() } });
@@ -53,6 +72,17 @@ describe('the turns of the event loop', () => {
     void read(other).then(() => order.push('other'));
     await turnsUntil(() => order.length === 4);
     expect(order).toEqual(['first', 'other', 'second', 'third']);
+  });
+
+  test('go to other keys for three times as long as a body took, before the next body of its key', async () => {
+    hasOtherKeys = true;
+    const key = keyOf();
+    const order: string[] = [];
+    for (const name of ['first', 'second']) void read(key).then(() => order.push(name));
+    await turnsUntil(() => timers.length === 1);
+    expect({ order, ms: timers[0]?.ms }).toEqual({ order: ['first'], ms: 30 });
+    timers[0]?.callback();
+    await turnsUntil(() => order.length === 2);
   });
 
   test('are not spent on the body of a caller that has left, and the next one is read', async () => {
