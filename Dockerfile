@@ -1,4 +1,4 @@
-# The image of gateway, operator, ledger, simulator and dashboard: one for all, the command says which. images/contents.ts is the table of what it
+# The image of gateway, operator, ledger, simulator and dashboard: one for all, the command says which. tools/pack/contents.ts is the table of what it
 # holds; a test compares. Runs as a user that owns nothing, on a root file system that cannot be written.
 #
 #   docker build -t penstock .
@@ -27,7 +27,7 @@ FROM ${BUNDLES} AS bundles
 # same way as in the packer and leaves the same bytes.
 FROM ${BASE} AS compiled
 ENV PATH=/usr/local/bin:/nodejs/bin:/usr/bin:/bin
-COPY package.json images/contents.ts images/compile-cache.ts images/warm-start.ts /images/
+COPY package.json tools/pack/contents.ts tools/pack/compile-cache.ts tools/pack/warm-start.ts /images/
 COPY --from=bundles /app/dist /app/dist
 USER 0:0
 RUN ["node", "/images/compile-cache.ts", "/app/dist", "/app/compile-cache"]

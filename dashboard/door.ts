@@ -1,8 +1,8 @@
 // Who is asking, and is it their own page that asks? What stands before every answer below `/api`.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../kube/clock.ts';
-import type { Log } from '../kube/log.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import type { Log } from '../core/kube/log.ts';
 import type { Cluster, Ledger } from './cluster.ts';
 import { DashboardError, issuerAway, notSignedIn, renewalRefused } from './errors.ts';
 import { findPlace, type Place } from './guard/places.ts';

@@ -1,7 +1,7 @@
 // How is the ledger's read API reached? One call over HTTP with the person's token, bounded in time and size.
 
-import type { Clock } from '../kube/clock.ts';
-import { CallFault, OwnCalls, readBytes } from '../kube/own-call.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 import { type Ledger, LedgerAway } from './cluster.ts';
 
 const timeoutMs = 15_000;

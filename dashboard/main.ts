@@ -1,11 +1,11 @@
 // The dashboard process: settings, its ways to Kubernetes and the ledger, the server, and an orderly end on SIGTERM. Wiring only.
 
 import closeWithGrace from 'close-with-grace';
-import { systemClock } from '../kube/clock.ts';
-import { createLog, endingLogger, logEnding } from '../kube/log.ts';
+import { systemClock } from '../core/kube/clock.ts';
+import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
+import { buildProcessServer, listenAt, stopServer } from '../core/telemetry/process-server.ts';
+import { sendMetrics } from '../core/telemetry/send-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { buildProcessServer, listenAt, stopServer } from '../telemetry/process-server.ts';
-import { sendMetrics } from '../telemetry/send-metrics.ts';
 import { clusterFor, openKubernetes } from './kubernetes/cluster.ts';
 import { openOidc } from './kubernetes/oidc.ts';
 import { kubernetesSignIn } from './kubernetes/sign-in.ts';

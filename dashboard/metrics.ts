@@ -1,7 +1,7 @@
 // What does the dashboard export? Every metric of the process, in one place.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { addCounter, addGauge, addHistogram } from '../telemetry/prometheus.ts';
+import { addCounter, addGauge, addHistogram } from '../core/telemetry/prometheus.ts';
 import type { Answered } from './answered.ts';
 import { isStream, OUTCOMES, routeWord, signInOf, statusWord, WAYS } from './answered.ts';
 import { dashboardMetrics as table } from './metric-table.ts';

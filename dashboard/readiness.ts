@@ -1,6 +1,6 @@
 // May people be sent to this pod? Once it can let them in.
 
-import type { Log } from '../kube/log.ts';
+import type { Log } from '../core/kube/log.ts';
 import { type Oidc, SignInFailed } from './sign-in.ts';
 
 /** Where nobody is sent: it is only asked whether a sign-in could begin. */

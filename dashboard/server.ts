@@ -3,7 +3,7 @@
 import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
-import { serverPatience } from '../kube/server-patience.ts';
+import { serverPatience } from '../core/kube/server-patience.ts';
 import { answerClientErrors, HEADER_BYTES_MAX } from './client-errors.ts';
 import { ClusterAway } from './cluster.ts';
 import { type Door, expectOwnPage, expectSession, placeOfRequest, type ServerParts } from './door.ts';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
+import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
 import { isLoopback, type Place, placeOf } from './guard/places.ts';
 
 const mustBePort = 'must be a port number from 0 to 65535';

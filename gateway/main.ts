@@ -1,20 +1,20 @@
 // The gateway process: settings, table, server, and a drain on SIGTERM. Wiring only.
 
-import { errorInLog } from '../kube/error-in-log.ts';
-import { openServiceAccountClient } from '../kube/service-account.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../core/clock.ts';
+import { errorInLog } from '../core/kube/error-in-log.ts';
+import { openServiceAccountClient } from '../core/kube/service-account.ts';
 import { openSpendClient, type SpendClient } from './exchange/ask-spend.ts';
-import { leaveNoDump } from './leave-no-dump.ts';
 import { openFileJournal } from './meter/journal.ts';
 import type { JournalReport } from './meter/journal-report.ts';
 import { writeUnclaimed } from './meter/unclaimed.ts';
-import { type GatewaySettings, readSettings, type TableSettings } from './settings.ts';
-import { type RunningGateway, startGateway } from './start.ts';
+import { leaveNoDump } from './process/leave-no-dump.ts';
+import { type GatewaySettings, readSettings, type TableSettings } from './process/settings.ts';
+import { type RunningGateway, startGateway } from './process/start.ts';
+import { startWatchdog } from './process/watchdog.ts';
 import { TableHolder } from './table/holder.ts';
 import { openFileSource } from './table/sources/file.ts';
 import { openSecretSource, type SecretSource, type SecretSourceReport } from './table/sources/secret.ts';
 import { TableStatus } from './table/status.ts';
-import { startWatchdog } from './watchdog.ts';
 
 interface RunningProcess {
   readonly gateway: RunningGateway;

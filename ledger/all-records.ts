@@ -1,6 +1,6 @@
 // Every record of a period, one after the other, without holding them all.
 
-import { type LedgerRecord, ledgerRecordSchema } from '../gateway/contract/ledger-record.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../core/contract/ledger-record.ts';
 import type { LedgerStore, RecordsQuery } from './store/store.ts';
 
 export interface WholeRecord {

@@ -1,8 +1,8 @@
 // What would a gateway do with a request? One call to the internal port of one that is ready.
 
-import type { CATALOG_PATH, PLAN_PATH } from '../gateway/contract/plan.ts';
-import type { Clock } from '../kube/clock.ts';
-import { CallFault, OwnCalls, readBytes } from '../kube/own-call.ts';
+import type { CATALOG_PATH, PLAN_PATH } from '../core/contract/plan.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 import type { JournalPod } from './ask-journal.ts';
 
 export interface GatewayAnswer {

@@ -2,12 +2,12 @@
 // the settings.
 
 import { z } from 'zod';
-import { type BudgetPeriod, budgetPeriodSchema } from '../gateway/contract/budget.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { Clock } from '../kube/clock.ts';
-import { isRecord, type KubeObject } from '../kube/object.ts';
-import { collectionPath, type Resource } from '../kube/paths.ts';
-import { type Reflector, startReflector, type Trouble } from '../kube/watch.ts';
+import { type BudgetPeriod, budgetPeriodSchema } from '../core/contract/budget.ts';
+import type { KubeClient } from '../core/kube/client.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import { isRecord, type KubeObject } from '../core/kube/object.ts';
+import { collectionPath, type Resource } from '../core/kube/paths.ts';
+import { type Reflector, startReflector, type Trouble } from '../core/kube/watch.ts';
 import { picodollarsOf } from './money.ts';
 import type { Spender } from './store/store.ts';
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { ledgerRecordSchema } from '../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../core/contract/ledger-record.ts';
 import { allRecords } from './all-records.ts';
 import { buildBatch } from './export/cloud-events.ts';
 import { focusCsv } from './export/focus.ts';

@@ -2,7 +2,7 @@
 
 import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
-import { buildProcessServer } from '../telemetry/process-server.ts';
+import { buildProcessServer } from '../core/telemetry/process-server.ts';
 
 export interface HealthParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;

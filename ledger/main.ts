@@ -2,11 +2,11 @@
 
 import { once } from 'node:events';
 import closeWithGrace from 'close-with-grace';
-import { systemClock } from '../kube/clock.ts';
-import { openConfiguredClient } from '../kube/config.ts';
-import { createLog, endingLogger, logEnding } from '../kube/log.ts';
+import { systemClock } from '../core/kube/clock.ts';
+import { openConfiguredClient } from '../core/kube/config.ts';
+import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
+import { sendMetrics } from '../core/telemetry/send-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { sendMetrics } from '../telemetry/send-metrics.ts';
 import { runCommand } from './commands.ts';
 import { sourceOf } from './export/cloud-events.ts';
 import { ledgerMetrics } from './metric-table.ts';

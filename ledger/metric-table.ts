@@ -1,6 +1,6 @@
 // What does the ledger measure? One row for each metric.
 
-import type { MetricTable } from '../telemetry/metric.ts';
+import type { MetricTable } from '../core/telemetry/metric.ts';
 
 export const ledgerMetrics = {
   records: {

@@ -1,7 +1,7 @@
 // What does the ledger export? Every metric of the process, in one place.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { addCounter, addGauge } from '../telemetry/prometheus.ts';
+import { addCounter, addGauge } from '../core/telemetry/prometheus.ts';
 import { ledgerMetrics as table } from './metric-table.ts';
 import type { PodLag } from './pull.ts';
 

@@ -5,10 +5,10 @@
 //                            |  \--cursor unknown--> ask from the oldest on
 //                            +--failed, or not stored--> wait --> ask behind the same cursor
 
-import { EXCHANGE_WAIT_MS_MAX } from '../gateway/contract/exchange.ts';
-import { type Backoff, backoffMs } from '../kube/backoff.ts';
-import type { Clock } from '../kube/clock.ts';
-import { wait } from '../kube/wait.ts';
+import { EXCHANGE_WAIT_MS_MAX } from '../core/contract/exchange.ts';
+import { type Backoff, backoffMs } from '../core/kube/backoff.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import { wait } from '../core/kube/wait.ts';
 import type { AskJournal, JournalPod } from './ask-journal.ts';
 import { readPage } from './read-page.ts';
 import type { LedgerStore, Taken } from './store/store.ts';

@@ -1,6 +1,6 @@
 // Which records are in a piece of a journal? Line by line: one that cannot be read keeps none of the others back.
 
-import { ledgerRecordSchema } from '../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../core/contract/ledger-record.ts';
 import type { Aside, Entry } from './store/store.ts';
 
 export interface PageLines {

@@ -1,7 +1,7 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
-import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
+import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
 import { type TenantBudgets, tenantBudgetsSchema } from './budgets.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

@@ -1,9 +1,9 @@
 // A whole ledger out of its parts: it pulls, keeps, answers and tells others, until it is closed.
 
-import type { KubeClient } from '../kube/client.ts';
-import type { Clock } from '../kube/clock.ts';
-import type { Log } from '../kube/log.ts';
-import { listenAt, stopServer } from '../telemetry/process-server.ts';
+import type { KubeClient } from '../core/kube/client.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import type { Log } from '../core/kube/log.ts';
+import { listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import { openGatewayAsker } from './ask-gateway.ts';
 import { openJournalClient } from './ask-journal.ts';
 import { watchBudgets } from './budgets.ts';

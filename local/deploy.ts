@@ -1,8 +1,8 @@
 // Manifests into use: compile, issue the keys that are missing, hand the table to the gateway. What
 // is wrong is told with file and field, and then the last good table goes on serving.
 
-import type { RoutingTable } from '../gateway/contract/routing-table.ts';
-import { isRecord } from '../kube/object.ts';
+import type { RoutingTable } from '../core/contract/routing-table.ts';
+import { isRecord } from '../core/kube/object.ts';
 import { READ_CONDITIONS } from '../operator/compile/checks/provider-not-ready.ts';
 import { type CompileResult, createCompiler } from '../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';

@@ -2,7 +2,7 @@
 // have written: a Secret, a Provider, and one ModelRoute per model of its listing.
 
 import { createHash } from 'node:crypto';
-import { timeOf } from '../kube/time.ts';
+import { timeOf } from '../core/kube/time.ts';
 import { parseModelRoute } from '../operator/resources/model-route.ts';
 import { parseProvider } from '../operator/resources/provider.ts';
 import type { RawObject, SecretRecord } from '../operator/watch/snapshot.ts';

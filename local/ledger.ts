@@ -1,6 +1,6 @@
 // Where do the records of a laptop go? From the journal of the gateway beside it into one file, which the ledger's commands read.
 
-import { SPEND_KEYS_MAX } from '../gateway/contract/spend.ts';
+import { SPEND_KEYS_MAX } from '../core/contract/spend.ts';
 import type { AskSpend } from '../gateway/limits/ledger-reader.ts';
 import type { ReadableJournal } from '../gateway/meter/journal.ts';
 import { readSpendPage } from '../ledger/read-api/spend-page.ts';

@@ -2,7 +2,7 @@
 // objects that the compile works on.
 
 import { type Document, isNode, type LineCounter, type Node } from 'yaml';
-import { timeOf } from '../kube/time.ts';
+import { timeOf } from '../core/kube/time.ts';
 import { API_GROUP, API_VERSION } from '../operator/resources/metadata.ts';
 import { unknownField } from '../operator/resources/problems.ts';
 import type {

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '../gateway/clock.ts';
+import { systemClock } from '../core/clock.ts';
 import { openFileJournal } from '../gateway/meter/journal.ts';
-import { type RunningGateway, startGateway } from '../gateway/start.ts';
+import { type RunningGateway, startGateway } from '../gateway/process/start.ts';
 import { TableHolder } from '../gateway/table/holder.ts';
 import { offerTable } from '../gateway/table/sources/memory.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';

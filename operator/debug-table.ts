@@ -1,7 +1,7 @@
 // What does each gateway pod run, and what keeps it? One picture for whoever looks into a trouble; as data, and as text for a
 // terminal. It holds names, numbers and reasons, and no secret.
 
-import type { ExchangeResponse, UpstreamHealth } from '../gateway/contract/exchange.ts';
+import type { ExchangeResponse, UpstreamHealth } from '../core/contract/exchange.ts';
 import type { PodAnswers } from './pods/pods-state.ts';
 import type { GatewayPod } from './watch/gateway-pods.ts';
 

@@ -3,7 +3,7 @@
 
 import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
-import { buildProcessServer } from '../telemetry/process-server.ts';
+import { buildProcessServer } from '../core/telemetry/process-server.ts';
 import { type DebugTable, renderDebugTable } from './debug-table.ts';
 
 export interface HealthParts {

@@ -6,11 +6,11 @@
 //
 // One value of this is one term of leadership. Whoever leads next begins with the table that it finds.
 
-import { pointerName } from '../gateway/contract/manifest.ts';
-import { READER_FORMAT } from '../gateway/contract/routing-table.ts';
-import { isConflict, type KubeClient } from '../kube/client.ts';
-import type { Clock } from '../kube/clock.ts';
-import type { Log } from '../kube/log.ts';
+import { pointerName } from '../core/contract/manifest.ts';
+import { READER_FORMAT } from '../core/contract/routing-table.ts';
+import { isConflict, type KubeClient } from '../core/kube/client.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import type { Log } from '../core/kube/log.ts';
 import type { Compile } from './compile/compile.ts';
 import type { Verdict } from './compile/verdict.ts';
 import { createVerdictNames } from './compile/verdict-names.ts';

@@ -2,11 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
-import { systemClock } from '../kube/clock.ts';
-import { openConfiguredClient } from '../kube/config.ts';
-import { createLog, endingLogger, logEnding } from '../kube/log.ts';
+import { systemClock } from '../core/kube/clock.ts';
+import { openConfiguredClient } from '../core/kube/config.ts';
+import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
+import { sendMetrics } from '../core/telemetry/send-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { sendMetrics } from '../telemetry/send-metrics.ts';
 import { operatorMetrics } from './metric-table.ts';
 import { type OperatorSettings, readSettings } from './settings.ts';
 import { type RunningOperator, startOperator } from './start.ts';

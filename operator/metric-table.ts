@@ -1,7 +1,7 @@
-// What does the operator measure? One row for each metric; everything else is made of it (telemetry/metric.ts). Where controller-runtime has
+// What does the operator measure? One row for each metric; everything else is made of it (core/telemetry/metric.ts). Where controller-runtime has
 // a name for a thing, the name is used: dashboards and alerts for operators work as they are.
 
-import type { MetricTable } from '../telemetry/metric.ts';
+import type { MetricTable } from '../core/telemetry/metric.ts';
 
 /** Seconds; those of controller-runtime and client-go. */
 const reconcileBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

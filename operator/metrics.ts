@@ -1,8 +1,8 @@
 // What does the operator count? Every metric of the process, in one place; what each of them is stands in metric-table.ts.
 
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
-import { exposed, type Metric } from '../telemetry/metric.ts';
-import { addCounter, addGauge, addHistogram } from '../telemetry/prometheus.ts';
+import { exposed, type Metric } from '../core/telemetry/metric.ts';
+import { addCounter, addGauge, addHistogram } from '../core/telemetry/prometheus.ts';
 import type { DrillReading } from './drills/drills.ts';
 import type { QueueMetrics, QueueStats } from './loop.ts';
 import { operatorMetrics as table } from './metric-table.ts';

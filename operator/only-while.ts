@@ -1,6 +1,6 @@
 // May this call still go out? Reads always; writes only while this process leads, asked anew for each of them.
 
-import type { KubeClient } from '../kube/client.ts';
+import type { KubeClient } from '../core/kube/client.ts';
 import { DeposedError } from './publish/deposed.ts';
 
 /** Of the same connections: closing it closes them. */

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { CallFault, readBytes } from '../kube/own-call.ts';
+import { CallFault, readBytes } from '../core/kube/own-call.ts';
 import { cutText } from './cut-text.ts';
 
 /** @throws {CallFault} Where it is too long, no JSON, or of another shape. */

@@ -1,10 +1,10 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
-import { parseAddressRules } from '../egress/address-rules.ts';
-import { budgetPeriodSchema } from '../gateway/contract/budget.ts';
-import { rateLimitsSchema } from '../gateway/contract/routing-table.ts';
-import { readTelemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts';
+import { budgetPeriodSchema } from '../core/contract/budget.ts';
+import { rateLimitsSchema } from '../core/contract/routing-table.ts';
+import { parseAddressRules } from '../core/egress/address-rules.ts';
+import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
 import { durationMs } from './resources/duration.ts';
 import type { PlatformSettings, TenantBudgets, TenantLimits } from './watch/snapshot.ts';
 

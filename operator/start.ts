@@ -1,11 +1,11 @@
 // A whole operator out of its parts: it watches from the start, and leads while it holds the lease.
 
-import type { KubeClient } from '../kube/client.ts';
-import type { Clock } from '../kube/clock.ts';
-import { type Election, startElection } from '../kube/lease.ts';
-import type { Log } from '../kube/log.ts';
+import type { KubeClient } from '../core/kube/client.ts';
+import type { Clock } from '../core/kube/clock.ts';
+import { type Election, startElection } from '../core/kube/lease.ts';
+import type { Log } from '../core/kube/log.ts';
+import { listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { listenAt, stopServer } from '../telemetry/process-server.ts';
 import { createCompiler } from './compile/compile.ts';
 import { warmUp } from './compile/warm-up.ts';
 import { buildDebugTable } from './debug-table.ts';

@@ -16,7 +16,7 @@ describe('the project', () => {
 
   test('is seen: the rules have something to look at', () => {
     expect(project.sources.size).toBeGreaterThan(20);
-    expect([...project.sources.keys()]).toContain('egress/address-rules.ts');
+    expect([...project.sources.keys()]).toContain('core/egress/address-rules.ts');
     expect(project.sources.get('test/architecture.test.ts')?.imports.length).toBeGreaterThan(2);
   });
 
@@ -39,57 +39,43 @@ describe('every rule can fail', () => {
 
   const kubernetesClient = '@kubernetes/client-node';
   const cases: Case[] = [
-    {
-      rule: 'operatorUsesContract',
-      offender: { 'operator/a.ts': "import { x } from '../gateway/table/view.ts';" },
-      complaint: 'operator/a.ts:1 ../gateway/table/view.ts',
-      innocent: { 'operator/a.ts': "import { x } from '../gateway/contract/routing-table.ts';" },
-    },
-    {
-      rule: 'operatorUsesContract',
-      offender: { 'operator/a.ts': "// one\nimport type { X } from '../gateway/errors.ts';" },
-      complaint: 'operator/a.ts:2 ../gateway/errors.ts',
-      innocent: { 'operator/a.ts': "// import type { X } from '../gateway/errors.ts';" },
-    },
-    {
-      rule: 'localUsesHalves',
-      offender: { 'local/a.ts': "export * from '../operator/publish/write-table.ts';" },
-      complaint: 'local/a.ts:1',
-      innocent: { 'local/a.ts': "export * from '../operator/compile/compile.ts';" },
-    },
-    {
-      rule: 'kubeIsLeaf',
-      offender: { 'kube/a.ts': "await import('../operator/settings.ts');" },
-      complaint: 'kube/a.ts:1',
-      innocent: { 'kube/a.ts': "await import('./agent.ts');" },
-    },
-    {
-      rule: 'egressIsLeaf',
-      offender: { 'egress/a.ts': "import '../kube/agent.ts';" },
-      complaint: 'egress/a.ts:1',
-      innocent: { 'egress/a.ts': "import './dial.ts';" },
-    },
-    {
-      rule: 'telemetryIsLeaf',
-      offender: { 'telemetry/a.ts': "import { x } from '../gateway/clock.ts';" },
-      complaint: 'telemetry/a.ts:1',
-      innocent: { 'telemetry/a.ts': "import './metric.ts';" },
-    },
+    ...(
+      [
+        ['operator/a.ts', '../gateway/table/view.ts', '../core/contract/routing-table.ts'],
+        ['gateway/a.ts', '../operator/resources/provider.ts', './operator/provider.ts'],
+        ['ledger/store/a.ts', '../../gateway/meter/price.ts', '../../core/contract/ledger-record.ts'],
+        ['ledger/a.ts', '../operator/resources/pricing.ts', './prices/operator/pricing.ts'],
+        ['simulator/a.ts', '../gateway/request/errors.ts', './errors.ts'],
+        ['dashboard/a.ts', '../core/contract/routing-table.ts', '../core/kube/paths.ts'],
+        ['local/a.ts', '../operator/publish/write-table.ts', '../operator/compile/compile.ts'],
+        ['core/kube/a.ts', '../../operator/settings.ts', './agent.ts'],
+        ['core/egress/a.ts', '../kube/agent.ts', './dial.ts'],
+        ['core/telemetry/a.ts', '../kube/log.ts', '../clock.ts'],
+        ['core/contract/a.ts', '../clock.ts', './b.ts'],
+        ['core/other/a.ts', './b.ts', undefined],
+        ['gateway/b.ts', '../dashboard/server.ts', '../core/egress/dial.ts'],
+        ['gateway/b.ts', '../deploy/monitoring/dashboards.ts', './meter/metric-table.ts'],
+        ['gateway/b.ts', '../tools/pack/bundles.ts', '../package.json'],
+        ['operator/b.ts', '../test/support/make.ts', './make.ts'],
+        ['tools/a.ts', '../test/support/make.ts', '../deploy/monitoring/dashboards.ts'],
+      ] as const
+    ).map(
+      ([path, above, below]): Case => ({
+        rule: 'floors',
+        offender: { [path]: `// one\nimport type { X } from '${above}';` },
+        complaint: path === 'core/other/a.ts' ? `${path}:1 is on no floor` : `${path}:2 ${above}`,
+        innocent: below === undefined ? {} : { [path]: `import { x } from '${below}';` },
+      }),
+    ),
     {
       rule: 'openTelemetryOnDemand',
-      offender: { 'operator/a.ts': "import { openTelemetry } from '../telemetry/open.ts';" },
-      complaint: 'operator/a.ts ../telemetry/open.ts',
+      offender: { 'operator/a.ts': "import { openTelemetry } from '../core/telemetry/open.ts';" },
+      complaint: 'operator/a.ts ../core/telemetry/open.ts',
       innocent: {
         'operator/a.ts':
-          "import type { Telemetry } from '../telemetry/open.ts';\nawait import('../telemetry/open.ts');",
-        'telemetry/open.ts': "import { trace } from '@opentelemetry/api';",
+          "import type { Telemetry } from '../core/telemetry/open.ts';\nawait import('../core/telemetry/open.ts');",
+        'core/telemetry/open.ts': "import { trace } from '@opentelemetry/api';",
       },
-    },
-    {
-      rule: 'dashboardInLocal',
-      offender: { 'images/bundles.ts': "import { x } from '../dashboard/server.ts';" },
-      complaint: 'images/bundles.ts:1',
-      innocent: { 'images/bundles.ts': "import { x } from '../dashboard/build-pages.ts';" },
     },
     {
       rule: 'pagesInBrowser',
@@ -101,30 +87,6 @@ describe('every rule can fail', () => {
       },
     },
     {
-      rule: 'monitoringForGenerate',
-      offender: { 'gateway/a.ts': "import { x } from '../monitoring/dashboards.ts';" },
-      complaint: 'gateway/a.ts:1',
-      innocent: { 'generate.ts': "import { x } from './monitoring/dashboards.ts';" },
-    },
-    {
-      rule: 'ledgerUsesContract',
-      offender: { 'ledger/store/a.ts': "import { x } from '../../gateway/meter/price.ts';" },
-      complaint: 'ledger/store/a.ts:1',
-      innocent: { 'ledger/store/a.ts': "import { x } from '../../gateway/contract/ledger-record.ts';" },
-    },
-    {
-      rule: 'ledgerUsesContract',
-      offender: { 'ledger/a.ts': "import { x } from '../operator/resources/pricing.ts';" },
-      complaint: 'ledger/a.ts:1',
-      innocent: { 'ledger/a.ts': "import { x } from './prices/operator/pricing.ts';" },
-    },
-    {
-      rule: 'gatewayWithoutOperator',
-      offender: { 'gateway/a.ts': "import type { P } from '../operator/resources/provider.ts';" },
-      complaint: 'gateway/a.ts:1',
-      innocent: { 'gateway/a.ts': "import type { P } from './operator/provider.ts';" },
-    },
-    {
       rule: 'gatewayWithoutKubernetesClient',
       offender: { 'gateway/a.ts': `import type { V1Pod } from '${kubernetesClient}';` },
       complaint: 'gateway/a.ts:1',
@@ -133,28 +95,22 @@ describe('every rule can fail', () => {
     {
       rule: 'gatewayWithoutKubernetesClient',
       offender: {
-        'gateway/a.ts': "import { watch } from '../kube/watch.ts';",
-        'kube/watch.ts': "import { agent } from './agent.ts';",
-        'kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}/dist/config.js';`,
+        'gateway/a.ts': "import { watch } from '../core/kube/watch.ts';",
+        'core/kube/watch.ts': "import { agent } from './agent.ts';",
+        'core/kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}/dist/config.js';`,
       },
-      complaint: 'gateway/a.ts:1 ../kube/watch.ts, through kube/agent.ts',
+      complaint: 'gateway/a.ts:1 ../core/kube/watch.ts, through core/kube/agent.ts',
       innocent: {
-        'gateway/a.ts': "import { watch } from '../kube/watch.ts';",
-        'kube/watch.ts': "import { get } from 'node:https';",
-        'kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}';`,
+        'gateway/a.ts': "import { watch } from '../core/kube/watch.ts';",
+        'core/kube/watch.ts': "import { get } from 'node:https';",
+        'core/kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}';`,
       },
     },
     {
       rule: 'contractUsesSchemasOnly',
-      offender: { 'gateway/contract/a.ts': "import { hash } from 'node:crypto';" },
-      complaint: 'gateway/contract/a.ts:1 node:crypto',
-      innocent: { 'gateway/contract/a.ts': "import { z } from 'zod';\nimport './b.ts';" },
-    },
-    {
-      rule: 'contractUsesSchemasOnly',
-      offender: { 'gateway/contract/a.ts': "import { x } from '../errors.ts';" },
-      complaint: 'gateway/contract/a.ts:1 ../errors.ts',
-      innocent: { 'gateway/errors.ts': "import { x } from './contract/a.ts';" },
+      offender: { 'core/contract/a.ts': "import { hash } from 'node:crypto';" },
+      complaint: 'core/contract/a.ts:1 node:crypto',
+      innocent: { 'core/contract/a.ts': "import { z } from 'zod';\nimport './b.ts';" },
     },
     {
       rule: 'compileUsesValuesOnly',
@@ -173,9 +129,9 @@ describe('every rule can fail', () => {
     },
     {
       rule: 'compileUsesValuesOnly',
-      offender: { 'operator/compile/a.ts': "import { c } from '../../egress/connect.ts';" },
+      offender: { 'operator/compile/a.ts': "import { c } from '../../core/egress/connect.ts';" },
       complaint: 'operator/compile/a.ts:1',
-      innocent: { 'operator/compile/a.ts': "import { c } from '../../egress/address-rules.ts';" },
+      innocent: { 'operator/compile/a.ts': "import { c } from '../../core/egress/address-rules.ts';" },
     },
     ...[
       "import { readFileSync } from 'node:fs';",
@@ -213,7 +169,7 @@ describe('every rule can fail', () => {
       rule: 'kubernetesClientInKube',
       offender: { 'operator/a.ts': `import { KubeConfig } from '${kubernetesClient}';` },
       complaint: 'operator/a.ts:1',
-      innocent: { 'kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}';` },
+      innocent: { 'core/kube/agent.ts': `import { KubeConfig } from '${kubernetesClient}';` },
     },
     {
       rule: 'undiciInUpstream',
@@ -222,7 +178,7 @@ describe('every rule can fail', () => {
       innocent: {
         'gateway/upstream/pool.ts': "import { Pool } from 'undici';",
         'test/a.test.ts': "import { Agent } from 'undici';",
-        'bench/a.ts': "import { Agent } from 'undici';",
+        'tools/bench/a.ts': "import { Agent } from 'undici';",
       },
     },
     {
@@ -230,7 +186,7 @@ describe('every rule can fail', () => {
       offender: { 'gateway/limits/a.ts': "import type { FastifyRequest } from 'fastify';" },
       complaint: 'gateway/limits/a.ts:1',
       innocent: {
-        'gateway/server.ts': "import fastify from 'fastify';",
+        'gateway/endpoints/server.ts': "import fastify from 'fastify';",
         'gateway/endpoints/models.ts': "import type { FastifyInstance } from 'fastify';",
         'dashboard/server.ts': "import fastify from 'fastify';",
       },
@@ -272,18 +228,18 @@ describe('every rule can fail', () => {
         offender: { 'gateway/a.ts': `export const x = ${code};` },
         complaint: 'gateway/a.ts:1',
         innocent: {
-          'gateway/settings.ts': `export const x = ${code};`,
-          'generate.ts': `export const x = ${code};`,
-          'bench/a.ts': `export const x = ${code};`,
+          'gateway/process/settings.ts': `export const x = ${code};`,
+          'tools/generate.ts': `export const x = ${code};`,
+          'tools/bench/a.ts': `export const x = ${code};`,
           'gateway/a.ts': `export const x = ${JSON.stringify(code)};`,
         },
       }),
     ),
     {
       rule: 'environmentInSettings',
-      offender: { 'kube/a.ts': "import { env } from 'node:process';" },
-      complaint: 'kube/a.ts:1 node:process',
-      innocent: { 'kube/settings.ts': "import { env } from 'node:process';" },
+      offender: { 'core/kube/a.ts': "import { env } from 'node:process';" },
+      complaint: 'core/kube/a.ts:1 node:process',
+      innocent: { 'core/kube/settings.ts': "import { env } from 'node:process';" },
     },
     ...[
       'process.exit(1)',
@@ -295,72 +251,24 @@ describe('every rule can fail', () => {
         rule: 'exitInMain',
         offender: { 'gateway/a.ts': `${code};` },
         complaint: 'gateway/a.ts:1 process',
-        innocent: { 'gateway/main.ts': `${code};`, 'build.ts': `${code};`, 'test/a.ts': `${code};` },
+        innocent: { 'gateway/main.ts': `${code};`, 'tools/build.ts': `${code};`, 'test/a.ts': `${code};` },
       }),
     ),
     {
       rule: 'exitInMain',
-      offender: { 'gateway/server.ts': "import closeWithGrace from 'close-with-grace';" },
-      complaint: 'gateway/server.ts:1',
+      offender: { 'gateway/endpoints/server.ts': "import closeWithGrace from 'close-with-grace';" },
+      complaint: 'gateway/endpoints/server.ts:1',
       innocent: { 'gateway/main.ts': "import closeWithGrace from 'close-with-grace';" },
-    },
-    {
-      rule: 'observersUnknown',
-      offender: { 'gateway/a.ts': "import { wall } from '../test/support/wall.ts';" },
-      complaint: 'gateway/a.ts:1',
-      innocent: { 'bench/a.ts': "import { wall } from '../test/support/wall.ts';" },
-    },
-    {
-      rule: 'observersUnknown',
-      offender: { 'generate.ts': "import { x } from './bench/report.ts';" },
-      complaint: 'generate.ts:1',
-      innocent: { 'generate.ts': "import { x } from './operator/bench/report.ts';" },
-    },
-    {
-      rule: 'imagesForBuild',
-      offender: { 'gateway/a.ts': "import { image } from '../images/contents.ts';" },
-      complaint: 'gateway/a.ts:1',
-      innocent: { 'build.ts': "import { image } from './images/contents.ts';" },
-    },
-    {
-      rule: 'dashboardInLocal',
-      offender: { 'ledger/a.ts': "import { x } from '../dashboard/server.ts';" },
-      complaint: 'ledger/a.ts:1',
-      innocent: { 'local/a.ts': "import { x } from '../dashboard/server.ts';" },
-    },
-    {
-      rule: 'dashboardAlone',
-      offender: { 'dashboard/a.ts': "import { x } from '../gateway/contract/routing-table.ts';" },
-      complaint: 'dashboard/a.ts:1',
-      innocent: { 'dashboard/a.ts': "import { x } from '../egress/connect.ts';" },
-    },
-    {
-      rule: 'dashboardAlone',
-      offender: { 'dashboard/a.ts': "import { x } from '../telemetry/open.ts';" },
-      complaint: 'dashboard/a.ts:1',
-      innocent: { 'dashboard/a.ts': "import packageJson from '../package.json' with { type: 'json' };" },
-    },
-    {
-      rule: 'dashboardAlone',
-      offender: { 'dashboard/a.ts': "import { x } from '../telemetry/trace-context.ts';" },
-      complaint: 'dashboard/a.ts:1',
-      innocent: { 'dashboard/a.ts': "import { x } from '../telemetry/send-metrics.ts';" },
-    },
-    {
-      rule: 'dashboardInLocal',
-      offender: { 'monitoring/metrics-page.ts': "import { x } from '../dashboard/metrics.ts';" },
-      complaint: 'monitoring/metrics-page.ts:1',
-      innocent: { 'monitoring/metrics-page.ts': "import { x } from '../dashboard/metric-table.ts';" },
     },
     {
       rule: 'dashboardWithoutAccount',
       offender: {
-        'dashboard/a.ts': "import { x } from '../kube/b.ts';",
-        'kube/b.ts': "import { y } from './service-account.ts';",
-        'kube/service-account.ts': '',
+        'dashboard/a.ts': "import { x } from '../core/kube/b.ts';",
+        'core/kube/b.ts': "import { y } from './service-account.ts';",
+        'core/kube/service-account.ts': '',
       },
-      complaint: 'dashboard/a.ts, through kube/service-account.ts',
-      innocent: { 'dashboard/a.ts': "import { x } from '../kube/connection.ts';" },
+      complaint: 'dashboard/a.ts, through core/kube/service-account.ts',
+      innocent: { 'dashboard/a.ts': "import { x } from '../core/kube/connection.ts';" },
     },
     {
       rule: 'pagesKnowTypes',
@@ -413,8 +321,8 @@ describe('every rule can fail', () => {
       offender: { 'gateway/a.ts': "import { build } from 'esbuild';" },
       complaint: 'gateway/a.ts:1 esbuild',
       innocent: {
-        'build.ts': "import { build } from 'esbuild';",
-        'images/a.ts': "import { build } from 'esbuild';",
+        'tools/build.ts': "import { build } from 'esbuild';",
+        'tools/pack/a.ts': "import { build } from 'esbuild';",
         'gateway/a.ts': "import * as z from 'zod/v4';",
       },
     },
@@ -472,9 +380,9 @@ describe('every rule can fail', () => {
     },
     {
       rule: 'plainExpressions',
-      offender: { 'kube/a.ts': 'const x = /^(?:[a-z]+)+$/;' },
-      complaint: 'kube/a.ts:1 /^(?:[a-z]+)+$/',
-      innocent: { 'kube/a.ts': 'const x = /^(?:-[a-z]+)+$/;' },
+      offender: { 'core/kube/a.ts': 'const x = /^(?:[a-z]+)+$/;' },
+      complaint: 'core/kube/a.ts:1 /^(?:[a-z]+)+$/',
+      innocent: { 'core/kube/a.ts': 'const x = /^(?:-[a-z]+)+$/;' },
     },
     {
       rule: 'noMachinePaths',

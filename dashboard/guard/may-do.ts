@@ -1,8 +1,8 @@
 // May this person do that, and may they still? Kubernetes is asked in their own name.
 
 import { z } from 'zod';
-import type { Clock } from '../../kube/clock.ts';
-import { wait } from '../../kube/wait.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { wait } from '../../core/kube/wait.ts';
 import type { RightName } from '../api-types.ts';
 import { type Cluster, ClusterAway } from '../cluster.ts';
 import { DashboardError, notSignedIn } from '../errors.ts';

@@ -1,9 +1,9 @@
 // How does Kubernetes answer for one person? With their own token on every call: this server has no rights of its own to lend.
 
 import { readFile } from 'node:fs/promises';
-import { KubeError } from '../../kube/client.ts';
-import type { Clock } from '../../kube/clock.ts';
-import { type Authenticator, type KubeConnection, openConnection } from '../../kube/connection.ts';
+import { KubeError } from '../../core/kube/client.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { type Authenticator, type KubeConnection, openConnection } from '../../core/kube/connection.ts';
 import {
   type Cluster,
   type ClusterAnswer,

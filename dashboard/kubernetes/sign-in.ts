@@ -1,7 +1,7 @@
 // Whose token is this? Kubernetes says it to whoever shows the token: no right of anybody is needed for the question.
 
 import { z } from 'zod';
-import type { KubeConnection } from '../../kube/connection.ts';
+import type { KubeConnection } from '../../core/kube/connection.ts';
 import { ClusterAway, type Person } from '../cluster.ts';
 import type { Oidc, SignIn } from '../sign-in.ts';
 import { callKubernetes } from './cluster.ts';

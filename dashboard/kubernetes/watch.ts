@@ -6,13 +6,13 @@
 //
 // Read by a generator: whoever takes no next event makes the API server wait, and nothing is kept here.
 
-import { type Backoff, backoffMs } from '../../kube/backoff.ts';
-import { KubeError, type KubeStream } from '../../kube/client.ts';
-import type { Clock } from '../../kube/clock.ts';
-import type { KubeConnection } from '../../kube/connection.ts';
-import { makeLineSplitter } from '../../kube/lines.ts';
-import { isRecord } from '../../kube/object.ts';
-import { wait } from '../../kube/wait.ts';
+import { type Backoff, backoffMs } from '../../core/kube/backoff.ts';
+import { KubeError, type KubeStream } from '../../core/kube/client.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import type { KubeConnection } from '../../core/kube/connection.ts';
+import { makeLineSplitter } from '../../core/kube/lines.ts';
+import { isRecord } from '../../core/kube/object.ts';
+import { wait } from '../../core/kube/wait.ts';
 import { ClusterAway, type ClusterEvent, ClusterRefusal, failureAnswer } from '../cluster.ts';
 
 export interface WatchOptions {

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { errorInLog } from '../../kube/error-in-log.ts';
+import { errorInLog } from '../../core/kube/error-in-log.ts';
 import type { SessionAnswer, SignedOutAnswer } from '../api-types.ts';
 import type { Person } from '../cluster.ts';
 import {

@@ -3,8 +3,8 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { makeGate } from '../../kube/gate.ts';
-import { isRecord } from '../../kube/object.ts';
+import { makeGate } from '../../core/kube/gate.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import { type ClusterChange, type ClusterEvent, ClusterRefusal } from '../cluster.ts';
 import type { ServerParts } from '../door.ts';
 import { GROUP_VERSION, PAGE_MAX } from '../guard/kube-paths.ts';

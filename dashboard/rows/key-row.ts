@@ -1,7 +1,7 @@
 // What is one ApiKey on the page of keys? Pure: out of the object, and what the ledger says of its spend.
 
 import { z } from 'zod';
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import type { KeyBudget, KeyRow, KeyState } from '../api-types.ts';
 import { periodStartMs } from './period-start.ts';
 

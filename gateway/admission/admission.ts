@@ -1,7 +1,7 @@
 // May this request begin? One number is compared for each; what it should be is found out by looking at the process ten times a
 // second, for as long as there is work.
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { hasBodyRoom, hasCopyRoom, type OtherBodies } from './body-room.ts';
 import { hasFairShare, type KeyUse, leavesPlaces, type TenantUse, tenantShare } from './fair-share.ts';
 import {

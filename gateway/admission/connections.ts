@@ -2,7 +2,7 @@
 
 import type { Server, Socket } from 'node:net';
 import { BlockList } from 'node:net';
-import { sourceOf } from '../source-of.ts';
+import { sourceOf } from '../request/source-of.ts';
 
 export interface ConnectionBounds {
   readonly connectionsMax: number;

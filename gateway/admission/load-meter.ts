@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { readMemoryBytes } from './bounds.ts';
 import type { LoadReading } from './judge-load.ts';
 

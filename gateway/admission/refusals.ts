@@ -1,7 +1,7 @@
 // When is a refused request told so? At once, as long as they are few: to refuse costs little, but a client that is refused at once asks
 // again at once, and refusing would then be all that is done. The others wait for the next moment, and so do their connections.
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 
 export interface RefusalPace {
   readonly momentMs: number;

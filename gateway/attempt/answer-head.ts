@@ -1,6 +1,6 @@
 // What does the head of an upstream's answer say: can its body be read as what was asked for, and when may it be asked again?
 
-import { readRetryAfterMs } from '../../egress/retry-after.ts';
+import { readRetryAfterMs } from '../../core/egress/retry-after.ts';
 import { codingsOf } from './content-coding.ts';
 import type { HeaderReader } from './ends.ts';
 

@@ -1,7 +1,7 @@
 // One try at one candidate: sends the request, reads the answer, watches the clock, and ends in
 // exactly one of four ways.
 
-import type { Usage } from '../contract/ledger-record.ts';
+import type { Usage } from '../../core/contract/ledger-record.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
 import { describeBody, formOf } from '../dialects/answer/describe-body.ts';
 import type { AnswerFacts, AnswerStream } from '../dialects/dialect.ts';

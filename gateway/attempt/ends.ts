@@ -1,8 +1,8 @@
 // What does one try at one candidate need, and what comes of it?
 
+import type { Clock } from '../../core/clock.ts';
+import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
-import type { Clock } from '../clock.ts';
-import type { Usage } from '../contract/ledger-record.ts';
 import type { AnswerFacts, AnswerFault, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import type { ReadingTurns } from '../stream/reading-turns.ts';

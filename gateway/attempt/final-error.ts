@@ -1,6 +1,6 @@
 // Every attempt failed: what is the caller told? Pure.
 
-import { type ErrorShape, GatewayError } from '../errors.ts';
+import { type ErrorShape, GatewayError } from '../request/errors.ts';
 import { causeOf } from './cause.ts';
 import { type AttemptFailure, errorOf, judgeFailure, retryAfterMsOf } from './failure.ts';
 

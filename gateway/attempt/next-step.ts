@@ -1,6 +1,6 @@
 // Which candidate is tried next, or is it enough? Pure: all facts come in.
 
-import type { RouteEntry } from '../contract/routing-table.ts';
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { Judgement } from './failure.ts';
 
 /** What the decision needs to know of a candidate. */

@@ -1,8 +1,8 @@
 // All attempts of one upstream call: one after the other until one answers, none is left, or the
 // caller has seen content.
 
-import type { Clock } from '../clock.ts';
-import type { RouteEntry } from '../contract/routing-table.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import { runAttempt } from './attempt.ts';

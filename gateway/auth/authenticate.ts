@@ -1,8 +1,8 @@
 // Who is asking? A request's headers to a caller, or one and the same 401.
 
 import { hash } from 'node:crypto';
-import type { Caller } from '../caller.ts';
-import { GatewayError } from '../errors.ts';
+import type { Caller } from '../request/caller.ts';
+import { GatewayError } from '../request/errors.ts';
 import type { TableView } from '../table/view.ts';
 
 /** What the headers say, before anything is looked up. */

@@ -1,8 +1,8 @@
 // How often may one address be told that its key is not good? A bucket for each, filled by time; only failures take from it, so
 // whoever has a good key is never slowed.
 
-import { GatewayError } from '../errors.ts';
-import { sourceOf } from '../source-of.ts';
+import { GatewayError } from '../request/errors.ts';
+import { sourceOf } from '../request/source-of.ts';
 
 export interface FailureLimiter {
   /**

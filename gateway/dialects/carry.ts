@@ -1,9 +1,9 @@
 // Can a request be carried to an upstream dialect, and what is lost on the way? Read off the
 // capabilities table; nothing else decides it.
 
-import { capability } from '../contract/capabilities.ts';
-import type { DialectName } from '../contract/routing-table.ts';
-import { GatewayError } from '../errors.ts';
+import { capability } from '../../core/contract/capabilities.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
+import { GatewayError } from '../request/errors.ts';
 import type { Ask, Conversation } from './conversation.ts';
 import type { Dialect, UpstreamTarget } from './dialect.ts';
 import { asksForTooMuch, tidy } from './tidy.ts';

@@ -1,6 +1,6 @@
 // Which dialects are there? A new dialect is a folder and a line here.
 
-import type { DialectName } from '../contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
 import type { Dialect } from './dialect.ts';
 import { openAiChat } from './openai-chat/index.ts';

@@ -3,7 +3,7 @@
 // `index` numbers the parts of a choice in order of appearance. Parts of one choice never overlap:
 // a decoder holds back what an upstream sends of a later part until the earlier one has ended.
 
-import type { Usage } from '../contract/ledger-record.ts';
+import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { FinishReason, RefusalDetails } from './conversation.ts';
 import type { MarkedState } from './state/opaque.ts';
 

@@ -1,7 +1,7 @@
 // One upstream call in another dialect than the client's: the request in the upstream's form, and
 // its answer on the way back to the client, through our own form.
 
-import type { Usage } from '../contract/ledger-record.ts';
+import type { Usage } from '../../core/contract/ledger-record.ts';
 import { cutAnswer, cutStream } from './answer/cut-stops.ts';
 import { outputOf } from './answer/estimate-tokens.ts';
 import { flawOfChoices } from './answer/flaw.ts';

@@ -1,6 +1,6 @@
 // Which drills was this pod told to run, and what came of them? An outcome is kept for as long as its order stands.
 
-import { DRILL_ORDERS_MAX, type DrillOrder, type DrillOutcome } from '../contract/exchange.ts';
+import { DRILL_ORDERS_MAX, type DrillOrder, type DrillOutcome } from '../../core/contract/exchange.ts';
 
 export class Drills {
   private readonly run: (order: DrillOrder) => Promise<DrillOutcome>;

@@ -1,8 +1,8 @@
 // Has a drill passed, and if not, what has to be changed? Pure: what happened comes in, the words for the owner come out.
 
-import type { DrillFault, DrillOutcome } from '../contract/exchange.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
-import type { RetryReason, RouteEntry } from '../contract/routing-table.ts';
+import type { DrillFault, DrillOutcome } from '../../core/contract/exchange.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { RetryReason, RouteEntry } from '../../core/contract/routing-table.ts';
 
 export interface DrillFacts {
   readonly fault: DrillFault;

@@ -4,21 +4,21 @@
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import {
   type DrillFault,
   type DrillOrder,
   type DrillOutcome,
   drillFaultSchema,
-} from '../contract/exchange.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
+} from '../../core/contract/exchange.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { findDialect } from '../dialects/registry.ts';
-import { GatewayError } from '../errors.ts';
 import { noLimits } from '../limits/limiter.ts';
 import { openMemoryJournal } from '../meter/journal.ts';
 import { type Exchange, type PipelineDefaults, type PipelineParts, timeoutFor } from '../pipeline/parts.ts';
 import { routeExchange } from '../pipeline/route-exchange.ts';
 import { serve } from '../pipeline.ts';
+import { GatewayError } from '../request/errors.ts';
 import { Health } from '../route/health.ts';
 import { RefusedMembers } from '../route/refused-members.ts';
 import { AnswerRoom } from '../stream/answer-room.ts';

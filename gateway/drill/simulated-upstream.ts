@@ -1,9 +1,9 @@
 // What do the upstreams do in a drill? The first target that is asked does what the fault says, all others answer at once.
 // Nothing of it leaves the process.
 
+import type { Clock } from '../../core/clock.ts';
+import type { DrillFault } from '../../core/contract/exchange.ts';
 import type { Receiver } from '../attempt/ends.ts';
-import type { Clock } from '../clock.ts';
-import type { DrillFault } from '../contract/exchange.ts';
 import { findDialect } from '../dialects/registry.ts';
 import type { PlayUpstream } from '../pipeline/parts.ts';
 import { type SimulatedAnswer, simulateAnswer } from './simulated-answer.ts';

@@ -1,7 +1,7 @@
 // What does the caller of a drill ask, or of a plan without a request? The least that a dialect takes. In drills as a stream: most calls
 // are streams, and what can go wrong with a plain answer can go wrong with them.
 
-import type { DialectName } from '../contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { RequestBody } from '../json/request-body.ts';
 
 const question = 'Are you there?';

@@ -3,9 +3,9 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../../core/clock.ts';
 import type { Refusals } from '../admission/refusals.ts';
-import type { Clock } from '../clock.ts';
-import { encodeErrorBody, GatewayError } from '../errors.ts';
+import { encodeErrorBody, GatewayError } from '../request/errors.ts';
 import type { Lines } from './one-by-one.ts';
 import { errorShapeOf, lingerMs } from './send-error.ts';
 

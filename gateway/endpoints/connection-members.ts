@@ -1,10 +1,10 @@
 // Does a body say where its request is to be sent? Only the table says that. Some proxies take it from a body, and one of them may well
 // be the upstream: it would send what it is trusted with to wherever the caller likes.
 
-import { GatewayError } from '../errors.ts';
 import { foldName } from '../json/fold-name.ts';
 import { asRecord } from '../json/record.ts';
 import type { RequestBody } from '../json/request-body.ts';
+import { GatewayError } from '../request/errors.ts';
 
 /** Folded. What SDKs and proxies call an address of an upstream, and one list of such (LiteLLM's `user_config`). */
 const connectionNames: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 
 export class IdleConnections {
   private readonly clock: Clock;

@@ -1,9 +1,9 @@
 // How are bodies read that are so large that each would delay every other caller? In steps, between which other callers have their turn,
 // and one body of each key at a time. While other keys are in use, a key pauses between two large bodies.
 
+import type { Clock } from '../../core/clock.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
-import type { Clock } from '../clock.ts';
 import { bytesOf, type RequestBody, readInSteps } from '../json/request-body.ts';
 import type { ReadingTurns } from '../stream/reading-turns.ts';
 import { refuseConnectionMembers } from './connection-members.ts';

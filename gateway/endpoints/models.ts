@@ -1,10 +1,10 @@
 // GET /v1/models: what may this caller use, and what does it cost? One body that OpenAI and
 // Anthropic clients both read. Served from memory.
 
-import { type Caller, ownsProvider } from '../caller.ts';
-import { type Rates, ratesFor } from '../contract/cost.ts';
-import type { Price } from '../contract/routing-table.ts';
-import { GatewayError } from '../errors.ts';
+import { type Rates, ratesFor } from '../../core/contract/cost.ts';
+import type { Price } from '../../core/contract/routing-table.ts';
+import { type Caller, ownsProvider } from '../request/caller.ts';
+import { GatewayError } from '../request/errors.ts';
 import { findListedModel, listModels, modelNotFound } from '../route/find-model.ts';
 import type { RouteView, TableView } from '../table/view.ts';
 

@@ -1,6 +1,6 @@
 // Why is there nothing at this address? Mistyped base URLs are told apart from plain mistakes.
 
-import { GatewayError, shorten } from '../errors.ts';
+import { GatewayError, shorten } from '../request/errors.ts';
 
 /** Paths that exist, with their method. */
 const routes: Readonly<Record<string, string>> = {

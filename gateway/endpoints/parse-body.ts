@@ -1,8 +1,8 @@
 // Chunks to a checked request body, or a clear 400.
 
-import { GatewayError } from '../errors.ts';
 import { RequestBody } from '../json/request-body.ts';
 import { JsonStructureError } from '../json/scan-members.ts';
+import { GatewayError } from '../request/errors.ts';
 import { refuseConnectionMembers } from './connection-members.ts';
 
 /**

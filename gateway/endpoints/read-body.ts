@@ -1,7 +1,7 @@
 // How does a request body come in? As the chunks that arrive, counted against the limit; only small ones are joined.
 
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../request/errors.ts';
 import { Pieces } from '../stream/pieces.ts';
 
 export const requestBytesMax = 32 * 1024 * 1024;

@@ -1,8 +1,8 @@
 // A failure as an HTTP answer, in the shape that the caller's route family expects.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
-import { type ErrorShape, encodeErrorBody, GatewayError } from '../errors.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type ErrorShape, encodeErrorBody, GatewayError } from '../request/errors.ts';
 
 /** Anthropic clients are known by their path, or by a header only they send. */
 export function errorShapeOf({ url = '', headers }: IncomingMessage): ErrorShape {

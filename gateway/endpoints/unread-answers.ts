@@ -3,7 +3,7 @@
 // been written to its end.
 
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { takenBytes, takingMsMax } from '../stream/taken-bytes.ts';
 
 interface Progress {

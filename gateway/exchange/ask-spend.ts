@@ -1,8 +1,8 @@
 // What has the ledger to tell of spending? One call to its read API, on a connection that stays open.
 
-import { CallFault, OwnCalls, readBytes } from '../../kube/own-call.ts';
-import type { Clock } from '../clock.ts';
-import { SPEND_DAY_HEADER, SPEND_PATH, type SpendPage, spendPageSchema } from '../contract/spend.ts';
+import type { Clock } from '../../core/clock.ts';
+import { SPEND_DAY_HEADER, SPEND_PATH, type SpendPage, spendPageSchema } from '../../core/contract/spend.ts';
+import { CallFault, OwnCalls, readBytes } from '../../core/kube/own-call.ts';
 
 export interface SpendClient {
   /** Rejects where the ledger does not answer within five seconds, or not with a page. */

@@ -3,14 +3,14 @@
 // And when has it something new to say?
 
 import { hash } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type {
   DrillOutcome,
   ExchangeRequest,
   ExchangeResponse,
   UpstreamHealth,
-} from '../contract/exchange.ts';
-import { READER_FORMAT } from '../contract/routing-table.ts';
+} from '../../core/contract/exchange.ts';
+import { READER_FORMAT } from '../../core/contract/routing-table.ts';
 import type { Drills } from '../drill/drills.ts';
 import type { Health } from '../route/health.ts';
 import type { TableState, TableStatus } from '../table/status.ts';

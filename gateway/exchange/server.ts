@@ -4,26 +4,26 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { serverPatience } from '../../kube/server-patience.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import {
   EXCHANGE_PATH,
   EXCHANGE_WAIT_MS_MAX,
   exchangeRequestSchema,
   JOURNAL_CURSOR_HEADER,
   JOURNAL_PATH,
-} from '../contract/exchange.ts';
+} from '../../core/contract/exchange.ts';
 import {
   CATALOG_PATH,
   catalogRequestSchema,
   PLAN_BODY_BYTES_MAX,
   PLAN_PATH,
   planRequestSchema,
-} from '../contract/plan.ts';
-import { GatewayError } from '../errors.ts';
+} from '../../core/contract/plan.ts';
+import { serverPatience } from '../../core/kube/server-patience.ts';
 import type { ReadableJournal } from '../meter/journal.ts';
 import type { PlanParts } from '../plan/parts.ts';
 import { answerCatalog, answerPlan } from '../plan/plan-request.ts';
+import { GatewayError } from '../request/errors.ts';
 import type { PodState } from './pod-state.ts';
 
 export interface ExchangeParts {

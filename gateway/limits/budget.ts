@@ -1,7 +1,7 @@
 // Can this request be paid from a budget? What is asked of it, how far it is spent, and what that comes to. Pure. Money is counted in
 // nanodollars (1 USD = 10^9), which numbers hold exactly up to nine million dollars.
 
-import { type Budget, type PeriodBounds, periodAt } from '../contract/budget.ts';
+import { type Budget, type PeriodBounds, periodAt } from '../../core/contract/budget.ts';
 import type { BudgetClaim, BudgetReading } from './reservation.ts';
 import type { Subject, Wanted } from './subject.ts';
 

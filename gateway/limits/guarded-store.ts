@@ -1,7 +1,7 @@
 // Is the store well enough to be asked? Each call has a budget; the first that fails closes the store for a while, and it is asked
 // again now and then. Whoever cannot ask is told so at once: no request waits for a store that is dead, and none fails because of it.
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Reservation, ReservationAnswer, Settlement } from './reservation.ts';
 import type { LimitStore } from './store.ts';
 

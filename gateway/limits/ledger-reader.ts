@@ -5,9 +5,9 @@
 // nothing is missing between its sums and what is counted here, and at worst something stands in both until the next answer. That holds
 // whatever time it is there: it is asked for the periods that we are in, and by our clock it puts our records into them.
 
-import type { Clock } from '../clock.ts';
-import { type Budget, type PeriodBounds, periodAt } from '../contract/budget.ts';
-import type { SpendPage } from '../contract/spend.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Budget, type PeriodBounds, periodAt } from '../../core/contract/budget.ts';
+import type { SpendPage } from '../../core/contract/spend.ts';
 import { LedgerSums } from './ledger-sums.ts';
 import type { Subject } from './subject.ts';
 

@@ -1,7 +1,7 @@
 // What was spent in each period, as the ledger tells it? By ApiKey, and by tenant as the sum of its ApiKeys.
 
-import type { BudgetPeriod } from '../contract/budget.ts';
-import type { SpendPage } from '../contract/spend.ts';
+import type { BudgetPeriod } from '../../core/contract/budget.ts';
+import type { SpendPage } from '../../core/contract/spend.ts';
 import { nanodollarsOf } from './nanodollars.ts';
 import type { SubjectKind } from './subject.ts';
 

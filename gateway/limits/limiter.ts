@@ -1,7 +1,7 @@
 // May this request spend now? Asked of the store that all pods share, or of this pod's own share of each limit; whoever was let in
 // is held until it has ended.
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import {
   type AskedBudget,
   type BudgetVerdict,

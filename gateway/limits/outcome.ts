@@ -1,6 +1,6 @@
 // What does a reservation come to? Who stands how, which limit refuses for how long. Pure.
 
-import type { Budget, PeriodBounds } from '../contract/budget.ts';
+import type { Budget, PeriodBounds } from '../../core/contract/budget.ts';
 import { lackOf, leakMs } from './meter.ts';
 import type { Claim, Reading, ReservationAnswer } from './reservation.ts';
 import { type LimitName, limitMember, meterNames, type Subject } from './subject.ts';

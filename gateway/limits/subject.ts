@@ -1,7 +1,7 @@
 // Whose limits are they, and what does one request ask of them?
 
-import type { Budget } from '../contract/budget.ts';
-import type { RateLimits } from '../contract/routing-table.ts';
+import type { Budget } from '../../core/contract/budget.ts';
+import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { Meter } from './meter.ts';
 import type { Claim } from './reservation.ts';
 

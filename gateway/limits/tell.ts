@@ -1,7 +1,7 @@
 // What are callers told of limits? Headers as their SDKs read them, and a refusal that names which limit of what. Pure.
 
-import type { Budget } from '../contract/budget.ts';
-import { type ErrorShape, GatewayError } from '../errors.ts';
+import type { Budget } from '../../core/contract/budget.ts';
+import { type ErrorShape, GatewayError } from '../request/errors.ts';
 import type { Outcome, Standing } from './outcome.ts';
 import type { Subject } from './subject.ts';
 

@@ -1,8 +1,8 @@
 // What of a running gateway is read when its metrics are?
 
 import type { Registry } from 'prom-client';
-import { exposed } from '../../telemetry/metric.ts';
-import { addGauge } from '../../telemetry/prometheus.ts';
+import { exposed } from '../../core/telemetry/metric.ts';
+import { addGauge } from '../../core/telemetry/prometheus.ts';
 import type { TableOrigin } from '../table/sources/source.ts';
 import { exportCount } from './hot-metrics.ts';
 import type { JournalFigures } from './journal-report.ts';

@@ -2,9 +2,9 @@
 // whoever has dashboards for those names needs none of ours.
 
 import type { Registry } from 'prom-client';
-import { exposed, type Metric } from '../../telemetry/metric.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
-import type { DialectName } from '../contract/routing-table.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
+import { exposed, type Metric } from '../../core/telemetry/metric.ts';
 import { genAiMetrics as table } from './gen-ai-table.ts';
 import {
   type CounterSeries,

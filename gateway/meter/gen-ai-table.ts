@@ -1,6 +1,6 @@
 // What does a gateway measure under the names of the OpenTelemetry conventions for generative AI?
 
-import type { MetricTable } from '../../telemetry/metric.ts';
+import type { MetricTable } from '../../core/telemetry/metric.ts';
 
 // They have no release: followed is what stood in github.com/open-telemetry/semantic-conventions-genai in September 2026.
 

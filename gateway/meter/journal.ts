@@ -4,8 +4,8 @@
 // What is under way stands beside it (under-way.ts), so that a crash leaves a record of that too.
 
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import {
   type JournalFolder,
   openJournalFolder,

@@ -1,9 +1,9 @@
 // One finished attempt to one ledger record: who used what, what it cost, who pays. Pure.
 
-import { type Caller, ownsProvider } from '../caller.ts';
-import { costPicodollars, paysForRequest } from '../contract/cost.ts';
-import type { LedgerRecord, Usage } from '../contract/ledger-record.ts';
-import type { DialectName } from '../contract/routing-table.ts';
+import { costPicodollars, paysForRequest } from '../../core/contract/cost.ts';
+import type { LedgerRecord, Usage } from '../../core/contract/ledger-record.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
+import { type Caller, ownsProvider } from '../request/caller.ts';
 import type { RouteView, TargetView } from '../table/view.ts';
 import type { Counted } from './token-counter.ts';
 

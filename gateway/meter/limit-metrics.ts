@@ -1,7 +1,7 @@
 // What does a gateway export of limits? How they are kept, whom they refused, and how the store of all pods is.
 
-import { exposed } from '../../telemetry/metric.ts';
-import { addGauge } from '../../telemetry/prometheus.ts';
+import { exposed } from '../../core/telemetry/metric.ts';
+import { addGauge } from '../../core/telemetry/prometheus.ts';
 import { HotCounter, HotHistogram, type Registry } from './hot-metrics.ts';
 import { limitMetrics as table } from './limit-table.ts';
 

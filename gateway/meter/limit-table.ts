@@ -1,6 +1,6 @@
 // What does a gateway measure of limits, and of the store of all pods? Rows of the table in metric-table.ts.
 
-import type { MetricTable } from '../../telemetry/metric.ts';
+import type { MetricTable } from '../../core/telemetry/metric.ts';
 
 export const limitMetrics = {
   limitsMode: {

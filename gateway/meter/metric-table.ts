@@ -1,6 +1,6 @@
-// What does a gateway measure? One row for each metric; everything else is made of it (telemetry/metric.ts).
+// What does a gateway measure? One row for each metric; everything else is made of it (core/telemetry/metric.ts).
 
-import type { MetricTable } from '../../telemetry/metric.ts';
+import type { MetricTable } from '../../core/telemetry/metric.ts';
 
 import { genAiMetrics } from './gen-ai-table.ts';
 import { journalMetrics } from './journal-table.ts';

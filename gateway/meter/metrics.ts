@@ -1,11 +1,11 @@
 // What does a gateway count? Every metric of its requests, in one place; what each of them is stands in metric-table.ts.
 
 import { collectDefaultMetrics } from 'prom-client';
-import { type LookupMiss, lookupMisses } from '../../egress/lookup-lanes.ts';
-import { exposed, type Metric } from '../../telemetry/metric.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import { type LookupMiss, lookupMisses } from '../../core/egress/lookup-lanes.ts';
+import { exposed, type Metric } from '../../core/telemetry/metric.ts';
 import { type ConnectionRefusal, connectionRefusals } from '../admission/connections.ts';
 import { type ShedReason, shedReasons } from '../admission/judge-load.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { type LoadFailure, loadFailures } from '../table/load-error.ts';
 import type { TableView } from '../table/view.ts';
 import { addGauges, type MetricReadings } from './gauges.ts';

@@ -2,7 +2,7 @@
 // was none for a while. Requests wait for none of it: it is their records that wait.
 
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { sampleMax, sampleRequest } from './sample-tokens.ts';
 import type { CountAnswer, CountOrder } from './token-thread.ts';
 

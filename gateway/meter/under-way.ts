@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type LedgerRecord, ledgerRecordSchema } from '../contract/ledger-record.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { sealLine, sortLines } from './sealed-line.ts';
 
 const fileName = 'under-way.jsonl';

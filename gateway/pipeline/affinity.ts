@@ -1,6 +1,6 @@
 // What has a call in common with those that belong on the same target? A text to be hashed, never shown.
 
-import type { RouteEntry } from '../contract/routing-table.ts';
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { Exchange } from './parts.ts';
 
 /** How much of each member of the prompt is looked at: enough to tell conversations apart, and cheap. */

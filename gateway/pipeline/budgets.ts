@@ -1,8 +1,8 @@
 // Out of whose budgets is a request paid, what can it cost them at most, and what did it cost in the end?
 
-import { costPicodollars } from '../contract/cost.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
-import type { Price } from '../contract/routing-table.ts';
+import { costPicodollars } from '../../core/contract/cost.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { Price } from '../../core/contract/routing-table.ts';
 import { nanodollarsOf } from '../limits/nanodollars.ts';
 import type { Subject } from '../limits/subject.ts';
 import type { Candidate, Plan } from '../route/plan.ts';

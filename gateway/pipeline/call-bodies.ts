@@ -3,7 +3,7 @@
 
 import type { Conversation } from '../dialects/conversation.ts';
 import type { UpstreamCall } from '../dialects/dialect.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Exchange, Routing } from './parts.ts';
 

@@ -2,17 +2,17 @@
 // written down about each attempt.
 
 import type { Span } from '@opentelemetry/api';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { causeOf } from '../attempt/cause.ts';
 import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/ends.ts';
 import { failureCode } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import type { CallJob } from '../attempt/run-attempts.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
 import { refusedMember } from '../dialects/request/added-members.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import { isCountable } from '../meter/token-counter.ts';
-import { readClientRequestId } from '../request-id.ts';
+import { readClientRequestId } from '../request/request-id.ts';
 import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';

@@ -1,7 +1,7 @@
 // Which of a client's headers goes on to the upstream, and which does a request of our own making carry?
 
-import { ownsProvider } from '../caller.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import { ownsProvider } from '../request/caller.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Exchange } from './parts.ts';
 

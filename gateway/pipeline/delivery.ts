@@ -1,9 +1,9 @@
 // How is the answer of a request given out, and how is it fetched? What the route says, and what the
 // caller asks for in the header `x-penstock-delivery`.
 
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import { type CommitRule, ordinaryCommit } from '../attempt/commit-point.ts';
-import type { RouteEntry } from '../contract/routing-table.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../request/errors.ts';
 
 export interface Delivery {
   /** The caller gets a whole answer that it can use, or none of it: any failure before is none it sees. */

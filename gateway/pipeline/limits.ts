@@ -1,9 +1,8 @@
 // May this request pass, and may this attempt? Which limits concern them, what the caller is told of them, and what they are settled
 // with in the end.
 
-import type { LedgerRecord } from '../contract/ledger-record.ts';
-import type { RateLimits } from '../contract/routing-table.ts';
-import type { GatewayError } from '../errors.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { Outcome } from '../limits/outcome.ts';
 import type { Subject, SubjectKind, Wanted } from '../limits/subject.ts';
 import {
@@ -13,6 +12,7 @@ import {
   tooLargeError,
   unavailableError,
 } from '../limits/tell.ts';
+import type { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
 import { budgetSubjects, costAtMost } from './budgets.ts';
 import type { SpendEstimate } from './estimate-spend.ts';

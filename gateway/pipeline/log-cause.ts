@@ -1,8 +1,8 @@
 // Which answers are reported in the log as ones that nobody can use? The first of each cause at each upstream model in a minute:
 // an upstream that sends nothing else must not fill the log.
 
-import type { Clock } from '../clock.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 
 export interface UnusableAnswer
   extends Pick<LedgerRecord, 'provider' | 'upstreamModel' | 'request' | 'attempt'> {

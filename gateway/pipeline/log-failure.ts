@@ -1,6 +1,6 @@
 // By which names is a request told of in the log, when it fails for a fault of ours? By our own, and by its caller's.
 
-import { readClientRequestId } from '../request-id.ts';
+import { readClientRequestId } from '../request/request-id.ts';
 import type { PipelineParts } from './parts.ts';
 
 export interface NamedRequest {

@@ -2,12 +2,11 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
+import type { Clock } from '../../core/clock.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { Timeouts } from '../../core/contract/routing-table.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
 import type { Receiver, Transmission } from '../attempt/ends.ts';
-import type { Caller } from '../caller.ts';
-import type { Clock } from '../clock.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
-import type { Timeouts } from '../contract/routing-table.ts';
 import type { ModelAnswer } from '../dialects/conversation.ts';
 import type { Dialect, RequestFacts, Translation } from '../dialects/dialect.ts';
 import type { RequestBody } from '../json/request-body.ts';
@@ -15,6 +14,7 @@ import type { Limits } from '../limits/limiter.ts';
 import type { Journal } from '../meter/journal.ts';
 import type { Metrics } from '../meter/metrics.ts';
 import type { TokenCounter } from '../meter/token-counter.ts';
+import type { Caller } from '../request/caller.ts';
 import type { Health } from '../route/health.ts';
 import type { Candidate, Plan } from '../route/plan.ts';
 import type { RefusedMembers } from '../route/refused-members.ts';

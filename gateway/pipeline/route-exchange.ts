@@ -1,14 +1,14 @@
 // route → decode*: which candidates can serve this request, and as what? The caller's own bytes
 // where a candidate speaks its dialect, else the request in our form, if it can be carried.
 
-import { rankUpstreams } from '../contract/capabilities.ts';
-import type { DialectName } from '../contract/routing-table.ts';
+import { rankUpstreams } from '../../core/contract/capabilities.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
 import type { Ask, Conversation } from '../dialects/conversation.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
 import { translateAsRequested } from '../dialects/response-model.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
-import { GatewayError, shorten } from '../errors.ts';
+import { GatewayError, shorten } from '../request/errors.ts';
 import { findModel } from '../route/find-model.ts';
 import { type Candidate, type Plan, selectTargets } from '../route/plan.ts';
 import { affinityText } from './affinity.ts';

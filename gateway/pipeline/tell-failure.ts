@@ -3,8 +3,8 @@
 import { retryAfterMsOf } from '../attempt/failure.ts';
 import { finalError } from '../attempt/final-error.ts';
 import type { Failures } from '../attempt/run-attempts.ts';
-import type { GatewayError } from '../errors.ts';
 import { unavailableError } from '../limits/tell.ts';
+import type { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
 import { isOwnProvider } from './client-headers.ts';
 import type { Fullness } from './limits.ts';

@@ -1,11 +1,11 @@
 // Which models are there for a key, and what becomes of each client dialect at them? As GET /v1/models tells them, with the verdicts that
 // the operator's condition Translatable is made of.
 
-import type { Caller } from '../caller.ts';
-import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../contract/capabilities.ts';
-import { type CatalogAnswer, DIALECT_OF, type Spoken, type Verdict } from '../contract/plan.ts';
-import type { DialectName } from '../contract/routing-table.ts';
+import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/contract/capabilities.ts';
+import { type CatalogAnswer, DIALECT_OF, type Spoken, type Verdict } from '../../core/contract/plan.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { describeModel, isOwnModel } from '../endpoints/models.ts';
+import type { Caller } from '../request/caller.ts';
 import { listModels } from '../route/find-model.ts';
 import type { RouteView, TableView, TargetView } from '../table/view.ts';
 

@@ -1,9 +1,9 @@
 // Who would be asking? The ApiKey that is named, or one of the namespace that may do what any may.
 
-import type { Caller } from '../caller.ts';
-import type { CatalogRequest } from '../contract/plan.ts';
-import type { KeyEntry } from '../contract/routing-table.ts';
-import { GatewayError, shorten } from '../errors.ts';
+import type { CatalogRequest } from '../../core/contract/plan.ts';
+import type { KeyEntry } from '../../core/contract/routing-table.ts';
+import type { Caller } from '../request/caller.ts';
+import { GatewayError, shorten } from '../request/errors.ts';
 import type { TableView } from '../table/view.ts';
 
 /** @throws {GatewayError} `invalid_api_key` where the ApiKey would be refused, with what a person would look at. */

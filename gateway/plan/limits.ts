@@ -1,6 +1,6 @@
 // How do limits stand before a request? What its caller may know of them: not the quotas of providers.
 
-import type { PlanAnswer } from '../contract/plan.ts';
+import type { PlanAnswer } from '../../core/contract/plan.ts';
 import type { Glance } from '../limits/glance.ts';
 import type { Subject } from '../limits/subject.ts';
 

@@ -1,19 +1,18 @@
 // What would happen with this request? The router, the limits and the loop of the attempts say it, as they are at this moment in this
 // process; nothing is sent, reserved, counted or written down.
 
-import type { CandidateFacts } from '../attempt/next-step.ts';
-import { exactCost } from '../contract/cost.ts';
+import { exactCost } from '../../core/contract/cost.ts';
 import {
   type CatalogAnswer,
   type CatalogRequest,
   DIALECT_OF,
   type PlanAnswer,
   type PlanRequest,
-} from '../contract/plan.ts';
+} from '../../core/contract/plan.ts';
+import type { CandidateFacts } from '../attempt/next-step.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { syntheticRequest } from '../drill/synthetic-request.ts';
 import { parseBody } from '../endpoints/parse-body.ts';
-import { GatewayError } from '../errors.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import type { Glance } from '../limits/glance.ts';
 import { costAtMost } from '../pipeline/budgets.ts';
@@ -30,6 +29,7 @@ import {
 import type { Asking } from '../pipeline/parts.ts';
 import { routeExchange } from '../pipeline/route-exchange.ts';
 import { failureError } from '../pipeline/tell-failure.ts';
+import { GatewayError } from '../request/errors.ts';
 import { findModel } from '../route/find-model.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { RouteView, TableView } from '../table/view.ts';

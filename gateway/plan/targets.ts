@@ -1,16 +1,16 @@
 // What is said of each target of a plan? Candidates in their order, then the targets of the route that are none for this request.
 
-import { rankUpstreams } from '../contract/capabilities.ts';
-import type { PlanTarget } from '../contract/plan.ts';
+import { rankUpstreams } from '../../core/contract/capabilities.ts';
+import type { PlanTarget } from '../../core/contract/plan.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
-import { GatewayError } from '../errors.ts';
 import { droppedAt } from '../pipeline/attempt-ends.ts';
 import { budgetSubjects } from '../pipeline/budgets.ts';
 import { isOwnProvider } from '../pipeline/client-headers.ts';
 import type { Fullness } from '../pipeline/limits.ts';
 import type { Asking } from '../pipeline/parts.ts';
 import { firstOf, translateFor } from '../pipeline/route-exchange.ts';
+import { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { RouteView, TargetView } from '../table/view.ts';
 import type { Foreseen } from './foresee-attempts.ts';

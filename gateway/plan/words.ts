@@ -1,6 +1,6 @@
 // Why would a target be tried, or skipped? In sentences for whoever looks at a plan; none names a provider, which not all may know.
 
-import type { RouteEntry } from '../contract/routing-table.ts';
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { Fullness } from '../pipeline/limits.ts';
 import type { BreakerOfCandidate } from '../route/health.ts';
 import type { RestReason } from '../route/rest.ts';

@@ -1,8 +1,8 @@
 // Which route does this caller mean by that model name, and which may it see?
 
-import type { Caller } from '../caller.ts';
-import type { DialectName } from '../contract/routing-table.ts';
-import { GatewayError } from '../errors.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { Caller } from '../request/caller.ts';
+import { GatewayError } from '../request/errors.ts';
 import { findRoute, type RouteView, type TableView } from '../table/view.ts';
 
 /**

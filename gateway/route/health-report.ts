@@ -1,6 +1,6 @@
 // What does this pod tell of its upstreams? What it has learnt, in the words of the exchange. Pure.
 
-import type { UpstreamHealth } from '../contract/exchange.ts';
+import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import type { Answered } from './answered-lately.ts';
 import { type Circuit, phaseOf } from './circuit.ts';
 import type { KeyAtProvider, KeyRests } from './key-rests.ts';

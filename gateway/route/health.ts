@@ -1,7 +1,7 @@
 // What has this pod learnt about each upstream? Kept per address of a provider, per model there, and per
 // key; never shared between pods: a shared breaker would be a shared failure.
 
-import type { UpstreamHealth } from '../contract/exchange.ts';
+import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import type { TableView } from '../table/view.ts';
 import { AnsweredLately, answerMemoryMs } from './answered-lately.ts';
 import {

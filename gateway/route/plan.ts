@@ -1,6 +1,6 @@
 // In which order are the upstreams of a request tried? Tiers by priority, weighted inside a tier.
 
-import type { DialectName } from '../contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { KeyedEndpoint, RouteView, TargetView } from '../table/view.ts';
 import { drawByHash, orderByDraw, orderByHash, type Weighed } from './order-tier.ts';
 

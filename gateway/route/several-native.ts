@@ -1,7 +1,7 @@
 // May a conversation find another provider of its own dialect at its next turn, or another family of
 // models?
 
-import type { DialectName } from '../contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { familyOf } from '../dialects/state/opaque.ts';
 import type { RouteView } from '../table/view.ts';
 

@@ -2,7 +2,7 @@
 // take a broken answer for a whole one.
 
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { watchTaking } from './taken-bytes.ts';
 
 export interface ClientStreamOptions {

@@ -1,7 +1,7 @@
 // Which requests are under way? Counted for the drain, and reachable for its last word.
 
 import type { ServerResponse } from 'node:http';
-import type { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../request/errors.ts';
 
 /** A request that can be told that the process is going. */
 export interface OpenRequest {

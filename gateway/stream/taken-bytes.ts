@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../core/clock.ts';
 
 /** For an answer that is whole: the largest, 32 MiB, is to be taken at 56 kB/s. */
 export const takingMsMax = 600_000;

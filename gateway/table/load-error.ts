@@ -1,7 +1,7 @@
 // Why was a table not taken? One word for metrics, one sentence for the log; never a word of what stands in it.
 
-import type { TableVersion } from '../contract/exchange.ts';
-import { TableRefusedError } from '../contract/routing-table.ts';
+import type { TableVersion } from '../../core/contract/exchange.ts';
+import { TableRefusedError } from '../../core/contract/routing-table.ts';
 
 export const loadFailures = [
   /** It needs a newer reader. */

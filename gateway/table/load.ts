@@ -1,6 +1,10 @@
 // Bytes to a view, or the reason why not; in pieces, so that running streams are served in between.
 
-import { parseRoutingTable, type RoutingTable, TableRefusedError } from '../contract/routing-table.ts';
+import {
+  parseRoutingTable,
+  type RoutingTable,
+  TableRefusedError,
+} from '../../core/contract/routing-table.ts';
 import { nextTurn } from './next-turn.ts';
 import { buildTableView, type TableView } from './view.ts';
 

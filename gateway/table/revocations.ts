@@ -1,6 +1,6 @@
 // What does a table look like without the keys that were revoked? Pure.
 
-import { REVOCATION_CHARS } from '../contract/manifest.ts';
+import { REVOCATION_CHARS } from '../../core/contract/manifest.ts';
 import type { TableView } from './view.ts';
 
 /** Up to so many, comparing with each is quicker than cutting a text out of every digest. */

@@ -1,6 +1,6 @@
 // Which table is in use since when, and which one was refused last? What a pod says of itself.
 
-import type { ExchangeResponse } from '../contract/exchange.ts';
+import type { ExchangeResponse } from '../../core/contract/exchange.ts';
 import type { RefusedTable, TableOrigin, TakenTable } from './sources/source.ts';
 import { compareVersions } from './version.ts';
 

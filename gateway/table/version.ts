@@ -1,6 +1,6 @@
 // Which of two tables is newer? A higher epoch, or in one epoch a higher generation.
 
-import type { TableVersion } from '../contract/exchange.ts';
+import type { TableVersion } from '../../core/contract/exchange.ts';
 
 /** Above 0 where `a` is newer, below 0 where it is older. */
 export function compareVersions(a: TableVersion, b: TableVersion): number {

@@ -1,8 +1,8 @@
 // What does a request look things up in? The routing table, cross-checked, indexed and frozen.
 
 import { hash } from 'node:crypto';
-import type { Budget } from '../contract/budget.ts';
-import { buildConnection, type ConnectionMaterial, proxyAuthority } from '../contract/connection.ts';
+import type { Budget } from '../../core/contract/budget.ts';
+import { buildConnection, type ConnectionMaterial, proxyAuthority } from '../../core/contract/connection.ts';
 import {
   credentialsOf,
   type KeyEntry,
@@ -12,7 +12,7 @@ import {
   type RoutingTable,
   TableRefusedError,
   type TargetEntry,
-} from '../contract/routing-table.ts';
+} from '../../core/contract/routing-table.ts';
 import { Secret } from './secret.ts';
 
 export interface TableView {

@@ -1,10 +1,10 @@
 // What of a gateway is sent over OTLP? Its metrics as they are, a trace of the requests that are sampled, and usage where asked for.
 // Whoever imports this loads the SDK of OpenTelemetry.
 
+import type { Clock } from '../../core/clock.ts';
+import { openTelemetry, type Signal } from '../../core/telemetry/open.ts';
+import type { TelemetrySettings } from '../../core/telemetry/settings.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { openTelemetry, type Signal } from '../../telemetry/open.ts';
-import type { TelemetrySettings } from '../../telemetry/settings.ts';
-import type { Clock } from '../clock.ts';
 import { gatewayMetrics } from '../meter/metric-table.ts';
 import type { Metrics } from '../meter/metrics.ts';
 import type { PipelineParts } from '../pipeline/parts.ts';

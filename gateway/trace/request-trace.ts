@@ -10,9 +10,9 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { traceHeaders } from '../../telemetry/trace-context.ts';
-import type { Clock } from '../clock.ts';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import { traceHeaders } from '../../core/telemetry/trace-context.ts';
 import { operationOf, providerNameOf } from '../meter/gen-ai-metrics.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { TargetView } from '../table/view.ts';

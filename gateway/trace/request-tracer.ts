@@ -1,9 +1,9 @@
 // Which requests are traced, and what do they pass on to their upstreams?
 
 import { ROOT_CONTEXT, SpanKind, type Tracer } from '@opentelemetry/api';
-import { readTraceContext, traceHeaders } from '../../telemetry/trace-context.ts';
-import type { Clock } from '../clock.ts';
-import { readClientRequestId } from '../request-id.ts';
+import type { Clock } from '../../core/clock.ts';
+import { readTraceContext, traceHeaders } from '../../core/telemetry/trace-context.ts';
+import { readClientRequestId } from '../request/request-id.ts';
 import { type RequestStart, RequestTrace } from './request-trace.ts';
 
 export interface RequestTracer {

@@ -1,7 +1,7 @@
 // A ledger record as an event of OpenTelemetry: for whoever gathers usage where logs go. The ledger stays what bills are made of.
 
 import { type LogRecord, ROOT_CONTEXT, SeverityNumber, type Span, trace } from '@opentelemetry/api';
-import type { LedgerRecord } from '../contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 
 /** @param span That of the attempt, where it is traced. */
 export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRecord {

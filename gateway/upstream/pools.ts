@@ -3,15 +3,20 @@
 // certificate, authority or proxy carries no new request.
 
 import { Pool } from 'undici';
-import { parseAddressRules } from '../../egress/address-rules.ts';
-import { createGuardedConnector } from '../../egress/connect.ts';
+import { parseAddressRules } from '../../core/egress/address-rules.ts';
+import { createGuardedConnector } from '../../core/egress/connect.ts';
 import {
   createLookupLanes,
   doubtedMaxOf,
   type LookupMiss,
   threadsDefault,
-} from '../../egress/lookup-lanes.ts';
-import { createLastAnswers, type LastAnswers, type Resolve, resolveBySystem } from '../../egress/resolve.ts';
+} from '../../core/egress/lookup-lanes.ts';
+import {
+  createLastAnswers,
+  type LastAnswers,
+  type Resolve,
+  resolveBySystem,
+} from '../../core/egress/resolve.ts';
 import { type ProviderView, revealConnection, type TableView } from '../table/view.ts';
 import { makeCountingClient } from './connection-use.ts';
 

@@ -1,7 +1,7 @@
 // One request to an upstream: bytes out, bytes in. No retries, no timers, no understanding.
 
 import type { Dispatcher, Pool } from 'undici';
-import { EgressError, type EgressErrorCode } from '../../egress/egress-error.ts';
+import { EgressError, type EgressErrorCode } from '../../core/egress/egress-error.ts';
 import type { ConnectionAware, ConnectionUse } from './connection-use.ts';
 
 export interface UpstreamRequest {

@@ -3,10 +3,10 @@
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { readRetryAfterMs } from '../../egress/retry-after.ts';
-import { type Backoff, backoffMs } from '../../kube/backoff.ts';
-import type { Clock } from '../../kube/clock.ts';
-import { wait } from '../../kube/wait.ts';
+import { readRetryAfterMs } from '../../core/egress/retry-after.ts';
+import { type Backoff, backoffMs } from '../../core/kube/backoff.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { wait } from '../../core/kube/wait.ts';
 import type { LedgerStore } from '../store/store.ts';
 import { BATCH_TYPE, buildBatch, idOf } from './cloud-events.ts';
 

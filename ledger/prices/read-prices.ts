@@ -1,7 +1,7 @@
 // Which other prices are meant? A JSON object of model to prices, each as `pricing` of a ModelRoute has them.
 
 import { z } from 'zod';
-import type { Price } from '../../gateway/contract/routing-table.ts';
+import type { Price } from '../../core/contract/routing-table.ts';
 import { picodollarsOf, picodollarsPerToken } from '../money.ts';
 
 function amount(read: (text: string) => bigint | undefined, message: string) {

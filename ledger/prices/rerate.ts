@@ -1,8 +1,8 @@
 // What would a period have cost at other prices? Read from its records; nothing is changed.
 
-import { exactCost, paysForRequest, type Rated } from '../../gateway/contract/cost.ts';
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
-import type { Price } from '../../gateway/contract/routing-table.ts';
+import { exactCost, paysForRequest, type Rated } from '../../core/contract/cost.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { Price } from '../../core/contract/routing-table.ts';
 import { allRecords } from '../all-records.ts';
 import type { Filter, LedgerStore } from '../store/store.ts';
 

@@ -3,9 +3,9 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { KubeClient } from '../../kube/client.ts';
-import type { Clock } from '../../kube/clock.ts';
-import { collectionPath, subjectAccessReviews, tokenReviews } from '../../kube/paths.ts';
+import type { KubeClient } from '../../core/kube/client.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { collectionPath, subjectAccessReviews, tokenReviews } from '../../core/kube/paths.ts';
 
 export interface Access {
   /**

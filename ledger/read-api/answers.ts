@@ -1,7 +1,7 @@
 // What is said of sums and spend? Money as text, exact: no reader has to add up floats.
 
 import { z } from 'zod';
-import { priceSchema } from '../../gateway/contract/routing-table.ts';
+import { priceSchema } from '../../core/contract/routing-table.ts';
 import { usdOf } from '../money.ts';
 import type {
   Costs,

@@ -7,7 +7,7 @@ import {
   type OvershootFacts,
   periodAt,
   worstOvershoot,
-} from '../../gateway/contract/budget.ts';
+} from '../../core/contract/budget.ts';
 import type { Budget, Budgeted } from '../budgets.ts';
 import { picodollarsIn, usdOf } from '../money.ts';
 import type { Costs, CostsRow, Filter, LedgerStore, Spender } from '../store/store.ts';

@@ -1,7 +1,7 @@
 // Which request was last answered by another attempt than its first, and what had been tried before? Pure: out of the lines of few requests.
 
 import type { z } from 'zod';
-import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 
 const attemptSchema = ledgerRecordSchema.pick({
   startedAt: true,

@@ -1,7 +1,7 @@
 // What is asked for? The query of a question, checked, with bounds that keep one question from being everybody's wait.
 
 import { z } from 'zod';
-import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { nextDay } from '../export/focus.ts';
 import { dayOf } from '../store/periods.ts';
 import { SPENDER_NAMES, storableName } from '../store/row.ts';

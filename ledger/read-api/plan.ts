@@ -9,8 +9,8 @@ import {
   PLAN_PATH,
   plainPlanAnswerSchema,
   planRequestSchema,
-} from '../../gateway/contract/plan.ts';
-import { CallFault } from '../../kube/own-call.ts';
+} from '../../core/contract/plan.ts';
+import { CallFault } from '../../core/kube/own-call.ts';
 import type { GatewayAnswer, GatewayAsker } from '../ask-gateway.ts';
 import { badParameter, noGateway, notFound } from './errors.ts';
 

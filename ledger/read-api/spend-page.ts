@@ -1,7 +1,7 @@
 // Which keys and namespaces have records behind a sequence, and what have they spent? A page for operator and gateways, and where to
 // go on.
 
-import type { SpendReport } from '../../gateway/contract/spend.ts';
+import type { SpendReport } from '../../core/contract/spend.ts';
 import { periodsOf } from '../store/periods.ts';
 import type { Changed, LedgerStore } from '../store/store.ts';
 import { spendAnswer } from './answers.ts';

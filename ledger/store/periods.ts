@@ -1,6 +1,6 @@
 // Which day is it, and which periods is a moment in?
 
-import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
+import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 
 /** First days of the periods that a moment is in, `YYYY-MM-DD`. */
 export function periodsOf(nowMs: number): {

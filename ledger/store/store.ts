@@ -1,7 +1,7 @@
 // What does a ledger keep, and what can it be asked? One interface for SQLite and Postgres: records are taken in once each,
 // never changed, and summed by day in the same step.
 
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { Interval, Stretch } from './spans.ts';
 
 /** A record, and the line that it came as: what a newer gateway writes into it is kept, though nobody here reads it. */

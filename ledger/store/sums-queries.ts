@@ -1,6 +1,6 @@
 // What do sums come to, by whatever they are asked for? From the smallest table that knows it.
 
-import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import {
   COLUMNS,
   filterConditions,

@@ -1,8 +1,8 @@
 // How does a folder of manifests answer as a cluster would? By Kubernetes' own paths and bodies; what is changed is written to the files.
 
 import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../../core/kube/object.ts';
 import type { Cluster, ClusterAnswer, ClusterCall } from '../../dashboard/cluster.ts';
-import { isRecord } from '../../kube/object.ts';
 import { API_GROUP, API_VERSION } from '../../operator/resources/metadata.ts';
 import type { Foresee } from '../foresee.ts';
 import type { FileChange } from '../manifest-reader.ts';

@@ -5,12 +5,12 @@ import {
   EXCHANGE_WAIT_MS_MAX,
   exchangeResponseSchema,
   type UpstreamHealth,
-} from '../../gateway/contract/exchange.ts';
-import { podWordOf } from '../../gateway/contract/pod-word.ts';
-import type { Clock } from '../../kube/clock.ts';
-import { CallFault, OwnCalls, readBytes } from '../../kube/own-call.ts';
-import { timeOf } from '../../kube/time.ts';
-import { wait } from '../../kube/wait.ts';
+} from '../../core/contract/exchange.ts';
+import { podWordOf } from '../../core/contract/pod-word.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { CallFault, OwnCalls, readBytes } from '../../core/kube/own-call.ts';
+import { timeOf } from '../../core/kube/time.ts';
+import { wait } from '../../core/kube/wait.ts';
 import type { Condition } from '../../operator/compile/verdict.ts';
 import { providerStatusSchema, TROUBLES_MAX } from '../../operator/resources/provider.ts';
 import { TROUBLE_REASONS } from '../../operator/resources/trouble-reason.ts';

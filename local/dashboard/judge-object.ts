@@ -1,6 +1,6 @@
 // May an object be so? What an API server with our CRDs would say, before anything is written. Pure.
 
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import { parseApiKey } from '../../operator/resources/api-key.ts';
 import { parseModelRoute } from '../../operator/resources/model-route.ts';
 import type { Parsed } from '../../operator/resources/parse.ts';

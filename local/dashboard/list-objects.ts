@@ -1,7 +1,7 @@
 // Which objects are on this page of a list? By namespace and name, with Kubernetes' own `limit`, `continue` and `labelSelector`.
 
+import { isRecord } from '../../core/kube/object.ts';
 import type { ClusterAnswer } from '../../dashboard/cluster.ts';
-import { isRecord } from '../../kube/object.ts';
 import { API_GROUP, API_VERSION } from '../../operator/resources/metadata.ts';
 import { badRequest } from './answers.ts';
 import { parseLabelSelector } from './label-selector.ts';

@@ -1,6 +1,6 @@
 // What is a value with a JSON merge patch (RFC 7386) put on it? Pure.
 
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 
 export function mergePatch(value: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;

@@ -3,8 +3,8 @@
 
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
-import type { Spent } from '../../gateway/contract/spend.ts';
+import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import type { Spent } from '../../core/contract/spend.ts';
 import type { RawObject } from '../../operator/watch/snapshot.ts';
 import type { Deployment } from '../deploy.ts';
 import { type Manifests, objectId } from '../manifests.ts';

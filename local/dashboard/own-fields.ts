@@ -1,6 +1,6 @@
 // Which members of an object are people's, and which an API server's? Only the first are ever written to a manifest. Pure.
 
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 
 export interface OwnFields {
   readonly metadata: Readonly<Record<string, unknown>>;

@@ -3,9 +3,9 @@
 
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../core/kube/clock.ts';
 import { type OpenLedger, openLedger } from '../../dashboard/ledger.ts';
 import type { SignIn } from '../../dashboard/sign-in.ts';
-import type { Clock } from '../../kube/clock.ts';
 import { openGatewayAsker } from '../../ledger/ask-gateway.ts';
 import { readBudgets } from '../../ledger/budgets.ts';
 import { buildReadApi, type ReadApiParts } from '../../ledger/read-api/read-api.ts';

@@ -1,6 +1,6 @@
 // What stands in the status of an ApiKey of what was spent? What the ledger here knows by now, and which budgets refuse calls for it.
 
-import type { Spent } from '../../gateway/contract/spend.ts';
+import type { Spent } from '../../core/contract/spend.ts';
 import type { Condition } from '../../operator/compile/verdict.ts';
 import { type ApiKeyUsage, budgetsIn } from '../../operator/resources/api-key.ts';
 import { exhaustedOf, sayExhausted } from '../../operator/usage/exhausted.ts';

@@ -2,9 +2,9 @@
 
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import type { Clock } from '../../core/kube/clock.ts';
+import type { Log } from '../../core/kube/log.ts';
 import { startDashboard } from '../../dashboard/start.ts';
-import type { Clock } from '../../kube/clock.ts';
-import type { Log } from '../../kube/log.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Foresee } from '../foresee.ts';

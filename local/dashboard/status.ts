@@ -1,8 +1,8 @@
 // What stands in the status of an object in local mode? What the compile says of it, and whether the gateway in this process has it.
 
-import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
-import { isRecord } from '../../kube/object.ts';
-import { timeOf } from '../../kube/time.ts';
+import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import { isRecord } from '../../core/kube/object.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts';
 import type { Condition, ProviderVerdict, Verdict } from '../../operator/compile/verdict.ts';
 import { formatRemark, type Remark } from '../manifests.ts';

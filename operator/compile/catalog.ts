@@ -6,7 +6,7 @@
 // the dearest of what its model is made for.
 
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices';
-import type { Price } from '../../gateway/contract/routing-table.ts';
+import type { Price } from '../../core/contract/routing-table.ts';
 import { scaled } from './price.ts';
 
 export interface Catalog {

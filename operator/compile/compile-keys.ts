@@ -1,6 +1,6 @@
 // What do the ApiKeys make of the table? One changed key costs one key, of however many.
 
-import type { KeyEntry } from '../../gateway/contract/routing-table.ts';
+import type { KeyEntry } from '../../core/contract/routing-table.ts';
 import { createSorter } from '../lists/sorter.ts';
 import { createSubstitution } from '../lists/substitution.ts';
 import { parseApiKey } from '../resources/api-key.ts';

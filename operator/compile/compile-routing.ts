@@ -1,8 +1,8 @@
 // What do the Providers and ModelRoutes make of the table? Each is remembered by its inputs; so is what they give together, for
 // most changes are of an ApiKey.
 
-import type { AddressRules } from '../../egress/address-rules.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../core/contract/routing-table.ts';
+import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { isSameList } from '../lists/differing.ts';
 import { type ModelRoute, parseModelRoute } from '../resources/model-route.ts';
 import type { Parsed } from '../resources/parse.ts';

@@ -10,8 +10,8 @@
 // Each box in camel case that takes one object is remembered by its inputs, and lists tell what changed in them (`../lists`):
 // one changed key costs one key.
 
-import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../core/contract/routing-table.ts';
+import { type AddressRules, parseAddressRules } from '../../core/egress/address-rules.ts';
 import { createJoiner } from '../lists/joiner.ts';
 import type {
   NamespaceRecord,

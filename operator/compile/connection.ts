@@ -1,7 +1,7 @@
 // How are connections to this Provider made? Its authority, its client certificate and its proxy, as the table carries
 // them, and what is wrong with them.
 
-import type { Credential, UpstreamProxy, UpstreamTls } from '../../gateway/contract/routing-table.ts';
+import type { Credential, UpstreamProxy, UpstreamTls } from '../../core/contract/routing-table.ts';
 import type { Provider, ProviderSpec } from '../resources/provider.ts';
 import type { ConfigMapRecord, SecretRecord } from '../watch/snapshot.ts';
 import { type CertificatesRead, readCertificates, toPem, turnsOf } from './certificates.ts';

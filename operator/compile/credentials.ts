@@ -2,7 +2,7 @@
 // headers, client certificates and proxies alike.
 
 import { hash } from 'node:crypto';
-import type { Credential } from '../../gateway/contract/routing-table.ts';
+import type { Credential } from '../../core/contract/routing-table.ts';
 import type { SecretRecord } from '../watch/snapshot.ts';
 import { hostNotAllowed } from './checks/host-not-allowed.ts';
 import { keyNotFound } from './checks/key-not-found.ts';

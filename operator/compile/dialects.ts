@@ -1,12 +1,7 @@
 // Which dialects stand behind the words of the API, and what can a client dialect carry to a target?
 
-import {
-  type Headline,
-  headlines,
-  judgeHeadline,
-  rankUpstreams,
-} from '../../gateway/contract/capabilities.ts';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/contract/capabilities.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { Api } from '../resources/fields.ts';
 import type { ModelRouteSpec } from '../resources/model-route.ts';
 

@@ -1,6 +1,6 @@
 // Which drill shall be run of a ModelRoute, if any?
 
-import type { DrillFault } from '../../gateway/contract/exchange.ts';
+import type { DrillFault } from '../../core/contract/exchange.ts';
 import { toMs } from '../resources/duration.ts';
 import { DRILL_NOW_ANNOTATION, type ModelRoute } from '../resources/model-route.ts';
 

@@ -1,9 +1,9 @@
 // May a form of a Provider that the table holds already be used on? It is judged anew by what others have to allow: the Secrets,
 // the addresses, the platform. What is wrong with the present form of the object is not asked here.
 
-import type { AddressRules } from '../../egress/address-rules.ts';
-import type { Credential, ProviderEntry } from '../../gateway/contract/routing-table.ts';
-import { credentialsOf } from '../../gateway/contract/routing-table.ts';
+import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
+import { credentialsOf } from '../../core/contract/routing-table.ts';
+import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { membersOf } from '../resources/loose.ts';
 import { PROVIDER_TYPES } from '../resources/provider-types.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';

@@ -1,7 +1,7 @@
 // May a form of a ModelRoute that the table holds already be used on? It keeps its ids against those that come to ask for them,
 // and it is judged anew by what others have to allow: the platform, the Providers, and its owner's own consent as it is now.
 
-import type { RouteEntry } from '../../gateway/contract/routing-table.ts';
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';
 import type { Claim } from './checks/model-conflict.ts';
 import { notPermitted } from './checks/not-permitted.ts';

@@ -1,7 +1,7 @@
 // What becomes of one ApiKey? The digests under which its caller is known, or why there are none.
 
 import { hash } from 'node:crypto';
-import type { KeyEntry } from '../../gateway/contract/routing-table.ts';
+import type { KeyEntry } from '../../core/contract/routing-table.ts';
 import type { ApiKey, ApiKeySpec } from '../resources/api-key.ts';
 import { issuedSecretName } from '../resources/issued-secret.ts';
 import { keyHint } from '../resources/key-material.ts';

@@ -1,6 +1,6 @@
 // What does the compile have to know of the table in use, to hold the last good form of an object?
 
-import type { Credential, ProviderEntry, RouteEntry } from '../../gateway/contract/routing-table.ts';
+import type { Credential, ProviderEntry, RouteEntry } from '../../core/contract/routing-table.ts';
 import { type AllowedNamespaces, allowedNamespacesField } from '../resources/fields.ts';
 import { membersOf } from '../resources/loose.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';

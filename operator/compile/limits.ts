@@ -1,7 +1,7 @@
 // What becomes of the limits and budgets in a spec: in the table, and in the words of its status?
 
-import type { Budget } from '../../gateway/contract/budget.ts';
-import type { RateLimits } from '../../gateway/contract/routing-table.ts';
+import type { Budget } from '../../core/contract/budget.ts';
+import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { ApiKeySpec } from '../resources/api-key.ts';
 import type { PlatformSettings, TenantBudgets, TenantLimits } from '../watch/snapshot.ts';
 import { compareText } from './order.ts';

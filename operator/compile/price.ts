@@ -1,6 +1,6 @@
 // What does one token cost? Decimal dollars per million tokens as whole picodollars per token.
 
-import type { Price } from '../../gateway/contract/routing-table.ts';
+import type { Price } from '../../core/contract/routing-table.ts';
 import type { Pricing } from '../resources/pricing.ts';
 
 type Rates = Omit<Price, 'perRequest' | 'tiers' | 'source' | 'catalog'>;

@@ -1,7 +1,7 @@
 // What becomes of one Provider? Its entry in the table with its credentials, or why there is none.
 
-import type { AddressRules } from '../../egress/address-rules.ts';
-import type { Credential, ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
+import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { toMs } from '../resources/duration.ts';
 import type { Api } from '../resources/fields.ts';
 import type { Parsed } from '../resources/parse.ts';

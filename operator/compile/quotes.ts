@@ -1,7 +1,7 @@
 // What does the catalog know of the targets of a route: how much fits into their models, and, where they have no price that the
 // route states, what it charges, now and from when on otherwise?
 
-import type { Price } from '../../gateway/contract/routing-table.ts';
+import type { Price } from '../../core/contract/routing-table.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
 import type { PlatformSettings } from '../watch/snapshot.ts';
 import type { Catalog, CatalogModel } from './catalog.ts';

@@ -1,7 +1,7 @@
 // What becomes of one ModelRoute? A claim on its ids first; then, if no older route holds them, its entry
 // in the table with the targets that can be used.
 
-import type { Price, RouteEntry, TargetEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { Price, RouteEntry, TargetEntry, Timeouts } from '../../core/contract/routing-table.ts';
 import { toMs } from '../resources/duration.ts';
 import type { Api, OwnTimeouts } from '../resources/fields.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';

@@ -1,7 +1,7 @@
 // Which gateway pod runs a drill? One of those that can, and of the same pods always the same one; drills of many routes spread.
 
 import { hash } from 'node:crypto';
-import { DRILL_ORDERS_MAX } from '../../gateway/contract/exchange.ts';
+import { DRILL_ORDERS_MAX } from '../../core/contract/exchange.ts';
 import type { PodAnswers } from '../pods/pods-state.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
 

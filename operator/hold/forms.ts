@@ -1,7 +1,7 @@
 // What does the table hold for one object? A fingerprint of its entries, by which two tables are compared.
 
 import { hash } from 'node:crypto';
-import type { Credential, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { Credential, TableContent } from '../../core/contract/routing-table.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { differing } from '../lists/differing.ts';
 import { emptyMap, type SharedMap } from '../lists/shared-map.ts';

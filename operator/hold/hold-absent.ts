@@ -9,8 +9,8 @@ import {
   type RouteEntry,
   type TableContent,
   type TargetEntry,
-} from '../../gateway/contract/routing-table.ts';
-import { isRecord } from '../../kube/object.ts';
+} from '../../core/contract/routing-table.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import { findModelConflicts } from '../compile/checks/model-conflict.ts';
 import { compareText } from '../compile/order.ts';
 import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';

@@ -2,7 +2,7 @@
 // for each object since when it is held. A new leader finds both in the cluster: the table, and the status of the object.
 
 import { z } from 'zod';
-import type { KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { KeyEntry, TableContent } from '../../core/contract/routing-table.ts';
 import type { HoldFacts, LastGood } from '../compile/last-good.ts';
 import type { RoutingVerdict } from '../compile/verdict.ts';
 import { keyOf } from '../compile/verdict-names.ts';

@@ -1,8 +1,8 @@
 // The table is pinned to an earlier one: what goes out? The Providers and ModelRoutes of then, judged anew by what others have to
 // allow now; and of the ApiKeys of then those that still work, with the keys and rights that they have now.
 
-import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
-import type { Credential, RouteEntry, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { Credential, RouteEntry, TableContent } from '../../core/contract/routing-table.ts';
+import { type AddressRules, parseAddressRules } from '../../core/egress/address-rules.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { regrantProvider } from '../compile/hold-provider.ts';
 import { isForbiddenNow } from '../compile/hold-route.ts';

@@ -2,7 +2,7 @@
 // table is retired: its namespace may bring it back, every other one is refused. Else a revoked key would work again for any
 // tenant that has imported its digest.
 
-import type { KeyEntry } from '../../gateway/contract/routing-table.ts';
+import type { KeyEntry } from '../../core/contract/routing-table.ts';
 import { changed, differing } from '../lists/differing.ts';
 import { lowerBound } from '../lists/lower-bound.ts';
 import type { RetiredKey } from '../watch/snapshot.ts';

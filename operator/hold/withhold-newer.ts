@@ -7,7 +7,7 @@ import {
   READER_FORMAT,
   type RouteEntry,
   type TableContent,
-} from '../../gateway/contract/routing-table.ts';
+} from '../../core/contract/routing-table.ts';
 import { compareText } from '../compile/order.ts';
 import { withProviders } from '../publish/unfit-entry.ts';
 import { providerOf } from './forms.ts';

@@ -1,9 +1,9 @@
 // How does a key come into being, and how does another one take its place? 32 random bytes, written into the Secret of their
 // ApiKey and kept nowhere else. What is to be written, `plan-key.ts` says; a Secret that is not ours is never touched.
 
-import { type KubeClient, KubeError } from '../../kube/client.ts';
-import { createObject, mergePatch } from '../../kube/patch.ts';
-import { collectionPath, objectPath, secrets } from '../../kube/paths.ts';
+import { type KubeClient, KubeError } from '../../core/kube/client.ts';
+import { createObject, mergePatch } from '../../core/kube/patch.ts';
+import { collectionPath, objectPath, secrets } from '../../core/kube/paths.ts';
 import { parseApiKey } from '../resources/api-key.ts';
 import { issuedSecretName, withAllowedMetadata } from '../resources/issued-secret.ts';
 import { encodeKey } from '../resources/key-material.ts';

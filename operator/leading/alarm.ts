@@ -1,6 +1,6 @@
 // Ring once at that time, or not at all.
 
-import type { Clock } from '../../kube/clock.ts';
+import type { Clock } from '../../core/kube/clock.ts';
 
 /** The longest a timer can wait. */
 const timerMsMax = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 // How does one run make a table of what the cluster holds, and bring it out? Snapshot, compile, what is held back although it
 // is absent, what a pin or an older gateway keeps from going out, publish; an object that fits into no table stays out alone.
 
-import type { HealthHint, KeyEntry, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { HealthHint, KeyEntry, TableContent } from '../../core/contract/routing-table.ts';
 import type { Compile, CompileResult } from '../compile/compile.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';

@@ -2,8 +2,8 @@
 // staged keys are in the table, and what it has just written and the watch has not brought.
 
 import { hash } from 'node:crypto';
-import type { Clock } from '../../kube/clock.ts';
-import type { Log } from '../../kube/log.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import type { Log } from '../../core/kube/log.ts';
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
 import type { Waits } from '../hold/waits.ts';
 import type { KeyIssuer } from '../keys/issue-key.ts';

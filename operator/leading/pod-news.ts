@@ -1,7 +1,7 @@
 // What have the gateway pods told since the last look? Which generation runs everywhere, which tables were refused, how the
 // upstreams are.
 
-import type { TableVersion } from '../../gateway/contract/exchange.ts';
+import type { TableVersion } from '../../core/contract/exchange.ts';
 import type { Exchange } from '../pods/exchange.ts';
 import { type PodsState, podsState } from '../pods/pods-state.ts';
 import { type HealthOf, indexHealth, type ProviderHealth } from '../status/health-of.ts';

@@ -1,6 +1,6 @@
 // Which shards were deleted under us, and are read, compared and written again? What stands now under their names may be anything.
 
-import type { Log } from '../../kube/log.ts';
+import type { Log } from '../../core/kube/log.ts';
 import type { Publisher } from '../publish/publisher.ts';
 
 export interface ShardRepair {

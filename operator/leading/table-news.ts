@@ -1,7 +1,7 @@
 // What is said of the table as a whole, in the log and as events on its pointer? Each thing once, until it is another.
 
-import { pointerName } from '../../gateway/contract/manifest.ts';
-import type { Log } from '../../kube/log.ts';
+import { pointerName } from '../../core/contract/manifest.ts';
+import type { Log } from '../../core/kube/log.ts';
 import type { HeldCounts } from '../hold/hold-absent.ts';
 import { ACCEPT_ABSENCE_ANNOTATION } from '../publish/pointer-holder.ts';
 import { EVENT_REASONS, type TableEventReason } from '../resources/event-reasons.ts';

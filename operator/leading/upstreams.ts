@@ -1,7 +1,7 @@
 // How are the upstreams? What the pods learn from their calls and what the operator's own checks show: as one word per Provider,
 // and as hints for the table.
 
-import type { HealthHint, TableContent } from '../../gateway/contract/routing-table.ts';
+import type { HealthHint, TableContent } from '../../core/contract/routing-table.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
 import { placeOf } from '../compile/index-by-place.ts';
 import type { ProviderVerdict, Verdict } from '../compile/verdict.ts';

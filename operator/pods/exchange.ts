@@ -8,9 +8,9 @@ import {
   type ExchangeRequest,
   type ExchangeResponse,
   exchangeResponseSchema,
-} from '../../gateway/contract/exchange.ts';
-import type { Clock } from '../../kube/clock.ts';
-import { CallFault, OwnCalls } from '../../kube/own-call.ts';
+} from '../../core/contract/exchange.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { CallFault, OwnCalls } from '../../core/kube/own-call.ts';
 import { readAnswer } from '../read-answer.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
 import type { PodAnswer, PodAnswers } from './pods-state.ts';

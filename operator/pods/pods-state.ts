@@ -1,6 +1,6 @@
 // Which table do the gateway pods run? What they answered, as one picture: how many run a generation, who lags, and why.
 
-import type { ExchangeResponse } from '../../gateway/contract/exchange.ts';
+import type { ExchangeResponse } from '../../core/contract/exchange.ts';
 import { cutText } from '../cut-text.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
 

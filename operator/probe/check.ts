@@ -1,7 +1,7 @@
 // What does a check send to an upstream, and what does the answer say? Pure.
 
-import { refusesKey } from '../../gateway/contract/refused-key.ts';
-import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import { refusesKey } from '../../core/contract/refused-key.ts';
+import type { ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { CheckRequest } from '../compile/health-check.ts';
 import { readWords } from './read-words.ts';
 

@@ -1,14 +1,14 @@
 // How are the upstreams, by the operator's own checks? Each Provider is asked once an interval, with each of its keys in turn.
 
-import { type AddressRules, parseAddressRules } from '../../egress/address-rules.ts';
 import {
   type Credential,
   credentialsOf,
   type HealthHint,
   type ProviderEntry,
   type TableContent,
-} from '../../gateway/contract/routing-table.ts';
-import type { Clock } from '../../kube/clock.ts';
+} from '../../core/contract/routing-table.ts';
+import { type AddressRules, parseAddressRules } from '../../core/egress/address-rules.ts';
+import type { Clock } from '../../core/kube/clock.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
 import { createMemo } from '../compile/memo.ts';
 import { buildCheck, type CheckOutcome, judgeCheck } from './check.ts';

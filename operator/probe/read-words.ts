@@ -1,6 +1,6 @@
 // What does an upstream say in the body of an error? Read leniently: an object, a list with one object, a plain text, nothing. Pure.
 
-import type { RefusalWords } from '../../gateway/contract/refused-key.ts';
+import type { RefusalWords } from '../../core/contract/refused-key.ts';
 
 export function readWords(body: string): RefusalWords {
   const outer = asObject(firstOf(parse(body)));

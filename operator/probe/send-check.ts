@@ -1,11 +1,11 @@
 // How does a check reach the upstream? By one call on a connection of its own, through the same guard as every call of a gateway.
 
 import { request } from 'node:http';
-import type { AddressRules } from '../../egress/address-rules.ts';
-import { createGuardedConnector } from '../../egress/connect.ts';
-import { EgressError } from '../../egress/egress-error.ts';
-import { buildConnection } from '../../gateway/contract/connection.ts';
-import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import { buildConnection } from '../../core/contract/connection.ts';
+import type { ProviderEntry } from '../../core/contract/routing-table.ts';
+import type { AddressRules } from '../../core/egress/address-rules.ts';
+import { createGuardedConnector } from '../../core/egress/connect.ts';
+import { EgressError } from '../../core/egress/egress-error.ts';
 import type { CheckAnswer, CheckCall, RevealCredential } from './check.ts';
 
 export interface CheckRoute {

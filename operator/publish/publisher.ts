@@ -2,22 +2,22 @@
 // heartbeat, repairs. Shards first, the pointer last: killed between any two writes it leaves the old table or
 // the new one, and at most shards that nobody names.
 
-import type { TableVersion } from '../../gateway/contract/exchange.ts';
+import type { TableVersion } from '../../core/contract/exchange.ts';
 import {
   keptManifestName,
   MANIFEST_FORMAT,
   type Manifest,
   pointerName,
-} from '../../gateway/contract/manifest.ts';
+} from '../../core/contract/manifest.ts';
 import {
   type HealthHint,
   HINTS_MAX,
   type KeyEntry,
   neededFormat,
   type TableContent,
-} from '../../gateway/contract/routing-table.ts';
-import type { KubeClient } from '../../kube/client.ts';
-import type { Clock } from '../../kube/clock.ts';
+} from '../../core/contract/routing-table.ts';
+import type { KubeClient } from '../../core/kube/client.ts';
+import type { Clock } from '../../core/kube/clock.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { letOthers } from '../turn.ts';
 import type { RetiredKey } from '../watch/snapshot.ts';

@@ -3,12 +3,12 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
-import { isConflict, isNotFound, type KubeClient } from '../../kube/client.ts';
-import { listAll } from '../../kube/list.ts';
-import type { KubeObject } from '../../kube/object.ts';
-import { createObject, deleteObject } from '../../kube/patch.ts';
-import { collectionPath, objectPath, secrets } from '../../kube/paths.ts';
+import { INSTANCE_LABEL } from '../../core/contract/manifest.ts';
+import { isConflict, isNotFound, type KubeClient } from '../../core/kube/client.ts';
+import { listAll } from '../../core/kube/list.ts';
+import type { KubeObject } from '../../core/kube/object.ts';
+import { createObject, deleteObject } from '../../core/kube/patch.ts';
+import { collectionPath, objectPath, secrets } from '../../core/kube/paths.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { compareText } from '../compile/order.ts';
 import { differing } from '../lists/differing.ts';

@@ -1,8 +1,8 @@
 // Which keys does the manifest call revoked? Those that left the table lately: a gateway that cannot get the
 // new shard refuses them all the same.
 
-import { REVOCATION_CHARS, REVOCATIONS_MAX } from '../../gateway/contract/manifest.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import { REVOCATION_CHARS, REVOCATIONS_MAX } from '../../core/contract/manifest.ts';
+import type { TableContent } from '../../core/contract/routing-table.ts';
 import { differing } from '../lists/differing.ts';
 import { lowerBound } from '../lists/lower-bound.ts';
 

@@ -1,7 +1,7 @@
 // Into how many shards is a kind cut? A power of two that follows the number of entries upwards at once and
 // downwards late, so that a key made and deleted at a boundary does not rewrite the whole table each time.
 
-import { SHARD_BYTES_MAX, type ShardKind, type ShardRef } from '../../gateway/contract/manifest.ts';
+import { SHARD_BYTES_MAX, type ShardKind, type ShardRef } from '../../core/contract/manifest.ts';
 
 /** Of all kinds the number that entries alone ask for ends here; more shards make only the pointer larger. */
 const COUNT_MAX = 256;

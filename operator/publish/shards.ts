@@ -11,8 +11,8 @@ import {
   shardContentSchemas,
   shardKindSchema,
   shardName,
-} from '../../gateway/contract/manifest.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+} from '../../core/contract/manifest.ts';
+import type { TableContent } from '../../core/contract/routing-table.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { compareText } from '../compile/order.ts';
 import { differing, isSameList } from '../lists/differing.ts';

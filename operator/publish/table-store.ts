@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
-import type { TableVersion } from '../../gateway/contract/exchange.ts';
+import type { TableVersion } from '../../core/contract/exchange.ts';
 import {
   INSTANCE_LABEL,
   KEPT_MANIFEST_LABEL,
@@ -21,13 +21,13 @@ import {
   type ShardRef,
   shardContentSchemas,
   TABLE_SECRET_TYPE,
-} from '../../gateway/contract/manifest.ts';
-import { READER_FORMAT, type TableContent } from '../../gateway/contract/routing-table.ts';
-import { isConflict, isNotFound, type KubeClient } from '../../kube/client.ts';
-import { listAll } from '../../kube/list.ts';
-import type { KubeObject, ObjectMeta } from '../../kube/object.ts';
-import { createObject, deleteObject, readObject, replaceObject } from '../../kube/patch.ts';
-import { collectionPath, objectPath, secrets } from '../../kube/paths.ts';
+} from '../../core/contract/manifest.ts';
+import { READER_FORMAT, type TableContent } from '../../core/contract/routing-table.ts';
+import { isConflict, isNotFound, type KubeClient } from '../../core/kube/client.ts';
+import { listAll } from '../../core/kube/list.ts';
+import type { KubeObject, ObjectMeta } from '../../core/kube/object.ts';
+import { createObject, deleteObject, readObject, replaceObject } from '../../core/kube/patch.ts';
+import { collectionPath, objectPath, secrets } from '../../core/kube/paths.ts';
 import { compareText } from '../compile/order.ts';
 import { eachOf } from './each-of.ts';
 import type { Shard } from './shards.ts';

@@ -1,7 +1,7 @@
 // Which object cannot be written into the table, and why? Found when it is cut, before anything is written.
 
-import type { ShardKind } from '../../gateway/contract/manifest.ts';
-import type { TableContent } from '../../gateway/contract/routing-table.ts';
+import type { ShardKind } from '../../core/contract/manifest.ts';
+import type { TableContent } from '../../core/contract/routing-table.ts';
 
 export type TableObjectKind = 'Provider' | 'ModelRoute' | 'ApiKey';
 export type TableList = Exclude<keyof TableContent, 'settings'>;

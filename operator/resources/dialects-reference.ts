@@ -10,12 +10,11 @@ import {
   headlines,
   judgeHeadline,
   rankUpstreams,
-} from '../../gateway/contract/capabilities.ts';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+} from '../../core/contract/capabilities.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { code, row, table } from './markdown.ts';
 
-const GENERATED =
-  '<!-- Generated from gateway/contract/capabilities.ts by `npm run generate`; do not edit. -->';
+const GENERATED = '<!-- Generated from core/contract/capabilities.ts by `npm run generate`; do not edit. -->';
 
 const DIALECTS: readonly DialectName[] = [
   'openai-chat',

@@ -1,7 +1,7 @@
 // What can a user say about a model? The ModelRoute: its public id, who may call it, what serves it.
 
 import { z } from 'zod';
-import { callersOwnMembers, retryReasonSchema } from '../../gateway/contract/routing-table.ts';
+import { callersOwnMembers, retryReasonSchema } from '../../core/contract/routing-table.ts';
 import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
 import { cronProblem } from './cron.ts';
 import { durationField, toMs } from './duration.ts';

@@ -1,6 +1,6 @@
 // By what word does the status of a Provider tell what a gateway pod says of it?
 
-import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
+import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import type { ProviderStatus } from './provider.ts';
 
 type Trouble = NonNullable<NonNullable<ProviderStatus['health']>['troubles']>[number];

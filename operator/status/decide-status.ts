@@ -5,7 +5,7 @@
 // or tells the time is no reason to write.
 
 import { isDeepStrictEqual } from 'node:util';
-import { timeOf } from '../../kube/time.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import { readyCondition } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';

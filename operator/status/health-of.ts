@@ -1,7 +1,7 @@
 // Does an upstream answer? What the gateway pods learnt from their calls, as one word per Provider and per key.
 
-import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
-import { type PodWord, podWordOf, wordOfKeys } from '../../gateway/contract/pod-word.ts';
+import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import { type PodWord, podWordOf, wordOfKeys } from '../../core/contract/pod-word.ts';
 import type { KeyState, ProviderVerdict } from '../compile/verdict.ts';
 import type { PodAnswers } from '../pods/pods-state.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';

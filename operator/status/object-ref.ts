@@ -1,6 +1,6 @@
 // Which object is meant, and where does the API server keep it?
 
-import type { Resource } from '../../kube/paths.ts';
+import type { Resource } from '../../core/kube/paths.ts';
 import { apiKeyResource } from '../resources/api-key.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { modelRouteResource } from '../resources/model-route.ts';

@@ -1,6 +1,6 @@
 // What stands in the status of an object now, as far as it is ours?
 
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
 import { type ApiKeyStatus, apiKeyStatusSchema } from '../resources/api-key.ts';
 import { type ModelRouteStatus, modelRouteStatusSchema } from '../resources/model-route.ts';

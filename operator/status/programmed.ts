@@ -1,6 +1,6 @@
 // In which table generation did the present form of each object first appear?
 
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import { conditionsOf } from './object-status.ts';

@@ -1,6 +1,6 @@
 // What does a status say of the drill of a route? The last run, by what this operator saw of it or else by what was said before.
 
-import { timeOf } from '../../kube/time.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import type { Drill } from '../compile/drill.ts';
 import { cutText } from '../cut-text.ts';
 import type { DrillReport, DrillRun } from '../drills/drills.ts';

@@ -1,7 +1,7 @@
 // Is what the pods say about an upstream worth a write? The first word is; after that, no more often than it helps a
 // reader, because breakers and rate limits come and go by the second: a turn every ten seconds, all else once a minute.
 
-import { timeOf } from '../../kube/time.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import type { Condition, ProviderVerdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
 import { FOUND_EARLIER } from '../probe/prober.ts';

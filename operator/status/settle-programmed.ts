@@ -6,7 +6,7 @@
 //                                          │                 │               │
 //                                          └───── every pod runs it ─────────┴──► Programmed, for good
 
-import { timeOf } from '../../kube/time.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import { faultOf, wishOf } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import type { Wait } from '../hold/waits.ts';

@@ -1,7 +1,7 @@
 // Which targets of a route are in use, and is that worth a write? What the compile says, at once; what calls say, at most once
 // a minute, because breakers come and go by the second.
 
-import { timeOf } from '../../kube/time.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import type { ModelRouteVerdict } from '../compile/verdict.ts';
 import type { ModelRouteStatus } from '../resources/model-route.ts';
 import type { ObjectStatus } from './object-status.ts';

@@ -1,8 +1,8 @@
 // Which gateway pods do not use what of an upstream now, and why; and is it worth a write? Breakers and rests come and go by the
 // second, so it is told with what else there is to say of the upstream, and by itself no sooner than a minute after that.
 
-import type { UpstreamHealth } from '../../gateway/contract/exchange.ts';
-import { timeOf } from '../../kube/time.ts';
+import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import { type ProviderStatus, TROUBLE_PODS_MAX, TROUBLES_MAX } from '../resources/provider.ts';
 import { TROUBLE_REASONS } from '../resources/trouble-reason.ts';
 

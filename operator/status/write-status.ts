@@ -1,9 +1,9 @@
 // How does a status reach its object? By server-side apply of all that is ours, so that what we no longer say goes
 // away, and what another manager says (status.usage) stays.
 
-import { isNotFound, type KubeClient } from '../../kube/client.ts';
-import { apply } from '../../kube/patch.ts';
-import { objectPath } from '../../kube/paths.ts';
+import { isNotFound, type KubeClient } from '../../core/kube/client.ts';
+import { apply } from '../../core/kube/patch.ts';
+import { objectPath } from '../../core/kube/paths.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { type ObjectRef, resourceOf } from './object-ref.ts';
 import type { ObjectStatus } from './object-status.ts';

@@ -1,8 +1,8 @@
 // What has the ledger to tell behind a sequence? One call to its read API.
 
-import { SPEND_PATH, type SpendReport, spendReportSchema } from '../../gateway/contract/spend.ts';
-import type { Clock } from '../../kube/clock.ts';
-import { CallFault, OwnCalls } from '../../kube/own-call.ts';
+import { SPEND_PATH, type SpendReport, spendReportSchema } from '../../core/contract/spend.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { CallFault, OwnCalls } from '../../core/kube/own-call.ts';
 import { readAnswer } from '../read-answer.ts';
 
 export interface LedgerCall {

@@ -1,7 +1,7 @@
 // Which budgets are used up, and until when? Pure: of a key, and of the namespace that it is in.
 
-import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
-import type { Spent } from '../../gateway/contract/spend.ts';
+import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
+import type { Spent } from '../../core/contract/spend.ts';
 import type { Budget } from '../resources/api-key.ts';
 import { dollarsOf, microdollarsOf } from './dollars.ts';
 import { useIn } from './spend-book.ts';

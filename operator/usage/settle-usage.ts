@@ -4,14 +4,9 @@
 // It is a slow report: five minutes lie between two writes, but where a budget is passed, which somebody waits to hear.
 
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type BudgetPeriod,
-  type Overshoot,
-  periodAt,
-  worstOvershoot,
-} from '../../gateway/contract/budget.ts';
-import type { SpendUse, Spent } from '../../gateway/contract/spend.ts';
-import { timeOf } from '../../kube/time.ts';
+import { type BudgetPeriod, type Overshoot, periodAt, worstOvershoot } from '../../core/contract/budget.ts';
+import type { SpendUse, Spent } from '../../core/contract/spend.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import type { ApiKeyUsage, Budget } from '../resources/api-key.ts';
 import { dollarsOf, microdollarsOf } from './dollars.ts';
 import { useIn } from './spend-book.ts';

@@ -1,7 +1,7 @@
 // What is known of what was spent? The last word of the ledger on each key and each namespace that was ever used.
 
-import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
-import type { SpendReport, SpendUse, Spent } from '../../gateway/contract/spend.ts';
+import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
+import type { SpendReport, SpendUse, Spent } from '../../core/contract/spend.ts';
 
 /** What an answer brought; `anew`: it is of another ledger than the one before, so nothing is known and all has to be asked for. */
 export type SpendNews =

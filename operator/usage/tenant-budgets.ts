@@ -1,7 +1,7 @@
 // Which budgets of whole namespaces are passed? No object of ours shows how far one was, so it is remembered while this process leads;
 // what was passed before it led is taken to have been told.
 
-import { type BudgetPeriod, periodAt } from '../../gateway/contract/budget.ts';
+import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 import type { EventReason } from '../resources/event-reasons.ts';
 import type { TenantBudget } from '../watch/snapshot.ts';
 import { dollarsOf } from './dollars.ts';

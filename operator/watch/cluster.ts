@@ -1,12 +1,19 @@
 // What is in the cluster now? Everything that the operator watches, kept up to date and given as one Snapshot.
 // What came in is looked at once, on arrival; who asks gets plain values.
 
-import { INSTANCE_LABEL, pointerName, SHARD_LABEL } from '../../gateway/contract/manifest.ts';
-import type { KubeClient } from '../../kube/client.ts';
-import type { Clock } from '../../kube/clock.ts';
-import type { KubeObject } from '../../kube/object.ts';
-import { collectionPath, configMaps, namespaces, pods, type Resource, secrets } from '../../kube/paths.ts';
-import { type Reflector, type ReflectorEvent, startReflector, type Trouble } from '../../kube/watch.ts';
+import { INSTANCE_LABEL, pointerName, SHARD_LABEL } from '../../core/contract/manifest.ts';
+import type { KubeClient } from '../../core/kube/client.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import type { KubeObject } from '../../core/kube/object.ts';
+import {
+  collectionPath,
+  configMaps,
+  namespaces,
+  pods,
+  type Resource,
+  secrets,
+} from '../../core/kube/paths.ts';
+import { type Reflector, type ReflectorEvent, startReflector, type Trouble } from '../../core/kube/watch.ts';
 import { createChangingList } from '../lists/changing-list.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import type { Kind } from '../resources/resource.ts';

@@ -1,11 +1,11 @@
 // What stands in the ConfigMaps that Providers name? Of all others only their place is known: metadata are watched, and
 // the few that are named are read one by one, each time their version moves.
 
-import { isNotFound, type KubeClient, KubeError } from '../../kube/client.ts';
-import type { Clock } from '../../kube/clock.ts';
-import { isRecord, parseObject } from '../../kube/object.ts';
-import { configMaps, objectPath } from '../../kube/paths.ts';
-import type { Trouble } from '../../kube/watch.ts';
+import { isNotFound, type KubeClient, KubeError } from '../../core/kube/client.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import { isRecord, parseObject } from '../../core/kube/object.ts';
+import { configMaps, objectPath } from '../../core/kube/paths.ts';
+import type { Trouble } from '../../core/kube/watch.ts';
 import { createQueue } from '../loop.ts';
 import { sameTexts } from './metadata-texts.ts';
 import type { ConfigMapRecord, RawObject } from './snapshot.ts';

@@ -1,11 +1,11 @@
 // Do the CustomResourceDefinitions of the cluster belong to this operator? They are installed apart from it in many places,
 // and an older one prunes fields that this operator acts on without a word.
 
-import { type KubeClient, KubeError } from '../../kube/client.ts';
-import type { Clock } from '../../kube/clock.ts';
-import type { Log } from '../../kube/log.ts';
-import { readObject } from '../../kube/patch.ts';
-import { objectPath } from '../../kube/paths.ts';
+import { type KubeClient, KubeError } from '../../core/kube/client.ts';
+import type { Clock } from '../../core/kube/clock.ts';
+import type { Log } from '../../core/kube/log.ts';
+import { readObject } from '../../core/kube/patch.ts';
+import { objectPath } from '../../core/kube/paths.ts';
 import { API_GROUP } from '../resources/metadata.ts';
 
 const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' } as const;

@@ -1,6 +1,6 @@
 // Which gateway pods take requests now, and where can they be asked what they run?
 
-import { isRecord, type KubeObject } from '../../kube/object.ts';
+import { isRecord, type KubeObject } from '../../core/kube/object.ts';
 
 export interface GatewayPod {
   readonly uid: string;

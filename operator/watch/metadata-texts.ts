@@ -1,6 +1,6 @@
 // Are two sets of labels or annotations the same, and what of them is worth keeping?
 
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 
 /**
  * `kubectl apply` keeps a whole copy of the object in it: twice the memory, and of a Secret its values, in an

@@ -1,7 +1,7 @@
 // What stands in the Secret that points at the table, as it was read last?
 
-import { POINTER_DATA } from '../../gateway/contract/manifest.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import { POINTER_DATA } from '../../core/contract/manifest.ts';
+import type { KubeObject } from '../../core/kube/object.ts';
 import { sameTexts } from './metadata-texts.ts';
 import { readSecret } from './secrets.ts';
 

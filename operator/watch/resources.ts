@@ -1,7 +1,7 @@
 // What is kept of one of our objects? What its user wishes, with an identity that lasts while the wish does,
 // and beside it what we write ourselves.
 
-import type { KubeObject } from '../../kube/object.ts';
+import type { KubeObject } from '../../core/kube/object.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import type { Kind } from '../resources/resource.ts';
 import { sameTexts, withoutLastApplied } from './metadata-texts.ts';

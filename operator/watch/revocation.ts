@@ -1,7 +1,7 @@
 // Does a change take something away from somebody? Then it is not to wait for the next quiet moment.
 
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import { membersOf } from '../resources/loose.ts';
 import type { Kind } from '../resources/resource.ts';
 import type { RawObject } from './snapshot.ts';

@@ -10,7 +10,7 @@
 // bring values. While a value that belongs to us has not come, what was known last stays.
 
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord, type KubeObject } from '../../kube/object.ts';
+import { isRecord, type KubeObject } from '../../core/kube/object.ts';
 import { CREDENTIAL_LABEL } from '../compile/checks/secret-use.ts';
 import { type ChangingList, createChangingList } from '../lists/changing-list.ts';
 import { ISSUED_SECRET_LABEL } from '../resources/issued-secret.ts';

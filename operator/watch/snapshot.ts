@@ -1,7 +1,7 @@
 // What did one run of the operator read? Everything, as one plain value; the compile sees nothing else.
 
-import type { BudgetPeriod } from '../../gateway/contract/budget.ts';
-import type { RateLimits } from '../../gateway/contract/routing-table.ts';
+import type { BudgetPeriod } from '../../core/contract/budget.ts';
+import type { RateLimits } from '../../core/contract/routing-table.ts';
 
 /**
  * One of our objects as it was read: unchecked but for its place. An object that did not change keeps its

@@ -1,7 +1,7 @@
 // What do the statuses of many objects have in common? Their conditions: those that say the same since the same second are kept
 // once. Of fifty thousand statuses they are most of the memory.
 
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 
 export interface StatusPool {
   /** The same status, equal conditions being the same values. It is the caller's to give: it is changed in place. */

@@ -13,10 +13,10 @@ export interface Rule {
 
 /** Who can open a connection. The drill has a socket that is never connected. */
 const connectors = [
-  'egress',
-  'kube/connection.ts',
-  'kube/own-call.ts',
-  'telemetry/open.ts',
+  'core/egress',
+  'core/kube/connection.ts',
+  'core/kube/own-call.ts',
+  'core/telemetry/open.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
   'operator/probe/send-check.ts',
@@ -30,22 +30,47 @@ const connectingNames =
 const kubernetesClient = '@kubernetes/client-node';
 /** Loaded where an endpoint is set, and only then. */
 const onDemand = [
-  'telemetry/open.ts',
-  'telemetry/metric-producer.ts',
-  'telemetry/trace-context.ts',
+  'core/telemetry/open.ts',
+  'core/telemetry/metric-producer.ts',
+  'core/telemetry/trace-context.ts',
   'gateway/trace',
 ];
-/** They make the pages out of their sources, and are shipped themselves as little as images/ is. */
+/** They make the pages out of their sources, and are shipped themselves as little as tools/pack/ is. */
 const pagesBuild = 'dashboard/build-pages.ts';
 const pagesConfig = 'dashboard/pages/vite.config.ts';
-const leaves = ['kube', 'egress', 'telemetry'];
+
+const metricTables = [
+  ...['gateway/meter/metric-table.ts', 'operator/metric-table.ts', 'ledger/metric-table.ts'],
+  'dashboard/metric-table.ts',
+];
 /** Metrics: pulled by whoever asks, and sent where an address is set. */
 const ownMetrics = [
-  ...['telemetry/metric.ts', 'telemetry/prometheus.ts', 'telemetry/process-server.ts'],
-  ...['telemetry/settings.ts', 'telemetry/send-metrics.ts'],
+  ...['core/telemetry/metric.ts', 'core/telemetry/prometheus.ts', 'core/telemetry/process-server.ts'],
+  ...['core/telemetry/settings.ts', 'core/telemetry/send-metrics.ts'],
 ];
 /** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */
 const snapshotFile = 'operator/watch/snapshot.ts';
+/** What each folder may import, beside itself. Processes are siblings: they meet in core, and local wires them together. */
+const floors: Readonly<Record<string, readonly string[]>> = {
+  'core/clock.ts': [],
+  'core/contract': [],
+  'core/egress': [],
+  'core/telemetry': ['core/clock.ts'],
+  'core/kube': ['core/clock.ts'],
+  gateway: ['core'],
+  operator: ['core'],
+  ledger: ['core'],
+  simulator: [],
+  // With the rights of its user, over HTTP.
+  dashboard: ['core/clock.ts', 'core/egress', 'core/kube', ...ownMetrics],
+  local: [
+    ...['core', 'dashboard', 'gateway', 'ledger', 'simulator'],
+    ...['operator/compile', 'operator/resources', 'operator/usage', snapshotFile],
+  ],
+  'deploy/jobs': ['core/kube'],
+  'deploy/monitoring': ['core/telemetry', ...metricTables],
+  tools: ['core', 'dashboard', 'deploy/monitoring', 'gateway', 'ledger', 'operator'],
+};
 const stages = ['auth', 'limits', 'route', 'attempt', 'upstream', 'meter'];
 /** Of node's own modules, those that only compute. crypto also makes randomness, which is looked for by name. */
 const pureNodeModules = new Set([
@@ -62,62 +87,26 @@ const machinePath =
 const temporaryPath = /(?<![\w.:/$}-])\/(?:var\/)?tmp\/\w+/;
 
 export const rules = {
-  operatorUsesContract: {
-    sentence: 'operator imports only contract of gateway',
-    why: 'One door: both sides agree on a value, never on behaviour.',
-    check: forbidTargets(
-      (path) => isIn(path, 'operator'),
-      (target) => isIn(target, 'gateway') && !isIn(target, 'gateway/contract'),
-    ),
-  },
-  localUsesHalves: {
-    sentence:
-      'local imports only compile, resources, usage and the Snapshot of operator, besides whole processes',
-    why: 'The one place where all halves meet in a process; wiring only.',
-    check: forbidTargets(
-      (path) => isIn(path, 'local'),
-      (target) =>
-        !isInAny(target, [
-          ...leaves,
-          ...[
-            'local',
-            'operator/compile',
-            'operator/resources',
-            // What was spent reads alike in the statuses of a laptop and of a cluster.
-            'operator/usage',
-            snapshotFile,
-            'gateway',
-            'ledger',
-            'dashboard',
-            'simulator',
-            // Which version it is.
-            'package.json',
-          ],
-        ]),
-    ),
-  },
-  kubeIsLeaf: leafRule('kube', 'One Kubernetes edge instead of three.'),
-  egressIsLeaf: leafRule('egress', 'One guard instead of three.'),
-  telemetryIsLeaf: leafRule('telemetry', 'Metrics have one form in all processes.'),
-  ledgerUsesContract: {
-    sentence: 'ledger imports only contract of gateway, and nothing of operator',
-    why: 'It reads records; it does not know how they came about.',
-    check: forbidTargets(
-      (path) => isIn(path, 'ledger'),
-      (target) => isIn(target, 'operator') || (isIn(target, 'gateway') && !isIn(target, 'gateway/contract')),
-    ),
-  },
-  gatewayWithoutOperator: {
-    sentence: 'gateway imports nothing of operator',
-    why: 'The gateway starts from a file on a laptop; its tests need no cluster.',
-    check: forbidTargets(
-      (path) => isIn(path, 'gateway'),
-      (target) => isIn(target, 'operator'),
-    ),
+  floors: {
+    sentence: `each folder imports only from the floors below it: ${Object.keys(floors).join(', ')}`,
+    why: 'Processes agree on values in core/contract and talk HTTP; none imports another. What a folder may import is its row in `floors`.',
+    check: (project) =>
+      offences(project, isOnFloors, (source) => {
+        const floor = floorOf(source.path);
+        if (floor === undefined) return [`${source.path}:1 is on no floor`];
+        return source.imports
+          .filter(({ specifier }) => {
+            const target = targetOf(source, specifier);
+            const isBelow =
+              target === undefined || isInAny(target, [floor, 'package.json', ...(floors[floor] ?? [])]);
+            return !isBelow;
+          })
+          .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`);
+      }),
   },
   gatewayWithoutKubernetesClient: {
     sentence: 'gateway reaches no file that imports the Kubernetes client',
-    why: 'The client costs every pod 90 MB of memory; of kube/ the gateway takes only the parts without it.',
+    why: 'The client costs every pod 90 MB of memory; of core/kube/ the gateway takes only the parts without it.',
     check: (project) =>
       offences(
         project,
@@ -136,31 +125,28 @@ export const rules = {
       ),
   },
   contractUsesSchemasOnly: {
-    sentence: 'gateway/contract imports only zod',
+    sentence: 'core/contract imports of packages only zod',
     why: 'What imports nothing can be imported anywhere, and cannot drag Kubernetes in by the back door.',
     check: (project) =>
       offences(
         project,
-        (path) => isIn(path, 'gateway/contract'),
+        (path) => isIn(path, 'core/contract'),
         (source) =>
           source.imports
-            .filter(({ specifier }) => {
-              const target = targetOf(source, specifier);
-              return target === undefined ? specifier !== 'zod' : !isIn(target, 'gateway/contract');
-            })
+            .filter(({ specifier }) => targetOf(source, specifier) === undefined && specifier !== 'zod')
             .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
       ),
   },
   compileUsesValuesOnly: {
     sentence:
-      'operator/compile imports only operator/resources, operator/lists, gateway/contract, the Snapshot and the address rules',
+      'operator/compile imports only operator/resources, operator/lists, core/contract, the Snapshot and the address rules',
     why: 'Same snapshot, same table: what it may not import cannot make it depend on anything else.',
     check: forbidTargets(
       isPure,
       (target) =>
-        !isInAny(target, ['operator/compile', 'operator/resources', 'operator/lists', 'gateway/contract']) &&
+        !isInAny(target, ['operator/compile', 'operator/resources', 'operator/lists', 'core/contract']) &&
         target !== snapshotFile &&
-        target !== 'egress/address-rules.ts',
+        target !== 'core/egress/address-rules.ts',
     ),
   },
   compileIsPure: {
@@ -200,7 +186,7 @@ export const rules = {
   },
   kubernetesClientInKube: packageRule(
     kubernetesClient,
-    ['kube'],
+    ['core/kube'],
     'Its loose types stop at the edge, and there is one agent, not one for each caller.',
   ),
   undiciInUpstream: packageRule(
@@ -210,7 +196,7 @@ export const rules = {
   ),
   fastifyAtTheDoor: packageRule(
     'fastify',
-    ['gateway/server.ts', 'gateway/endpoints', 'dashboard'],
+    ['gateway/endpoints', 'dashboard'],
     'The middle is plain functions over plain values; one place knows the HTTP server.',
   ),
   stagesApart: {
@@ -265,50 +251,6 @@ export const rules = {
         ],
       ),
   },
-  observersUnknown: {
-    sentence: 'nothing but test and bench imports test or bench',
-    why: 'The product does not know its observers.',
-    check: forbidTargets(
-      (path) => !isInAny(path, ['test', 'bench']),
-      (target) => isInAny(target, ['test', 'bench']),
-    ),
-  },
-  imagesForBuild: {
-    sentence: 'only build.ts and test import images',
-    why: 'It packs the product and may use what the product may not; nothing of it is shipped.',
-    check: forbidTargets(
-      (path) => path !== 'build.ts' && !isInAny(path, ['images', 'test']),
-      (target) => isIn(target, 'images'),
-    ),
-  },
-  monitoringForGenerate: {
-    sentence: 'only generate.ts and test import monitoring',
-    why: 'It makes pages and dashboards out of the tables of all processes; none of them needs it to run.',
-    check: forbidTargets(
-      (path) => path !== 'generate.ts' && !isInAny(path, ['monitoring', 'test']),
-      (target) => isIn(target, 'monitoring'),
-    ),
-  },
-  dashboardInLocal: {
-    sentence:
-      'only local imports dashboard; images/bundles.ts builds its pages, monitoring/metrics-page.ts lists its metrics',
-    why: 'It talks HTTP to the others; they work without it.',
-    check: forbidTargets(
-      (path) => !isInAny(path, ['dashboard', 'local', 'test']),
-      (target, path) =>
-        isIn(target, 'dashboard') &&
-        !(path === 'images/bundles.ts' && target === pagesBuild) &&
-        !(path === 'monitoring/metrics-page.ts' && target === 'dashboard/metric-table.ts'),
-    ),
-  },
-  dashboardAlone: {
-    sentence: 'dashboard imports of ours only kube and egress, and of telemetry what its metrics need',
-    why: 'It talks HTTP only, with the rights of its user, and sends nothing by itself but figures, to the collector.',
-    check: forbidTargets(
-      (path) => isIn(path, 'dashboard'),
-      (target) => !isInAny(target, ['dashboard', 'kube', 'egress', 'package.json', ...ownMetrics]),
-    ),
-  },
   dashboardWithoutAccount: {
     sentence: 'dashboard reaches no file that reads a ServiceAccount or a kubeconfig',
     why: 'It holds no power of its own: there is no code in it that could use any.',
@@ -316,7 +258,7 @@ export const rules = {
       [...project.sources.values()]
         .filter(({ path }) => isIn(path, 'dashboard'))
         .flatMap(({ path }) =>
-          ['kube/service-account.ts', 'kube/config.ts']
+          ['core/kube/service-account.ts', 'core/kube/config.ts']
             .filter((door) => reachable(project, path).includes(door))
             .map((door) => `${path}, through ${door}`),
         ),
@@ -331,12 +273,12 @@ export const rules = {
     ),
   },
   noFetch: {
-    sentence: 'gateway, operator, kube, egress and telemetry fetch no URL',
-    why: 'What connects goes through the guard of egress/, or to the API server; no code exists that could follow a URL of a request.',
+    sentence: 'gateway, operator and core fetch no URL',
+    why: 'What connects goes through the guard of core/egress/, or to the API server; no code exists that could follow a URL of a request.',
     check: (project) =>
       offences(
         project,
-        (path) => isInAny(path, ['gateway', 'operator', ...leaves]),
+        (path) => isInAny(path, ['gateway', 'operator', 'core']),
         ({ path, tokens }) =>
           tokens.flatMap(({ kind, text, line }, index) => {
             const isCall = kind === 'word' && text === 'fetch' && tokens[index + 1]?.text === '(';
@@ -363,12 +305,12 @@ export const rules = {
       ),
   },
   fewConnect: {
-    sentence: `of gateway, operator, kube, egress and telemetry, only ${connectors.join(', ')} can open a connection`,
+    sentence: `of gateway, operator and core, only ${connectors.join(', ')} can open a connection`,
     why: 'Each of them goes through the guard, to the API server, to our own pods or to the collector; nothing else could follow a URL of a request.',
     check: (project) =>
       offences(
         project,
-        (path) => isInAny(path, ['gateway', 'operator', ...leaves]) && !isInAny(path, connectors),
+        (path) => isInAny(path, ['gateway', 'operator', 'core']) && !isInAny(path, connectors),
         (source) => [
           ...[...source.text.matchAll(/^import (?!type )(\S[^;]*?) from '([^']+)'/gms)]
             .filter(
@@ -409,13 +351,12 @@ export const rules = {
       offences(project, isProduct, (source) => findCode(source, [['headersDistinct'], ['trailersDistinct']])),
   },
   plainExpressions: {
-    sentence:
-      'in gateway, kube, egress and telemetry no regular expression is built at run time, and none repeats a repetition',
+    sentence: 'in gateway and core no regular expression is built at run time, and none repeats a repetition',
     why: 'What callers and upstreams send is matched in linear time; an expression that backtracks stops all requests of a process.',
     check: (project) =>
       offences(
         project,
-        (path) => isInAny(path, ['gateway', ...leaves]),
+        (path) => isInAny(path, ['gateway', 'core']),
         (source) => [
           ...findCode(source, [['RegExp', '(']]),
           ...source.tokens
@@ -497,17 +438,6 @@ export const rules = {
 } satisfies Record<string, Rule>;
 
 export type RuleName = keyof typeof rules;
-
-function leafRule(folder: string, why: string): Rule {
-  return {
-    sentence: `${folder} imports nothing of ours`,
-    why: `Any process may import it. ${why}`,
-    check: forbidTargets(
-      (path) => isIn(path, folder),
-      (target) => !isIn(target, folder),
-    ),
-  };
-}
 
 function packageRule(name: string, places: readonly string[], why: string): Rule {
   return {
@@ -618,7 +548,7 @@ function isInAny(path: string, places: readonly string[]): boolean {
 
 /** What is shipped: not the tests, not the benchmarks, not what packs it, not the scripts at the root. */
 function isProduct(path: string): boolean {
-  return path.includes('/') && !isInAny(path, ['test', 'bench', 'images', pagesBuild, pagesConfig]);
+  return path.includes('/') && !isInAny(path, ['test', 'tools', pagesBuild, pagesConfig]);
 }
 
 function isPure(path: string): boolean {
@@ -639,4 +569,13 @@ const sharedByDialects = ['answer', 'events', 'openai', 'request', 'state', 'too
 function dialectOf(path: string): string | undefined {
   const folder = /^gateway\/dialects\/([^/]+)\//.exec(path)?.[1];
   return folder !== undefined && sharedByDialects.includes(folder) ? undefined : folder;
+}
+
+/** Tests import everything; the settings of tools at the root import nothing of ours. */
+function isOnFloors(path: string): boolean {
+  return path.includes('/') && !isIn(path, 'test');
+}
+
+function floorOf(path: string): string | undefined {
+  return Object.keys(floors).find((floor) => isIn(path, floor));
 }

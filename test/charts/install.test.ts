@@ -16,7 +16,7 @@ import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from './helm.ts';
 const API_KEY =
   '{apiVersion: penstock.dev/v1alpha1, kind: ApiKey, metadata: {name: bot, namespace: team-a}, spec: {}}';
 
-const applyDemo = fileURLToPath(new URL('../../jobs/apply-demo/main.ts', import.meta.url));
+const applyDemo = fileURLToPath(new URL('../../deploy/jobs/apply-demo/main.ts', import.meta.url));
 
 const plane = useControlPlane();
 let server: Asking;

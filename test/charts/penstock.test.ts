@@ -6,21 +6,21 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
-import { podFlags, podMemoryMib } from '../../bench/targets/pod-flags.ts';
+import { INSTANCE_LABEL } from '../../core/contract/manifest.ts';
+import { metadataAddresses, unopenableRanges } from '../../core/egress/address-ranges.ts';
+import { type MetricTable, prometheusName } from '../../core/telemetry/metric.ts';
 import { dashboardMetrics } from '../../dashboard/metric-table.ts';
 import { readSettings as readDashboardSettings } from '../../dashboard/settings.ts';
-import { metadataAddresses, unopenableRanges } from '../../egress/address-ranges.ts';
-import { INSTANCE_LABEL } from '../../gateway/contract/manifest.ts';
 import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
-import { readSettings as readGatewaySettings } from '../../gateway/settings.ts';
-import { image } from '../../images/contents.ts';
+import { readSettings as readGatewaySettings } from '../../gateway/process/settings.ts';
 import { ledgerMetrics } from '../../ledger/metric-table.ts';
 import { readSettings as readLedgerSettings } from '../../ledger/settings.ts';
 import { operatorMetrics } from '../../operator/metric-table.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import type { PlatformSettings } from '../../operator/watch/snapshot.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type MetricTable, prometheusName } from '../../telemetry/metric.ts';
+import { podFlags, podMemoryMib } from '../../tools/bench/targets/pod-flags.ts';
+import { image } from '../../tools/pack/contents.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { oldestKubernetes } from '../cluster/nodes/programs.ts';
 import { compileOnce } from '../operator/compile/support.ts';
@@ -646,7 +646,7 @@ describe('what is rendered', () => {
   });
 
   test.each([
-    ['penstock-gateway', 'gateway/settings.ts'],
+    ['penstock-gateway', 'gateway/process/settings.ts'],
     ['penstock-operator', 'operator/settings.ts'],
     ['penstock-ledger', 'ledger/settings.ts'],
   ])('every variable of %s is one that is read', async (name, path) => {

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments, parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { isRecord } from '../../kube/object.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { run } from '../cluster/run.ts';
 import type { GoTool } from '../support/go-tool.ts';

@@ -5,7 +5,7 @@ import { access, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
-import { buildDist } from '../../images/bundles.ts';
+import { buildDist } from '../../tools/pack/bundles.ts';
 import { withLock } from '../support/lock.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));

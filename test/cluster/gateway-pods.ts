@@ -3,8 +3,8 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createObject, mergePatch } from '../../kube/patch.ts';
-import { collectionPath, objectPath, pods } from '../../kube/paths.ts';
+import { createObject, mergePatch } from '../../core/kube/patch.ts';
+import { collectionPath, objectPath, pods } from '../../core/kube/paths.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 export interface GatewayPodOptions {

@@ -2,7 +2,7 @@
 // program that reads it with an SDK has to be told.
 
 import { expect } from 'vitest';
-import type { DialectName, ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, ProviderEntry } from '../../core/contract/routing-table.ts';
 import { isBag, wallText } from '../flow/ask.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type Behaviour, startWall, type Wall } from '../support/wall.ts';

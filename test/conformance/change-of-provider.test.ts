@@ -5,7 +5,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
+import type { RoutingTable } from '../../core/contract/routing-table.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { ableUpstreams, allDialects, dialectOf, type Upstream } from './every-upstream.ts';

@@ -1,7 +1,7 @@
 // Where do SDKs meet every upstream dialect? One gateway, one simulator, and a model on each upstream dialect,
 // with a twin for each way to fail.
 
-import type { DialectName, ProviderEntry, RouteEntry } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, ProviderEntry, RouteEntry } from '../../core/contract/routing-table.ts';
 import { type Call, type Simulator, startSimulator } from '../../simulator/server.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 

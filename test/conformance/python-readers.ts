@@ -1,7 +1,7 @@
 // What do programs written in Python take streams for? One process for each SDK reads many at once.
 
 import { readFile } from 'node:fs/promises';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { testKey } from '../gateway/rig.ts';
 import { pythonWith, runPython } from '../support/python.ts';
 import type { Address, Reading, Way } from './stream-readers.ts';

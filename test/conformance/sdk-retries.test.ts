@@ -4,7 +4,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { pythonWith, runPython } from '../support/python.ts';
 import { type Behaviour, startWall, type Wall } from '../support/wall.ts';

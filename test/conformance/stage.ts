@@ -1,6 +1,6 @@
 // Where do SDKs meet the gateway? In front of the simulator, with one model for each thing that can happen.
 
-import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import type { ProviderEntry } from '../../core/contract/routing-table.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 

@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { testKey } from '../gateway/rig.ts';
 
 /** `iterating`: event by event. `helper`: the SDK gathers the answer itself, and gives it whole. */

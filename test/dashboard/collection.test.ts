@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openConnection } from '../../core/kube/connection.ts';
 import { ClusterAway, type ClusterEvent, ClusterRefusal } from '../../dashboard/cluster.ts';
 import { watchCollection } from '../../dashboard/kubernetes/watch.ts';
-import { openConnection } from '../../kube/connection.ts';
 import {
   type Answer,
   line,
@@ -14,7 +14,7 @@ import {
   reset,
   startFaultServer,
   watch,
-} from '../kube/fault-server.ts';
+} from '../core/kube/fault-server.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 
 const ends: (() => unknown)[] = [];

@@ -3,14 +3,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../core/kube/clock.ts';
+import { createLog } from '../../core/kube/log.ts';
 import type { SessionAnswer } from '../../dashboard/api-types.ts';
 import type { ServerParts } from '../../dashboard/door.ts';
 import { clusterFor, openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
 import { kubernetesSignIn } from '../../dashboard/kubernetes/sign-in.ts';
 import type { DashboardSettings } from '../../dashboard/settings.ts';
 import { startDashboard } from '../../dashboard/start.ts';
-import { systemClock } from '../../kube/clock.ts';
-import { createLog } from '../../kube/log.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { serviceAccountToken } from '../cluster/identities.ts';
 import { openRaw, type RawAnswer, rawCall, writeRequest } from '../support/raw-client.ts';

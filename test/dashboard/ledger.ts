@@ -6,9 +6,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../core/kube/clock.ts';
 import { LedgerAway } from '../../dashboard/cluster.ts';
 import { openLedger } from '../../dashboard/ledger.ts';
-import { systemClock } from '../../kube/clock.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
 import { buildReadApi } from '../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';

@@ -2,14 +2,14 @@
 
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../core/kube/clock.ts';
+import { exposed } from '../../core/telemetry/metric.ts';
 import { type Answered, isStream, routeWord, signInOf, statusWord } from '../../dashboard/answered.ts';
 import { openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
 import { openOidc } from '../../dashboard/kubernetes/oidc.ts';
 import { kubernetesSignIn } from '../../dashboard/kubernetes/sign-in.ts';
 import { dashboardMetrics } from '../../dashboard/metric-table.ts';
 import { createMetrics } from '../../dashboard/metrics.ts';
-import { systemClock } from '../../kube/clock.ts';
-import { exposed } from '../../telemetry/metric.ts';
 import { freePort } from '../cluster/free-port.ts';
 import { until } from '../support/until.ts';
 import { openBrowser, openHouse } from './house.ts';

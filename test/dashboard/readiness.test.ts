@@ -2,10 +2,10 @@
 
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../core/kube/clock.ts';
+import { listenAt, stopServer } from '../../core/telemetry/process-server.ts';
 import { openOidc } from '../../dashboard/kubernetes/oidc.ts';
 import { openReadiness } from '../../dashboard/readiness.ts';
-import { systemClock } from '../../kube/clock.ts';
-import { listenAt, stopServer } from '../../telemetry/process-server.ts';
 import { freePort } from '../cluster/free-port.ts';
 import { until } from '../support/until.ts';
 

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../core/kube/clock.ts';
 import { openSealer } from '../../dashboard/session/seal.ts';
-import { systemClock } from '../../kube/clock.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type Browser, type House, OUTSIDE, onlySet, openBrowser, openHouse, type People } from './house.ts';
 

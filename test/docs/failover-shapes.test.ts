@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..');
 
 function readResults(): readonly WrittenVerdict[] {
   const file: { results: WrittenVerdict[] } = JSON.parse(
-    readFileSync(join(root, 'bench/results/failover-shapes.json'), 'utf8'),
+    readFileSync(join(root, 'tools/bench/results/failover-shapes.json'), 'utf8'),
   );
   return file.results;
 }

@@ -4,9 +4,9 @@
 // PENSTOCK_BUDGETS_REQUESTS (default 1000) says how many requests each caller makes.
 
 import { afterEach, expect, test } from 'vitest';
-import { worstOvershoot } from '../../gateway/contract/budget.ts';
-import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
-import type { LimitSettings } from '../../gateway/settings.ts';
+import { worstOvershoot } from '../../core/contract/budget.ts';
+import type { RoutingTable } from '../../core/contract/routing-table.ts';
+import type { LimitSettings } from '../../gateway/process/settings.ts';
 import { type CrowdTally, crowd } from '../gateway/limits/crowd.ts';
 import { placesIn, portOf } from '../gateway/limits/fleet.ts';
 import { type LedgerHouse, openLedgerHouse } from '../gateway/limits/ledger-house.ts';

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/server.ts';
-import { makeCertificate } from '../egress/certificates.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
 import { askGateway, askUntil } from '../flow/cluster/ask.ts';
 import { type GatewayProcess, startInstallation } from '../flow/cluster/installation.ts';
 import {

@@ -4,7 +4,7 @@
 // PENSTOCK_CUT_SEED draws other cuts; PENSTOCK_CUT_STREAMS how many each SDK reads in each dialect.
 
 import { expect, test } from 'vitest';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { allDialects } from '../conformance/every-upstream.ts';
 import {
   type Errand,

@@ -1,10 +1,10 @@
 // Does the gateway win the public benchmark of failover, at full length? All sixteen shapes side by side, streamed, plain and with
-// assured delivery; the verdicts go to bench/results/failover-shapes.json, from which the guide is made.
+// assured delivery; the verdicts go to tools/bench/results/failover-shapes.json, from which the guide is made.
 
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { readMachine } from '../../bench/machine.ts';
+import { readMachine } from '../../tools/bench/machine.ts';
 import type { ShapeResult } from '../flow/shapes/run-shape.ts';
 import { countVerdicts, runShapes, writeVerdict } from '../flow/shapes/run-shapes.ts';
 import { fullTiming, type ShapeMode } from '../flow/shapes/shape.ts';
@@ -12,7 +12,7 @@ import { shapesTable } from '../flow/shapes/shapes-table.ts';
 import { shapes } from '../flow/shapes.ts';
 import { openScorecard } from './scorecard.ts';
 
-const resultsFile = fileURLToPath(new URL('../../bench/results/failover-shapes.json', import.meta.url));
+const resultsFile = fileURLToPath(new URL('../../tools/bench/results/failover-shapes.json', import.meta.url));
 
 const modes: readonly { mode: ShapeMode; passesMin: number; isAnswered: boolean }[] = [
   { mode: 'streaming', passesMin: 13, isAnswered: false },

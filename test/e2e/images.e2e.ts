@@ -10,11 +10,11 @@ import { buffer } from 'node:stream/consumers';
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildDist } from '../../images/bundles.ts';
-import { compiledAhead, image } from '../../images/contents.ts';
-import { buildLayer } from '../../images/layer.ts';
-import { packImage } from '../../images/pack.ts';
-import { readRuntime } from '../../images/runtime.ts';
+import { buildDist } from '../../tools/pack/bundles.ts';
+import { compiledAhead, image } from '../../tools/pack/contents.ts';
+import { buildLayer } from '../../tools/pack/layer.ts';
+import { packImage } from '../../tools/pack/pack.ts';
+import { readRuntime } from '../../tools/pack/runtime.ts';
 import { root as project } from '../architecture/project.ts';
 import { type DockerEngine, useDockerEngine } from '../support/docker-engine.ts';
 

@@ -4,7 +4,7 @@
 // PENSTOCK_LIMITS_REQUESTS (default 1000) says how many requests each caller makes.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
+import type { RoutingTable } from '../../core/contract/routing-table.ts';
 import { type CrowdTally, crowd } from '../gateway/limits/crowd.ts';
 import { type Fleet, launchFleet, placesIn } from '../gateway/limits/fleet.ts';
 import { keyEntry, tableOf, testKey } from '../gateway/rig.ts';

@@ -4,9 +4,9 @@
 // PENSTOCK_FUZZ_MINUTES (default 15) says how long bombs fall, PENSTOCK_FUZZ_SEED which they are. Needs two cores and gcc.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { LoadResult } from '../../bench/load.ts';
-import { podMemoryMib as memoryMib } from '../../bench/targets/pod-flags.ts';
 import { startSimulator } from '../../simulator/server.ts';
+import type { LoadResult } from '../../tools/bench/load.ts';
+import { podMemoryMib as memoryMib } from '../../tools/bench/targets/pod-flags.ts';
 import { launchListening, makeFolder } from '../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../gateway/rig.ts';
 import { bombard, bombedTable } from '../support/attack/bombard.ts';

@@ -3,7 +3,7 @@
 
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildDist } from '../../images/bundles.ts';
+import { buildDist } from '../../tools/pack/bundles.ts';
 import { root } from '../architecture/project.ts';
 import { run } from '../cluster/run.ts';
 import type { Build } from '../flow/cluster/installation.ts';
@@ -28,7 +28,7 @@ export async function buildPrevious(folder: string, commit: string = previousCom
   await must('tar', ['-xf', archive, '-C', folder]);
   // What it depends on is among what we do, in the same versions.
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  await must(process.execPath, ['build.ts'], folder);
+  await must(process.execPath, ['tools/build.ts'], folder);
   return buildIn(folder, join(folder, 'dist'));
 }
 

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Child, startChild, untilReady } from '../cluster/child.ts';
 import { freePort } from '../cluster/free-port.ts';
-import { makeCertificate } from '../egress/certificates.ts';
-import { connectTo, failureOf, loopbackOpen, makeConnector } from '../egress/connect-to.ts';
-import { type Listening, listenTls } from '../egress/listen.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
+import { connectTo, failureOf, loopbackOpen, makeConnector } from '../core/egress/connect-to.ts';
+import { type Listening, listenTls } from '../core/egress/listen.ts';
 import { pythonWith } from '../support/python.ts';
 
 const ca = makeCertificate({ name: 'test authority', isCa: true });

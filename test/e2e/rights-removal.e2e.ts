@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildDist } from '../../images/bundles.ts';
-import { apply, deleteObject } from '../../kube/patch.ts';
-import { objectPath } from '../../kube/paths.ts';
+import { apply, deleteObject } from '../../core/kube/patch.ts';
+import { objectPath } from '../../core/kube/paths.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
+import { buildDist } from '../../tools/pack/bundles.ts';
 import type { AuditEvent } from '../cluster/audit.ts';
 import type { RenderedObject } from '../cluster/install.ts';
-import { makeCertificate } from '../egress/certificates.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
 import { accounts, demoNamespace, type ServiceAccount, userOf } from '../flow/cluster/accounts.ts';
 import {
   changeAll,

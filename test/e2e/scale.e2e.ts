@@ -1,5 +1,5 @@
 // 50,000 ApiKeys, 2,000 routes and 12 gateways: what does the operator need, how fast is a change, and how many writes is it?
-// Every figure is printed with its goal and the load of the machine, and written to bench/results/scale.json. A missed goal is
+// Every figure is printed with its goal and the load of the machine, and written to tools/bench/results/scale.json. A missed goal is
 // told as missed; what is asserted are bounds against faults, and the numbers of writes, which no slow machine changes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readMachine } from '../../bench/machine.ts';
-import { buildDist } from '../../images/bundles.ts';
-import { createObject, mergePatch } from '../../kube/patch.ts';
+import { createObject, mergePatch } from '../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
+import { readMachine } from '../../tools/bench/machine.ts';
+import { buildDist } from '../../tools/pack/bundles.ts';
 import { askGateway } from '../flow/cluster/ask.ts';
 import { apiKeyPath, createAll, inLanes, publishesOf } from '../flow/cluster/bulk.ts';
 import { quantile } from '../flow/cluster/figures.ts';
@@ -49,7 +49,7 @@ const keys = Array.from({ length: keyCount }, (_, index) => ({
 }));
 const caller = importedKey('team-0', 'key-0');
 const model = 'penstock/m-0';
-const resultsFile = fileURLToPath(new URL('../../bench/results/scale.json', import.meta.url));
+const resultsFile = fileURLToPath(new URL('../../tools/bench/results/scale.json', import.meta.url));
 
 interface Figure {
   readonly what: string;

@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { image } from '../../images/contents.ts';
+import { image } from '../../tools/pack/contents.ts';
 import { runBoundHosts } from '../security/bound-hosts.ts';
 import { runCallerRequests } from '../security/caller-requests.ts';
 import { runFlippingName } from '../security/flipping-name.ts';

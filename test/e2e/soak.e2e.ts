@@ -3,16 +3,16 @@
 //
 // PENSTOCK_SOAK_MINUTES (default 30) says how long, PENSTOCK_SOAK_SEED which run it is; the seed is printed. In the first half
 // leaders are killed too; in the second one no operator ends, so that what grows in one shows. Figures go to
-// bench/results/soak.json.
+// tools/bench/results/soak.json.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { readMachine } from '../../bench/machine.ts';
-import { buildDist } from '../../images/bundles.ts';
 import { startSimulator } from '../../simulator/server.ts';
+import { readMachine } from '../../tools/bench/machine.ts';
+import { buildDist } from '../../tools/pack/bundles.ts';
 import { startInstallation } from '../flow/cluster/installation.ts';
 import { makeRandom } from '../simulation/random.ts';
 import type { RunningProcess } from '../support/process.ts';
@@ -25,7 +25,7 @@ import { growthOf, mean, type Sample, soakedNode, takeSample } from './soak/read
 const minutes = Number(process.env.PENSTOCK_SOAK_MINUTES ?? 30);
 const seed = Number(process.env.PENSTOCK_SOAK_SEED ?? Date.now() % 1_000_000);
 const soakMs = minutes * 60_000;
-const resultsFile = fileURLToPath(new URL('../../bench/results/soak.json', import.meta.url));
+const resultsFile = fileURLToPath(new URL('../../tools/bench/results/soak.json', import.meta.url));
 
 const inFirstHalf: readonly Fault[] = [
   'leader killed',

@@ -6,7 +6,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { pickCores } from '../../bench/measure/cores.ts';
+import { pickCores } from '../../tools/bench/measure/cores.ts';
 import { rawCall } from '../support/raw-client.ts';
 import { type DoorRig, startDoorRig } from './overload/door-rig.ts';
 import { load } from './scale/readings.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mergePatch } from '../../kube/patch.ts';
+import { mergePatch } from '../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { clusterWaitMs } from '../cluster/shared.ts';
 import { askGateway } from '../flow/cluster/ask.ts';

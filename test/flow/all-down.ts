@@ -1,8 +1,8 @@
 // Two providers that answer with errors, and a gateway that has found out: the scene of all-down.test.ts and of the long form.
 
 import { expect } from 'vitest';
-import { type Clock, systemClock } from '../../gateway/clock.ts';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import type { Wall } from '../support/wall.ts';
 import { type AskOptions, ask, errorOf } from './ask.ts';

@@ -1,6 +1,6 @@
 // How does a flow test talk to the gateway? Requests in the four dialects, and what an answer said.
 
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { type Rig, testKey } from '../gateway/rig.ts';
 import {
   type Finished,

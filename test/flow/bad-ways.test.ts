@@ -2,8 +2,8 @@
 // ends with an error, and the ledger holds what the wall counted.
 
 import { expect, test } from 'vitest';
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { Rig } from '../gateway/rig.ts';
 import {
   type FaultProxy,

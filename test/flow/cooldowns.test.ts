@@ -1,9 +1,9 @@
 // What does a cooldown cover? Exactly what the upstream refused: one request, one model of a key, or all that its account has.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../gateway/clock.ts';
-import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
-import type { GatewayOptions } from '../../gateway/start.ts';
+import { systemClock } from '../../core/clock.ts';
+import type { RoutingTable } from '../../core/contract/routing-table.ts';
+import type { GatewayOptions } from '../../gateway/process/start.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { type Behaviour, type Call, type Script, startWall, type Wall } from '../support/wall.ts';

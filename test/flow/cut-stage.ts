@@ -3,7 +3,7 @@
 //
 // Whether a provider broke off before its answer was whole is told by the wall's log, not by what was asked of it.
 
-import type { DialectName, ProviderEntry } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { Address, Reading, StreamReader } from '../conformance/stream-readers.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { rawCall } from '../support/raw-client.ts';

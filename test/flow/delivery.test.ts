@@ -2,7 +2,7 @@
 // long as the client has seen nothing; and nothing of the broken answer is in what it gets.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry, Timeouts } from '../../core/contract/routing-table.ts';
 import { parseExposition } from '../gateway/meter/exposition.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@
 // translation (failover.test.ts); `npm run e2e -- fault-matrix` all of them, several times.
 
 import { expect } from 'vitest';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { type Rig, type RigTarget, tableOf } from '../gateway/rig.ts';
 import type { Wall } from '../support/wall.ts';
 import { ask, type Endpoint, endsWell, errorOf, lineOf, type Seen, textOf, wallText } from './ask.ts';

@@ -1,6 +1,6 @@
 // In which ways does a provider fail, and what becomes of a request then? The table of the failover tests.
 
-import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry, Timeouts } from '../../core/contract/routing-table.ts';
 import type { Behaviour, Framing, Point } from '../support/wall.ts';
 
 export const modes = ['stream', 'plain'] as const;

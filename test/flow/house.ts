@@ -1,6 +1,6 @@
 // What does one test start of its own? Walls, gateways and closed ports of tests that run side by side, and their end.
 
-import type { RouteEntry } from '../../gateway/contract/routing-table.ts';
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { closedPort, type Script, startWall, type Wall } from '../support/wall.ts';
 import { noSums, type TokenSums } from './same-tokens.ts';

@@ -1,9 +1,9 @@
 // Who is asked when keys rest, providers are dead or weights say so? Through the whole gateway, over several requests.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../gateway/clock.ts';
-import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
-import type { GatewayOptions } from '../../gateway/start.ts';
+import { systemClock } from '../../core/clock.ts';
+import type { ProviderEntry } from '../../core/contract/routing-table.ts';
+import type { GatewayOptions } from '../../gateway/process/start.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { makeRandom } from '../support/wall/split.ts';

@@ -3,8 +3,8 @@
 
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type LedgerRecord, ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
-import type { RoutingTable } from '../../gateway/contract/routing-table.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
+import type { RoutingTable } from '../../core/contract/routing-table.ts';
 import { openStore } from '../../ledger/store/open.ts';
 import type { LedgerStore, Sums } from '../../ledger/store/store.ts';
 import { builtCheckout } from '../cluster/checkout.ts';

@@ -2,8 +2,8 @@
 // in both endpoints, given up by the client and not, the records must come to the same, to the token.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { type Call, type Simulator, startSimulator } from '../../simulator/server.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type AskOptions, ask, askOpen, type Endpoint, isBag } from './ask.ts';

@@ -2,7 +2,7 @@
 // from either, and does nothing get lost or refused that one of the two can do?
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type Behaviour, startWall, type Wall } from '../support/wall.ts';
 import { type AskOptions, ask, dataOf, errorOf, isBag, lineOf, parseJson, type Seen, textOf } from './ask.ts';

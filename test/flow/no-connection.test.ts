@@ -2,7 +2,7 @@
 // ledger says why, and nothing was sent to whoever is not the provider.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeCertificate } from '../egress/certificates.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
 import { type FullPort, fullPort } from '../support/full-port.ts';
 import { startTlsFront } from '../support/tls-front.ts';
 import { ask, textOf, wallText } from './ask.ts';

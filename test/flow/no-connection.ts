@@ -2,9 +2,9 @@
 // plays each once, and of the long form (fault-stages.ts).
 
 import { expect } from 'vitest';
-import type { ProviderEntry } from '../../gateway/contract/routing-table.ts';
-import { type BadCertificate, badCertificates } from '../egress/bad-certificates.ts';
-import { makeCertificate } from '../egress/certificates.ts';
+import type { ProviderEntry } from '../../core/contract/routing-table.ts';
+import { type BadCertificate, badCertificates } from '../core/egress/bad-certificates.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
 import { startTlsFront } from '../support/tls-front.ts';
 import { ask, lineOf } from './ask.ts';
 import { expectWhole, type Variant } from './fault-matrix.ts';

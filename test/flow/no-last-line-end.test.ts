@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { root } from '../architecture/project.ts';
 import type { Behaviour } from '../support/wall.ts';
 import { ask, type Endpoint, endsWell, lineOf, textOf } from './ask.ts';

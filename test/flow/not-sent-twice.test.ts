@@ -1,7 +1,7 @@
 // Which requests may be sent again? Not those that more than answer, where the first may have been acted on.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { Timeouts } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { type Behaviour, closedPort, startWall, type Wall } from '../support/wall.ts';
 import { ask, errorOf, lineOf } from './ask.ts';

@@ -1,7 +1,7 @@
 // A provider that is reached by its name, and a resolver that can die: the scene of resolver-down.test.ts and of the long form.
 
 import { expect } from 'vitest';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import type { Wall } from '../support/wall.ts';
 import { ask } from './ask.ts';

@@ -2,7 +2,7 @@
 // four dialects and through translations, plain and streamed, held or fetched as a stream; the ledger still says what was served.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { DialectName, RouteEntry } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { startWall, type Wall } from '../support/wall.ts';
 import { ask, dataOf, endsWell, isBag, parseJson, type Seen, textOf, wallText } from './ask.ts';

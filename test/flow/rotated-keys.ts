@@ -2,7 +2,7 @@
 // rotation.test.ts and of the long form.
 
 import { expect, vi } from 'vitest';
-import type { RouteEntry, RoutingTable } from '../../gateway/contract/routing-table.ts';
+import type { RouteEntry, RoutingTable } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import type { Behaviour, Wall } from '../support/wall.ts';
 import { type AskOptions, ask, textOf, wallText } from './ask.ts';

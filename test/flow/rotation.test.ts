@@ -3,8 +3,8 @@
 
 import { createHash, X509Certificate } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { ProviderEntry, RoutingTable } from '../../gateway/contract/routing-table.ts';
-import { makeCertificate } from '../egress/certificates.ts';
+import type { ProviderEntry, RoutingTable } from '../../core/contract/routing-table.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
 import { startRig, tableOf } from '../gateway/rig.ts';
 import { startConnectProxy } from '../support/proxy.ts';
 import { startTlsFront } from '../support/tls-front.ts';

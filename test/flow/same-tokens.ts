@@ -1,7 +1,7 @@
 // Do the records of a gateway come to what its providers have counted?
 
 import { expect } from 'vitest';
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { Rig } from '../gateway/rig.ts';
 import type { CallTokens, Wall } from '../support/wall.ts';
 

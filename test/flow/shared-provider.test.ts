@@ -2,8 +2,8 @@
 // against a Provider of the platform.
 
 import { describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../gateway/clock.ts';
-import type { RouteEntry, RoutingTable, Timeouts } from '../../gateway/contract/routing-table.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
+import type { RouteEntry, RoutingTable, Timeouts } from '../../core/contract/routing-table.ts';
 import { partsMax } from '../../gateway/dialects/answer/part-writer.ts';
 import { keyEntry, type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { type Behaviour, startWall, type Wall } from '../support/wall.ts';

@@ -3,8 +3,8 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { DialectName, ProviderEntry } from '../../gateway/contract/routing-table.ts';
-import { errorTable } from '../../gateway/errors.ts';
+import type { DialectName, ProviderEntry } from '../../core/contract/routing-table.ts';
+import { errorTable } from '../../gateway/request/errors.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { rawCall } from '../support/raw-client.ts';
 import { closedPort, startWall, type Wall } from '../support/wall.ts';

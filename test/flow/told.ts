@@ -1,15 +1,15 @@
 // Why does a request fail, and what is its caller told? The table of the outward contract: each row in every dialect, plain and
 // streamed. `type` and `code` as the OpenAI routes have them, `messagesType` as the messages routes do.
 
-import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
-import type { ErrorCode } from '../../gateway/errors.ts';
+import type { DialectName, RouteEntry, Timeouts } from '../../core/contract/routing-table.ts';
+import type { ErrorCode } from '../../gateway/request/errors.ts';
 import type { RawRequest } from '../support/raw-client.ts';
 import type { Behaviour } from '../support/wall.ts';
 import type { Endpoint } from './ask.ts';
 
 export interface ToldRow {
   readonly when: string;
-  /** Of `gateway/errors.ts`. */
+  /** Of `gateway/request/errors.ts`. */
   readonly error: ErrorCode;
   readonly status: number;
   readonly type: string;

@@ -1,11 +1,6 @@
 // A provider that breaks, and a good one behind it: which table stands for the two, and in which dialects are they called?
 
-import type {
-  DialectName,
-  RouteEntry,
-  RoutingTable,
-  Timeouts,
-} from '../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry, RoutingTable, Timeouts } from '../../core/contract/routing-table.ts';
 import { tableOf } from '../gateway/rig.ts';
 import type { Wall } from '../support/wall.ts';
 import type { Endpoint } from './ask.ts';

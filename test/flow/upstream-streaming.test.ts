@@ -2,7 +2,7 @@
 // got, and what a stream shows early (silence, breaks, errors) moves on early.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { DialectName, RouteEntry, Timeouts } from '../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry, Timeouts } from '../../core/contract/routing-table.ts';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
 import { withoutNulls } from '../support/rebuild-answer.ts';
 import { until } from '../support/until.ts';

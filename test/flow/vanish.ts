@@ -1,7 +1,7 @@
 // Does an upstream learn that the caller has gone? Callers leave in every dialect and at every point of an answer; measured at the
 // wall, which sees the end of its connection.
 
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { Behaviour } from '../support/wall.ts';
 import { askOpen, type Endpoint, textOf } from './ask.ts';
 import type { House } from './house.ts';

@@ -2,7 +2,7 @@
 // down here by hand, in picodollars: a dollar per million tokens is 1,000,000 of them a token.
 
 import { describe, expect, test } from 'vitest';
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { compilePrice } from '../../operator/compile/price.ts';
 import type { RigTarget } from '../gateway/rig.ts';
 import { tableOf } from '../gateway/rig.ts';

@@ -1,15 +1,15 @@
 // A running gateway with a table of its own and upstreams that do what the test says.
 
 import { createHash } from 'node:crypto';
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type {
   ProviderEntry,
   RouteEntry,
   RoutingTable,
   TargetEntry,
-} from '../../gateway/contract/routing-table.ts';
+} from '../../core/contract/routing-table.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
-import { type GatewayOptions, type RunningGateway, startGateway } from '../../gateway/start.ts';
+import { type GatewayOptions, type RunningGateway, startGateway } from '../../gateway/process/start.ts';
 import { TableHolder } from '../../gateway/table/holder.ts';
 import { offerTable } from '../../gateway/table/sources/memory.ts';
 import { keepSecret } from '../support/told-secrets.ts';

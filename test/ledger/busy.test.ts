@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { SPEND_PATH } from '../../gateway/contract/spend.ts';
+import { SPEND_PATH } from '../../core/contract/spend.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { openRaw } from '../support/raw-client.ts';

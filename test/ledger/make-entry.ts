@@ -1,6 +1,6 @@
 // What does a line of a journal look like? As a gateway writes it; a test shows only what differs.
 
-import { type LedgerRecord, ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import type { Entry } from '../../ledger/store/store.ts';
 import { makeRecord } from '../gateway/meter/make-facts.ts';
 

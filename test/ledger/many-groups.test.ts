@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import { makeEntry } from './make-entry.ts';
 import { type ReadApi, serveToAnybody } from './read-house.ts';

@@ -1,6 +1,6 @@
 // What does a ledger look like after a month of many tenants? Records of a few busy keys and many quiet ones, the same in every run.
 
-import type { LedgerRecord } from '../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { Entry, LedgerStore } from '../../ledger/store/store.ts';
 import { makeRandom } from '../simulation/random.ts';
 

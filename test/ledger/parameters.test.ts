@@ -1,7 +1,7 @@
 // What can be asked for?
 
 import { expect, test } from 'vitest';
-import { ledgerRecordSchema } from '../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { readParameters } from '../../ledger/read-api/parameters.ts';
 import { rowOf } from '../../ledger/store/row.ts';
 import { makeEntry } from './make-entry.ts';

@@ -1,9 +1,9 @@
 // Which pods are asked for their journals, and with which token? Seen on a real API server.
 
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../kube/clock.ts';
-import { mergePatch } from '../../kube/patch.ts';
-import { objectPath, secrets } from '../../kube/paths.ts';
+import { systemClock } from '../../core/kube/clock.ts';
+import { mergePatch } from '../../core/kube/patch.ts';
+import { objectPath, secrets } from '../../core/kube/paths.ts';
 import type { JournalPod } from '../../ledger/ask-journal.ts';
 import { type PodWatch, readJournalPod, watchPods } from '../../ledger/pods.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';

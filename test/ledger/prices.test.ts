@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Usage } from '../../gateway/contract/ledger-record.ts';
+import type { Usage } from '../../core/contract/ledger-record.ts';
 import { picodollarsOf, picodollarsPerToken, usdOf } from '../../ledger/money.ts';
 import { readPrices } from '../../ledger/prices/read-prices.ts';
 import { costAt } from '../../ledger/prices/rerate.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plainPlanAnswerSchema, planAnswerSchema } from '../../gateway/contract/plan.ts';
+import { plainPlanAnswerSchema, planAnswerSchema } from '../../core/contract/plan.ts';
 import { type GatewayAsker, openGatewayAsker } from '../../ledger/ask-gateway.ts';
 import type { JournalPod } from '../../ledger/ask-journal.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';

@@ -3,7 +3,7 @@
 import { mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { makeCertificate } from '../egress/certificates.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
 import {
   copyQuickstart,
   describeModels,

@@ -1,6 +1,6 @@
 // A clock for the operator in a test: it stands still until it is told to move.
 
-import type { Clock } from '../../kube/clock.ts';
+import type { Clock } from '../../core/kube/clock.ts';
 import { type FakeClock, makeFakeClock } from '../support/fake-clock.ts';
 
 export function makeClock(): FakeClock & Clock {

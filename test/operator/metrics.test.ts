@@ -1,9 +1,9 @@
 // What does the operator export, and does its table say the same?
 
 import { expect, test } from 'vitest';
+import { exposed } from '../../core/telemetry/metric.ts';
 import { operatorMetrics } from '../../operator/metric-table.ts';
 import { createMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
-import { exposed } from '../../telemetry/metric.ts';
 import { readings, usedMetrics } from './used-metrics.ts';
 
 async function textOf(metrics: OperatorMetrics): Promise<string> {

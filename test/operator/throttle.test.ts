@@ -1,7 +1,7 @@
 // Is the API server asked no faster than we said, and the urgent first?
 
 import { expect, test } from 'vitest';
-import { type KubeClient, KubeError, type KubeRequest } from '../../kube/client.ts';
+import { type KubeClient, KubeError, type KubeRequest } from '../../core/kube/client.ts';
 import { throttleClient } from '../../operator/throttle.ts';
 import { makeClock, settle } from './clock.ts';
 

@@ -6,17 +6,16 @@ import { createHash } from 'node:crypto';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';
-import { authenticate, readCredential } from '../../gateway/auth/authenticate.ts';
-import { systemClock } from '../../gateway/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import {
   credentialsOf,
   dialectNameSchema,
   parseRoutingTable,
   type RoutingTable,
   TABLE_FORMAT,
-} from '../../gateway/contract/routing-table.ts';
+} from '../../core/contract/routing-table.ts';
+import { authenticate, readCredential } from '../../gateway/auth/authenticate.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
-import { GatewayError } from '../../gateway/errors.ts';
 import { RequestBody } from '../../gateway/json/request-body.ts';
 import { noLimits } from '../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
@@ -26,6 +25,7 @@ import { CallBodies } from '../../gateway/pipeline/call-bodies.ts';
 import { serveTokenCount } from '../../gateway/pipeline/count-tokens.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
+import { GatewayError } from '../../gateway/request/errors.ts';
 import { Health } from '../../gateway/route/health.ts';
 import { RefusedMembers } from '../../gateway/route/refused-members.ts';
 import { AnswerRoom } from '../../gateway/stream/answer-room.ts';

@@ -1,7 +1,7 @@
 // What of a caller's request reaches an upstream, and what of the upstream's answer reaches the caller? Requests with every header and
 // query that somebody could hope for, sent over the wire to providers that write down all they get and answer with all they have.
 
-import { dialectNameSchema } from '../../gateway/contract/routing-table.ts';
+import { dialectNameSchema } from '../../core/contract/routing-table.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
 import { type Rig, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { rawCall } from '../support/raw-client.ts';

@@ -2,7 +2,7 @@
 // with an open address and with a forbidden one in turn; behind each a server listens for real, on the same port.
 
 import { Pool } from 'undici';
-import { makeConnector } from '../egress/connect-to.ts';
+import { makeConnector } from '../core/egress/connect-to.ts';
 import { startRecordingUpstream } from './recording-upstream.ts';
 
 export interface FlippingRun {

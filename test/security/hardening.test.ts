@@ -3,9 +3,9 @@
 
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { dialectNameSchema } from '../../gateway/contract/routing-table.ts';
+import { dialectNameSchema } from '../../core/contract/routing-table.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
-import { readClientRequestId } from '../../gateway/request-id.ts';
+import { readClientRequestId } from '../../gateway/request/request-id.ts';
 import { bearer, get, post } from '../gateway/endpoints/ask.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
 import { listenKept } from '../support/listen-kept.ts';

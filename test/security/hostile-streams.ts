@@ -1,8 +1,8 @@
 // What can an upstream put into the stream of its own dialect? Random scraps of event streams, cut at random places: whatever
 // comes, what goes on has the form that this dialect allows, and what is counted can be billed.
 
-import { usageSchema } from '../../gateway/contract/ledger-record.ts';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import { usageSchema } from '../../core/contract/ledger-record.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { findDialect } from '../../gateway/dialects/registry.ts';
 import {
   blockStop,

@@ -1,5 +1,5 @@
 // A body, a table or a snapshot with the names that lead to the prototype of all objects changes nothing there (T14). In all test files
-// that prototype is sealed (test/setup.ts), and in what runs as a process __proto__ leads nowhere (images/contents.ts).
+// that prototype is sealed (test/setup.ts), and in what runs as a process __proto__ leads nowhere (tools/pack/contents.ts).
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { bearer } from '../gateway/endpoints/ask.ts';

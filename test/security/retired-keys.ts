@@ -1,7 +1,7 @@
 // Does a key that one namespace has revoked ever work for another one? Random histories of ApiKeys in three namespaces that all know
 // the digests of each other's keys, with operators that end, tables that cannot be written, and keys that the platform releases.
 
-import type { KeyEntry } from '../../gateway/contract/routing-table.ts';
+import type { KeyEntry } from '../../core/contract/routing-table.ts';
 import { startLeader } from '../operator/leading/leader.ts';
 import { apiKey, snapshot } from '../operator/make.ts';
 import { createRandom, pick, type Random } from './random.ts';

@@ -1,8 +1,8 @@
 // What lies between a process and the API server? Ways that take their time, answers that get lost, watches that break, stall,
 // repeat themselves or talk nonsense; and a process that dies before or after a write has reached the server.
 
-import { type KubeClient, KubeError, type KubeRequest, type KubeStream } from '../../kube/client.ts';
-import { isRecord } from '../../kube/object.ts';
+import { type KubeClient, KubeError, type KubeRequest, type KubeStream } from '../../core/kube/client.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import {
   type ApiStore,
   type Change,

@@ -1,8 +1,8 @@
 // What does an API server do with a request, once it has come? Single objects, compare-and-swap by resourceVersion, a history
 // for watches that can be compacted away: the promises of the real one that an operator may build on, and no more.
 
-import { isRecord, type KubeObject } from '../../kube/object.ts';
-import { timeOf } from '../../kube/time.ts';
+import { isRecord, type KubeObject } from '../../core/kube/object.ts';
+import { timeOf } from '../../core/kube/time.ts';
 
 /** An object as it stands; never changed, only replaced. */
 export interface Stored {

@@ -2,13 +2,13 @@
 // takes anything. A simulation that does not find them proves nothing.
 
 import { hash } from 'node:crypto';
-import { POINTER_DATA } from '../../gateway/contract/manifest.ts';
-import { READER_FORMAT } from '../../gateway/contract/routing-table.ts';
+import { POINTER_DATA } from '../../core/contract/manifest.ts';
+import { READER_FORMAT } from '../../core/contract/routing-table.ts';
+import { type KubeClient, KubeError, type KubeRequest } from '../../core/kube/client.ts';
+import { isRecord } from '../../core/kube/object.ts';
 import { TableHolder } from '../../gateway/table/holder.ts';
 import { compareVersions } from '../../gateway/table/version.ts';
 import type { TableView } from '../../gateway/table/view.ts';
-import { type KubeClient, KubeError, type KubeRequest } from '../../kube/client.ts';
-import { isRecord } from '../../kube/object.ts';
 import { ACCEPT_ABSENCE_ANNOTATION } from '../../operator/publish/pointer-holder.ts';
 import { withPieces } from './pieces.ts';
 import type { Fault } from './run.ts';

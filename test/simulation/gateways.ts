@@ -2,7 +2,8 @@
 // kubelet that says, a little late, whether it is ready.
 
 import { zstdDecompressSync } from 'node:zlib';
-import { type ExchangeResponse, exchangeRequestSchema } from '../../gateway/contract/exchange.ts';
+import { type ExchangeResponse, exchangeRequestSchema } from '../../core/contract/exchange.ts';
+import type { KubeClient } from '../../core/kube/client.ts';
 import { Drills } from '../../gateway/drill/drills.ts';
 import { PodState } from '../../gateway/exchange/pod-state.ts';
 import { Health } from '../../gateway/route/health.ts';
@@ -11,7 +12,6 @@ import { openSecretSource, type SecretSource } from '../../gateway/table/sources
 import type { CopyFiles, LoadWork } from '../../gateway/table/sources/work.ts';
 import { TableStatus } from '../../gateway/table/status.ts';
 import type { TableView } from '../../gateway/table/view.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import type { AskPod } from '../../operator/pods/exchange.ts';
 import type { ApiServer } from './api-client.ts';
 import { objectPathOf } from './api-client.ts';

@@ -11,16 +11,16 @@ import {
   SHARD_DATA,
   type ShardRef,
   shardContentSchemas,
-} from '../../gateway/contract/manifest.ts';
+} from '../../core/contract/manifest.ts';
 import {
   providerEntrySchema,
   READER_FORMAT,
   routeEntrySchema,
   type TableContent,
-} from '../../gateway/contract/routing-table.ts';
+} from '../../core/contract/routing-table.ts';
+import { isRecord, type KubeObject } from '../../core/kube/object.ts';
 import { compareVersions } from '../../gateway/table/version.ts';
 import type { TableView } from '../../gateway/table/view.ts';
-import { isRecord, type KubeObject } from '../../kube/object.ts';
 import { createCompiler } from '../../operator/compile/compile.ts';
 import type { LastGood } from '../../operator/compile/last-good.ts';
 import { EARLIER_MANIFESTS_KEPT } from '../../operator/publish/collect.ts';

@@ -2,7 +2,7 @@
 // it may die at any write, or be frozen for longer than its lease lasts.
 
 import { Registry } from 'prom-client';
-import type { KubeClient } from '../../kube/client.ts';
+import type { KubeClient } from '../../core/kube/client.ts';
 import type { OperatorMetrics } from '../../operator/metrics.ts';
 import type { AskPod } from '../../operator/pods/exchange.ts';
 import { startOperator } from '../../operator/start.ts';

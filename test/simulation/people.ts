@@ -2,9 +2,9 @@
 // is ours: deletes a shard, the pointer or the lease, or writes a pointer that no gateway of this version may take.
 
 import { hash } from 'node:crypto';
-import { POINTER_DATA } from '../../gateway/contract/manifest.ts';
-import { READER_FORMAT } from '../../gateway/contract/routing-table.ts';
-import { isRecord, type KubeObject } from '../../kube/object.ts';
+import { POINTER_DATA } from '../../core/contract/manifest.ts';
+import { READER_FORMAT } from '../../core/contract/routing-table.ts';
+import { isRecord, type KubeObject } from '../../core/kube/object.ts';
 import { type ApiServer, objectPathOf } from './api-client.ts';
 import type { Stored } from './api-store.ts';
 import type { Random } from './random.ts';

@@ -1,6 +1,6 @@
 // What comes on the streams of a client, piece by piece: heard on the way, or changed.
 
-import type { KubeClient } from '../../kube/client.ts';
+import type { KubeClient } from '../../core/kube/client.ts';
 
 /** @param pass gives what goes on in place of a piece. */
 export function withPieces(client: KubeClient, pass: (piece: Buffer) => Buffer): KubeClient['stream'] {

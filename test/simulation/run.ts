@@ -1,8 +1,8 @@
 // How does one run go? The cluster comes up, everything goes wrong for a while, then it is calm and all must come to rest; in some
 // runs no shard can be written meanwhile, lists lack what is there, or enough time passes for old shards to go.
 
+import type { KubeClient } from '../../core/kube/client.ts';
 import type { TableHolder } from '../../gateway/table/holder.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import type { AskPod } from '../../operator/pods/exchange.ts';
 import { calm, makeApiServer, type Weather } from './api-client.ts';
 import { makeApiStore } from './api-store.ts';

@@ -1,6 +1,6 @@
 // Which installation is simulated? The names that all parts of it agree on.
 
-import { pointerName } from '../../gateway/contract/manifest.ts';
+import { pointerName } from '../../core/contract/manifest.ts';
 import { type OperatorSettings, readSettings } from '../../operator/settings.ts';
 
 export const INSTANCE = 'penstock';

@@ -13,8 +13,8 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type DialectName, dialectNameSchema } from '../../gateway/contract/routing-table.ts';
-import { GatewayError } from '../../gateway/errors.ts';
+import { type DialectName, dialectNameSchema } from '../../core/contract/routing-table.ts';
+import { GatewayError } from '../../gateway/request/errors.ts';
 import { errorBody, type StreamOutcome, type Through, translateThrough } from './translate-through.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/wire');

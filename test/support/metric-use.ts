@@ -1,10 +1,10 @@
 // Which metrics does an expression of PromQL ask for, and has each of them the labels that it speaks of?
 
+import { exposed, type Metric, type MetricTable } from '../../core/telemetry/metric.ts';
 import { dashboardMetrics } from '../../dashboard/metric-table.ts';
 import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
 import { ledgerMetrics } from '../../ledger/metric-table.ts';
 import { operatorMetrics } from '../../operator/metric-table.ts';
-import { exposed, type Metric, type MetricTable } from '../../telemetry/metric.ts';
 
 const rows = new Map<string, Metric>(
   [gatewayMetrics, operatorMetrics, ledgerMetrics, dashboardMetrics]

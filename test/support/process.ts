@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { image } from '../../images/contents.ts';
+import { image } from '../../tools/pack/contents.ts';
 import { bareEnvironment } from './bare-environment.ts';
 import { searchOutput } from './told-secrets.ts';
 

@@ -1,7 +1,7 @@
 // Which plain answer does a client put together from a streamed one? By the rules of each dialect's
 // wire, and without the gateway's own encoders and decoders. What breaks a rule throws.
 
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import { asRecord, type JsonRecord } from '../../gateway/json/record.ts';
 
 interface Frame {

@@ -1,9 +1,9 @@
 // What does a client get for its request, served through an upstream's dialect? One request on the
 // way that the pipeline takes, without sockets, times and failover: the upstream's bytes are given.
 
+import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { AttemptFailure } from '../../gateway/attempt/failure.ts';
 import { brokenOffError, finalError } from '../../gateway/attempt/final-error.ts';
-import type { DialectName } from '../../gateway/contract/routing-table.ts';
 import { estimateTokensOfLength } from '../../gateway/dialects/answer/estimate-tokens.ts';
 import { findImpossible, impossible, listDropped } from '../../gateway/dialects/carry.ts';
 import type { ModelAnswer } from '../../gateway/dialects/conversation.ts';
@@ -22,8 +22,8 @@ import type {
 import { findDialect } from '../../gateway/dialects/registry.ts';
 import { originOf } from '../../gateway/dialects/state/opaque.ts';
 import { openCall, translateAnswer, translateStream } from '../../gateway/dialects/translate.ts';
-import { encodeErrorBody, type GatewayError } from '../../gateway/errors.ts';
 import { RequestBody } from '../../gateway/json/request-body.ts';
+import { encodeErrorBody, type GatewayError } from '../../gateway/request/errors.ts';
 
 /** Fixed, so that answers can be compared byte by byte. */
 const fixedHead = { id: '0000000000000000000000', createdAt: 1_763_700_000 };

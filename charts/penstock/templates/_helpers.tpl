@@ -147,7 +147,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson $allow -}}
 {{- end -}}
 
-{{/* Metadata services of clouds, as JSON; those of egress/address-ranges.ts. */}}
+{{/* Metadata services of clouds, as JSON; those of core/egress/address-ranges.ts. */}}
 {{- define "penstock.metadataCidrs" -}}
 {{- $ipv4 := list "169.254.169.254" "169.254.170.2" "169.254.170.23" "169.254.42.42" "169.254.0.23" "168.63.129.16" "100.100.100.200" "192.0.0.192" -}}
 {{- $ipv6 := list "fd00:ec2::254" "fd00:ec2::23" "fd20:ce::254" "fd00:c1::a9fe:a9fe" "fd00:42::42" "fe80::a9fe:a9fe" -}}
@@ -157,7 +157,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson $cidrs -}}
 {{- end -}}
 
-{{/* Ranges in which the operator takes no opened one, as JSON; those of egress/address-ranges.ts. */}}
+{{/* Ranges in which the operator takes no opened one, as JSON; those of core/egress/address-ranges.ts. */}}
 {{- define "penstock.unopenableCidrs" -}}
 ["0.0.0.0/8", "::/128", "::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"]
 {{- end -}}

@@ -227,7 +227,13 @@ function stepsOf(form: ProviderForm): readonly Step[] {
   return [
     ...(secret === undefined
       ? []
-      : [{ path: `kube/api/v1/namespaces/${namespace}/secrets`, body: secret, what: `Secret ${form.name}` }]),
+      : [
+          {
+            path: `kube/api/v1/namespaces/${namespace}/secrets`,
+            body: secret,
+            what: `Secret ${form.name}`,
+          },
+        ]),
     { path: kubePath('providers', namespace), body: provider, what: `Provider ${form.name}` },
     { path: kubePath('modelroutes', namespace), body: route, what: `ModelRoute ${route.metadata.name}` },
   ];

@@ -1,6 +1,6 @@
 // Which of an upstream's counts of tokens is believed? It is billed by, and whoever runs the upstream may write anything.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 
 /** More than any answer has, and so little that sums of counts stay exact. */
 export const tokensMax = 1_000_000_000;

@@ -1,6 +1,6 @@
 // How many tokens is a text, where nobody has counted?
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 
 /**
  * About four characters of English a token: OpenAI's own rule of thumb. Other scripts take more: by the bytes that a character has

@@ -1,6 +1,6 @@
 // How does messages count tokens? Its input counter leaves cached tokens out; ours has them in.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { believeCount as count } from '../answer/believe-count.ts';
 import type { AnswerFacts } from '../dialect.ts';

@@ -7,7 +7,7 @@
 // with a status of its own. The end waits for the last usage, which some upstreams send behind the
 // finish reason.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
 import { belongsTo, isCallState, packCallId } from '../state/call-state.ts';

@@ -1,8 +1,8 @@
 // How does messages say that something went wrong? Read leniently, written with our own code beside
 // the vendor's members.
 
-import type { ErrorObject } from '../../errors.ts';
 import { asRecord, tryParseJson } from '../../json/record.ts';
+import type { ErrorObject } from '../../request/errors.ts';
 import {
   meansFailure,
   noError,

@@ -5,7 +5,7 @@
 // Clients need the role in the first delta, an index on every piece of a call, and the id, type and
 // name of a call on its first piece only.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
 import { encodeOpenAiUsage } from '../openai/convert-usage.ts';
 import type { PartHead, StreamPart } from '../stream-part.ts';

@@ -1,6 +1,6 @@
 // Our answers as a text completion: one list of choices over all prompts.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { writeJson } from '../../json/write-json.ts';
 import type { ModelAnswer } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';

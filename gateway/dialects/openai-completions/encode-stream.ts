@@ -1,6 +1,6 @@
 // Our stream parts as text completion chunks: those of all calls come mixed, numbered over all prompts.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import type { FinishReason } from '../conversation.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
 import { encodeOpenAiUsage } from '../openai/convert-usage.ts';

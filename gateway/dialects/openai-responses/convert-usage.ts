@@ -1,6 +1,6 @@
 // How does this dialect count tokens, to and from our own counts?
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { asRecord } from '../../json/record.ts';
 import { readOpenAiUsage } from '../openai/convert-usage.ts';
 

@@ -1,6 +1,6 @@
 // Our answer as a response object.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { writeJson } from '../../json/write-json.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
 import type { ModelAnswer, Part } from '../conversation.ts';

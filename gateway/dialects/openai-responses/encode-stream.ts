@@ -1,9 +1,9 @@
 // Our stream parts as the events of a response, from `response.created` to the terminal event. The
 // counts may come behind the end of the answer, so the terminal event is kept until all is there.
 
-import type { Usage } from '../../contract/ledger-record.ts';
-import type { ErrorObject } from '../../errors.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import type { JsonRecord } from '../../json/record.ts';
+import type { ErrorObject } from '../../request/errors.ts';
 import type { AnswerHead, PartsEncoder, StreamEncoder } from '../dialect.ts';
 import type { StreamPart } from '../stream-part.ts';
 import type { AnswerShape } from './encode-answer.ts';

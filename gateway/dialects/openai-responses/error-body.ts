@@ -3,8 +3,8 @@
 // Two events, in this order: `response.failed` is all that some clients look at, and `error` is what
 // makes others raise; those stop reading there.
 
-import type { ErrorObject } from '../../errors.ts';
 import { asRecord, type JsonRecord } from '../../json/record.ts';
+import type { ErrorObject } from '../../request/errors.ts';
 import { noError, readErrorEvent, readErrorMember, readErrorValue } from '../answer/read-error.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { buildResponse, settingsOf } from './response-object.ts';

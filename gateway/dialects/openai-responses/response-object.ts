@@ -1,7 +1,7 @@
 // What stands in a response besides its output? Everything the request has set is said again, and what
 // it has not set stands there as its default: clients check for the whole shape.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { asRecord, isRecord } from '../../json/record.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { encodeResponsesUsage } from './convert-usage.ts';

@@ -1,7 +1,7 @@
 // How do the OpenAI text dialects count tokens? The usage object of chat completions and
 // completions, to and from our own counts.
 
-import type { Usage } from '../../contract/ledger-record.ts';
+import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { believeCount } from '../answer/believe-count.ts';
 

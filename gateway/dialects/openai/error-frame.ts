@@ -1,6 +1,6 @@
 // How does a stream of chat completions or completions end where it breaks?
 
-import type { ErrorObject } from '../../errors.ts';
+import type { ErrorObject } from '../../request/errors.ts';
 
 /**
  * The frame that ends a broken stream: the OpenAI SDKs raise on any chunk with an `error` member.

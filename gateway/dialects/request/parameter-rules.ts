@@ -1,10 +1,10 @@
 // Is each top-level member of a request of the right kind and inside its bounds? The rules are
 // data, one table per dialect; `null` for an optional member counts as absent.
 
-import { GatewayError } from '../../errors.ts';
 import { foldName } from '../../json/fold-name.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
+import { GatewayError } from '../../request/errors.ts';
 import { judgeFirstByte, judgeLength, judgeValue, kindOf, type ParameterRule } from './judge-value.ts';
 import { otherAddress, otherToolForm, type ToolFormName } from './other-dialect.ts';
 

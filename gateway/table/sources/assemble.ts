@@ -1,7 +1,12 @@
 // A manifest and its shards to one view; in pieces where it takes long.
 
-import type { Manifest } from '../../contract/manifest.ts';
-import type { Credential, KeyEntry, ProviderEntry, RouteEntry } from '../../contract/routing-table.ts';
+import type { Manifest } from '../../../core/contract/manifest.ts';
+import type {
+  Credential,
+  KeyEntry,
+  ProviderEntry,
+  RouteEntry,
+} from '../../../core/contract/routing-table.ts';
 import { buildTableView, type TableView } from '../view.ts';
 import type { ShardContent } from './decode-shard.ts';
 

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Manifest, SHARD_LETTERS, type ShardRef } from '../../contract/manifest.ts';
+import { type Manifest, SHARD_LETTERS, type ShardRef } from '../../../core/contract/manifest.ts';
 import { TableLoadError } from '../load-error.ts';
 import { parseManifest } from './pointer.ts';
 import { type CopyFiles, systemFiles } from './work.ts';

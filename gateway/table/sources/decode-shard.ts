@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { SHARD_BYTES_MAX, SHARD_PLAIN_BYTES_MAX, type ShardRef } from '../../contract/manifest.ts';
+import { SHARD_BYTES_MAX, SHARD_PLAIN_BYTES_MAX, type ShardRef } from '../../../core/contract/manifest.ts';
 import {
   type Credential,
   credentialSchema,
@@ -13,7 +13,7 @@ import {
   providerEntrySchema,
   type RouteEntry,
   routeEntrySchema,
-} from '../../contract/routing-table.ts';
+} from '../../../core/contract/routing-table.ts';
 import { TableLoadError } from '../load-error.ts';
 import { systemWork, type Unpack } from './work.ts';
 

@@ -2,9 +2,9 @@
 // not know it yet, what is stored.
 
 import { z } from 'zod';
-import { isNotFound, type KubeClient, KubeError } from '../../../kube/client.ts';
-import { objectPath, secrets } from '../../../kube/paths.ts';
-import { SHARD_DATA, type ShardRef } from '../../contract/manifest.ts';
+import { SHARD_DATA, type ShardRef } from '../../../core/contract/manifest.ts';
+import { isNotFound, type KubeClient, KubeError } from '../../../core/kube/client.ts';
+import { objectPath, secrets } from '../../../core/kube/paths.ts';
 import { TableLoadError } from '../load-error.ts';
 
 const callTimeoutMs = 5_000;

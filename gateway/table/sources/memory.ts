@@ -1,6 +1,6 @@
 // A table handed over inside the process: local mode and tests.
 
-import { parseRoutingTable, type RoutingTable } from '../../contract/routing-table.ts';
+import { parseRoutingTable, type RoutingTable } from '../../../core/contract/routing-table.ts';
 import type { OfferVerdict, TableHolder } from '../holder.ts';
 import { buildTableView } from '../view.ts';
 

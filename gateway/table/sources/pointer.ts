@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { type Manifest, manifestSchema, POINTER_DATA } from '../../contract/manifest.ts';
-import { READER_FORMAT } from '../../contract/routing-table.ts';
+import { type Manifest, manifestSchema, POINTER_DATA } from '../../../core/contract/manifest.ts';
+import { READER_FORMAT } from '../../../core/contract/routing-table.ts';
 import { TableLoadError } from '../load-error.ts';
 
 export interface Pointer {

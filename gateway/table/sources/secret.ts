@@ -5,11 +5,11 @@
 //                              ^                          | a fault
 //                              +---- backoff, or the next pointer event
 
-import type { KubeClient } from '../../../kube/client.ts';
-import { collectionPath, objectPath, secrets } from '../../../kube/paths.ts';
-import { type Reflector, type ReflectorEvent, startReflector } from '../../../kube/watch.ts';
-import type { Clock } from '../../clock.ts';
-import type { Manifest } from '../../contract/manifest.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { Manifest } from '../../../core/contract/manifest.ts';
+import type { KubeClient } from '../../../core/kube/client.ts';
+import { collectionPath, objectPath, secrets } from '../../../core/kube/paths.ts';
+import { type Reflector, type ReflectorEvent, startReflector } from '../../../core/kube/watch.ts';
 import type { TableHolder } from '../holder.ts';
 import { asLoadError, TableLoadError } from '../load-error.ts';
 import { withoutKeys } from '../revocations.ts';

@@ -1,7 +1,7 @@
 // Which shards does a pod hold already? Decoded ones, by what they hold: a table that names one of them again
 // neither fetches nor checks it again.
 
-import type { Manifest, ShardRef } from '../../contract/manifest.ts';
+import type { Manifest, ShardRef } from '../../../core/contract/manifest.ts';
 import { TableLoadError } from '../load-error.ts';
 import { countEntries, decodeShard, type ShardContent } from './decode-shard.ts';
 import type { LoadWork } from './work.ts';

@@ -1,6 +1,6 @@
 // Where do new tables come from? A source keeps the holder up to date until it is closed.
 
-import type { TableVersion } from '../../contract/exchange.ts';
+import type { TableVersion } from '../../../core/contract/exchange.ts';
 import type { LoadFailure } from '../load-error.ts';
 
 export interface TableSource {

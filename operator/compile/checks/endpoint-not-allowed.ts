@@ -1,6 +1,6 @@
 // May the namespace reach this address? What the gateway refuses at connect time, told before any traffic.
 
-import { type AddressRules, judgeHost } from '../../../egress/address-rules.ts';
+import { type AddressRules, judgeHost } from '../../../core/egress/address-rules.ts';
 import type { Endpoint, ProxyEndpoint } from '../endpoint.ts';
 import type { Finding } from '../verdict.ts';
 

@@ -1,6 +1,6 @@
 // Is the Secret bound to the host that its value would be sent to?
 
-import { judgeHost, parseAddressRules } from '../../../egress/address-rules.ts';
+import { judgeHost, parseAddressRules } from '../../../core/egress/address-rules.ts';
 import type { SecretRecord } from '../../watch/snapshot.ts';
 import { DEFAULT_PORTS, type Destination } from '../endpoint.ts';
 import type { Finding } from '../verdict.ts';

@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { writeArchive } from '../../../images/archive.ts';
-import { buildLayer } from '../../../images/layer.ts';
+import { writeArchive } from '../../../tools/pack/archive.ts';
+import { buildLayer } from '../../../tools/pack/layer.ts';
 import { goTool } from '../../support/go-tool.ts';
 import { hostPlatform } from '../programs.ts';
 import { run } from '../run.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BuiltFile, buildPages } from '../../../dashboard/build-pages.ts';
-import { packagesOfPages } from '../../../images/contents.ts';
+import { packagesOfPages } from '../../../tools/pack/contents.ts';
 
 const gzipBytesMax = 80_000;
 

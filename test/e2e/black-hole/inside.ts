@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
+import type { RouteEntry } from '../../../core/contract/routing-table.ts';
 import { type Endpoint, endsWell, errorOf, requestOf, textOf, wallText } from '../../flow/ask.ts';
 import { type ListeningProcess, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
 import { tableOf } from '../../gateway/rig.ts';

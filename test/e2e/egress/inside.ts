@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import { type Endpoint, requestOf } from '../../flow/ask.ts';
 import { launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
 import { loopback, tableOf } from '../../gateway/rig.ts';

@@ -6,8 +6,8 @@ import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { podFlags, podMemoryMib } from '../../../bench/targets/pod-flags.ts';
-import type { RoutingTable, TargetEntry } from '../../../gateway/contract/routing-table.ts';
+import type { RoutingTable, TargetEntry } from '../../../core/contract/routing-table.ts';
+import { podFlags, podMemoryMib } from '../../../tools/bench/targets/pod-flags.ts';
 import {
   type Folder,
   type ListeningProcess,

@@ -3,8 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildDist } from '../../../images/bundles.ts';
-import { type PackedImage, packImage } from '../../../images/pack.ts';
+import { buildDist } from '../../../tools/pack/bundles.ts';
+import { type PackedImage, packImage } from '../../../tools/pack/pack.ts';
 import { root as project } from '../../architecture/project.ts';
 
 /** Whoever asks for it calls `remove` when the nodes have it. */

@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import { until } from '../../support/until.ts';
 import { openScorecard } from '../scorecard.ts';
 import { type OwnedCluster, openLoadedRelease, startLoad } from './load.ts';

@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createLauncher } from '../../../bench/launcher.ts';
-import { type Load, type LoadResult, runLoad } from '../../../bench/load.ts';
-import { pickCores } from '../../../bench/measure/cores.ts';
-import { buildNative } from '../../../bench/native.ts';
-import { readSettings } from '../../../bench/settings.ts';
-import { podMemoryMib as memoryMib, podFlags } from '../../../bench/targets/pod-flags.ts';
-import { startUpstream } from '../../../bench/upstream.ts';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
+import { createLauncher } from '../../../tools/bench/launcher.ts';
+import { type Load, type LoadResult, runLoad } from '../../../tools/bench/load.ts';
+import { pickCores } from '../../../tools/bench/measure/cores.ts';
+import { buildNative } from '../../../tools/bench/native.ts';
+import { readSettings } from '../../../tools/bench/settings.ts';
+import { podMemoryMib as memoryMib, podFlags } from '../../../tools/bench/targets/pod-flags.ts';
+import { startUpstream } from '../../../tools/bench/upstream.ts';
 import { type ListeningProcess, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../../gateway/rig.ts';
 import type { AttackTarget } from '../../support/attack/slow-clients.ts';
@@ -42,7 +42,7 @@ export interface DoorRig extends AsyncDisposable {
 }
 
 /**
- * @param upstreamOf What the upstream answers, as bench/mock/mock.c names it; or the base URL of another one, or a table of its own.
+ * @param upstreamOf What the upstream answers, as tools/bench/mock/mock.c names it; or the base URL of another one, or a table of its own.
  * @param env Of the gateway, on top of what all have.
  * @param cores For a second rig: with the first one this process has only one of them left.
  */

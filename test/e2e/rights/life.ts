@@ -1,10 +1,10 @@
 // What makes an operator use each of its rights, in as few seconds as it takes? Everything that can happen to an installation,
 // played by an admin one thing after the other, while an operator that has just started does its work.
 
-import { SHARD_LABEL } from '../../../gateway/contract/manifest.ts';
-import { isRecord } from '../../../kube/object.ts';
-import { createObject, deleteObject, mergePatch, readObject } from '../../../kube/patch.ts';
-import { collectionPath, objectPath, secrets } from '../../../kube/paths.ts';
+import { SHARD_LABEL } from '../../../core/contract/manifest.ts';
+import { isRecord } from '../../../core/kube/object.ts';
+import { createObject, deleteObject, mergePatch, readObject } from '../../../core/kube/patch.ts';
+import { collectionPath, objectPath, secrets } from '../../../core/kube/paths.ts';
 import { type Installation, namespace, tableNamespace } from '../../flow/cluster/installation.ts';
 import {
   configMap,

@@ -6,10 +6,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dialByTcp } from '../../../egress/dial.ts';
-import { connectTo, makeConnector } from '../../egress/connect-to.ts';
-import { listenTcp } from '../../egress/listen.ts';
-import { nextSpelling, opened, readBack } from '../../egress/spellings.ts';
+import { dialByTcp } from '../../../core/egress/dial.ts';
+import { connectTo, makeConnector } from '../../core/egress/connect-to.ts';
+import { listenTcp } from '../../core/egress/listen.ts';
+import { nextSpelling, opened, readBack } from '../../core/egress/spellings.ts';
 import { createRandom } from '../../security/random.ts';
 import { pythonWith, runPython } from '../../support/python.ts';
 

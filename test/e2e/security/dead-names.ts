@@ -7,8 +7,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { createLookupLanes, doubtedMaxOf } from '../../../egress/lookup-lanes.ts';
-import { resolveBySystem } from '../../../egress/resolve.ts';
+import { createLookupLanes, doubtedMaxOf } from '../../../core/egress/lookup-lanes.ts';
+import { resolveBySystem } from '../../../core/egress/resolve.ts';
 import { until } from '../../support/until.ts';
 
 export interface DeadNamesInput {

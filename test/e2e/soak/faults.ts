@@ -1,9 +1,9 @@
 // What happens to an installation now and then? Each kind of fault in turn, one at a time: the API server dies or hangs for a
 // while, a leader is killed or stopped, a gateway restarts, somebody deletes shards.
 
-import { KubeError } from '../../../kube/client.ts';
-import { deleteObject } from '../../../kube/patch.ts';
-import { objectPath, secrets } from '../../../kube/paths.ts';
+import { KubeError } from '../../../core/kube/client.ts';
+import { deleteObject } from '../../../core/kube/patch.ts';
+import { objectPath, secrets } from '../../../core/kube/paths.ts';
 import {
   type GatewayProcess,
   type Installation,

@@ -1,8 +1,8 @@
 // Is everything where it should be, now that it is quiet? What the objects say is compiled by somebody who has just come and
 // remembers nothing; table, gateways and statuses must say the same.
 
-import { systemClock } from '../../../kube/clock.ts';
-import { isRecord } from '../../../kube/object.ts';
+import { systemClock } from '../../../core/kube/clock.ts';
+import { isRecord } from '../../../core/kube/object.ts';
 import { canonicalJson } from '../../../operator/canonical-json.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { Verdict } from '../../../operator/compile/verdict.ts';

@@ -1,9 +1,9 @@
 // What do people do to an installation all day? Objects come, change, break and go, Secrets are rotated, labels move, and somebody
 // deletes a Secret that is ours. What each of them wants last is remembered: it is written until the API server has it.
 
-import { KubeError } from '../../../kube/client.ts';
-import { isRecord } from '../../../kube/object.ts';
-import { apply, deleteObject, readObject } from '../../../kube/patch.ts';
+import { KubeError } from '../../../core/kube/client.ts';
+import { isRecord } from '../../../core/kube/object.ts';
+import { apply, deleteObject, readObject } from '../../../core/kube/patch.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import {
   credentialSecret,

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 import { askGateway, askUntil } from './ask.ts';

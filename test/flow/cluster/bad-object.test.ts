@@ -4,8 +4,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { listAll } from '../../../kube/list.ts';
-import { createObject, mergePatch } from '../../../kube/patch.ts';
+import { listAll } from '../../../core/kube/list.ts';
+import { createObject, mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { type KStatus, kstatusOf } from '../../support/kstatus.ts';

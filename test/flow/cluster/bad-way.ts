@@ -2,7 +2,7 @@
 // and corrupted by the byte, calls are refused, and watches break, stall, and tell garbled, old and repeated events.
 
 import { z } from 'zod';
-import { mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { type ApiProxy, type Passing, startApiProxy } from '../../cluster/api-proxy.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import { createRandom, type Random } from '../../security/random.ts';

@@ -2,7 +2,7 @@
 // each publish as the operator logs it.
 
 import { z } from 'zod';
-import { createObject } from '../../../kube/patch.ts';
+import { createObject } from '../../../core/kube/patch.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import type { OperatorProcess } from './installation.ts';
 

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
-import { makeCertificate } from '../../egress/certificates.ts';
+import { makeCertificate } from '../../core/egress/certificates.ts';
 import { startConnectProxy, type TestProxy } from '../../support/proxy.ts';
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts';
 import { askGateway } from './ask.ts';

@@ -1,9 +1,9 @@
 // How many objects are programmed in their present form? A watch of all three kinds that counts, and says when so many are.
 
-import { systemClock } from '../../../kube/clock.ts';
-import { isRecord, type KubeObject } from '../../../kube/object.ts';
-import { collectionPath } from '../../../kube/paths.ts';
-import { startReflector } from '../../../kube/watch.ts';
+import { systemClock } from '../../../core/kube/clock.ts';
+import { isRecord, type KubeObject } from '../../../core/kube/object.ts';
+import { collectionPath } from '../../../core/kube/paths.ts';
+import { startReflector } from '../../../core/kube/watch.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 
 export interface Census {

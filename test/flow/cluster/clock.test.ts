@@ -4,7 +4,7 @@
 // The operator's processes get a `Date` that is shifted, loaded before them; timers run as ever, as with a clock that was set wrong.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { type OperatorProcess, useInstallation } from './installation.ts';

@@ -4,11 +4,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { KubeClient } from '../../../kube/client.ts';
-import { listAll } from '../../../kube/list.ts';
-import { createObject, deleteObject, mergePatch, readObject, replaceObject } from '../../../kube/patch.ts';
-import { collectionPath, objectPath, type Resource } from '../../../kube/paths.ts';
-import { openServiceAccountClient } from '../../../kube/service-account.ts';
+import type { KubeClient } from '../../../core/kube/client.ts';
+import { listAll } from '../../../core/kube/list.ts';
+import {
+  createObject,
+  deleteObject,
+  mergePatch,
+  readObject,
+  replaceObject,
+} from '../../../core/kube/patch.ts';
+import { collectionPath, objectPath, type Resource } from '../../../core/kube/paths.ts';
+import { openServiceAccountClient } from '../../../core/kube/service-account.ts';
 import { demoObjects } from '../../charts/parts.ts';
 import {
   serverEnvironment,
@@ -20,8 +26,8 @@ import { demoNamespace, type ServiceAccount } from './accounts.ts';
 import { type Installation, namespace } from './installation.ts';
 import { importedApiKey, modelRoute, provider } from './manifests.ts';
 
-const applyDemo = fileURLToPath(new URL('../../../jobs/apply-demo/main.ts', import.meta.url));
-const helmTest = fileURLToPath(new URL('../../../jobs/helm-test/main.ts', import.meta.url));
+const applyDemo = fileURLToPath(new URL('../../../deploy/jobs/apply-demo/main.ts', import.meta.url));
+const helmTest = fileURLToPath(new URL('../../../deploy/jobs/helm-test/main.ts', import.meta.url));
 
 /** What the Job of the demo would do in its Pod. */
 export async function startDemoJob(installation: Installation): Promise<RunningProcess> {

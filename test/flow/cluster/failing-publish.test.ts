@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createObject, mergePatch } from '../../../kube/patch.ts';
-import { collectionPath, secrets } from '../../../kube/paths.ts';
+import { createObject, mergePatch } from '../../../core/kube/patch.ts';
+import { collectionPath, secrets } from '../../../core/kube/paths.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';

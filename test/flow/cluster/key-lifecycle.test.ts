@@ -4,8 +4,8 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { mergePatch, readObject } from '../../../kube/patch.ts';
-import { objectPath, secrets } from '../../../kube/paths.ts';
+import { mergePatch, readObject } from '../../../core/kube/patch.ts';
+import { objectPath, secrets } from '../../../core/kube/paths.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type ApiProxy, type Passing, startApiProxy } from '../../cluster/api-proxy.ts';
 import { serviceAccountToken } from '../../cluster/identities.ts';

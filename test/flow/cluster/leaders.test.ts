@@ -2,8 +2,8 @@
 // pointer? Gateways serve one whole table or the other, never a piece of each, and what is lost comes back by itself.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Manifest } from '../../../gateway/contract/manifest.ts';
-import { mergePatch } from '../../../kube/patch.ts';
+import type { Manifest } from '../../../core/contract/manifest.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type ApiProxy, type Passing, startApiProxy } from '../../cluster/api-proxy.ts';
 import { serviceAccountToken } from '../../cluster/identities.ts';

@@ -1,12 +1,12 @@
 // What of an operator arrives at a collector? The metrics of its table, as they are pulled, and nothing else.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exposed, type Metric } from '../../../core/telemetry/metric.ts';
 import { operatorMetrics } from '../../../operator/metric-table.ts';
-import { exposed, type Metric } from '../../../telemetry/metric.ts';
+import { expectArrived, expectPulled, unknownOf } from '../../core/telemetry/told-rows.ts';
 import { type ArrivedMetric, type Collector, startCollector } from '../../support/collector/collector.ts';
 import { type ReadFamily, readPrometheusText } from '../../support/prometheus-text.ts';
 import { until } from '../../support/until.ts';
-import { expectArrived, expectPulled, unknownOf } from '../../telemetry/told-rows.ts';
 import { useInstallation } from './installation.ts';
 
 const lastCounted = exposed(operatorMetrics.controllerRuntimeReconcileTime).name;
@@ -45,7 +45,7 @@ function readMs({ timeUnixNano }: Readonly<Record<string, unknown>>): number {
   return Number(timeUnixNano) / 1e6;
 }
 
-/** What this operator does not come to: nothing fails, no pod, object, drill or ledger is there. All rows: test/telemetry/other-tables.test.ts. */
+/** What this operator does not come to: nothing fails, no pod, object, drill or ledger is there. All rows: test/core/telemetry/other-tables.test.ts. */
 const absent = new Set<string>([
   operatorMetrics.publishFailures.name,
   operatorMetrics.objects.name,

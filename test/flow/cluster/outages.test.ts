@@ -1,7 +1,7 @@
 // What if the API server hangs, dies, comes back, or was never there? Gateways serve throughout, and the operator catches up.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { startApiProxy } from '../../cluster/api-proxy.ts';
 import { serviceAccountToken } from '../../cluster/identities.ts';

@@ -1,6 +1,6 @@
 // What does the pointer say now? The manifest of the routing table that is in use.
 
-import { type Manifest, manifestSchema } from '../../../gateway/contract/manifest.ts';
+import { type Manifest, manifestSchema } from '../../../core/contract/manifest.ts';
 import type { Kubectl } from '../../cluster/kubectl.ts';
 import { tableNamespace } from './installation.ts';
 

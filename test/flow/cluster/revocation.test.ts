@@ -2,7 +2,7 @@
 // list, with nobody having deleted it: not at all, until a human says so.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';

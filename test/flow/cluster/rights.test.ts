@@ -7,11 +7,11 @@
 // and goes on when the rule is back.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { expectRights } from '../../cluster/can-i.ts';
-import { makeCertificate } from '../../egress/certificates.ts';
+import { makeCertificate } from '../../core/egress/certificates.ts';
 import { until } from '../../support/until.ts';
 import {
   accountRights,

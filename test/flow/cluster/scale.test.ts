@@ -2,10 +2,10 @@
 // afterwards? The figures are printed; the bounds are against faults, not against slow machines.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../../kube/clock.ts';
-import { mergePatch } from '../../../kube/patch.ts';
-import { collectionPath, secrets } from '../../../kube/paths.ts';
-import { startReflector } from '../../../kube/watch.ts';
+import { systemClock } from '../../../core/kube/clock.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
+import { collectionPath, secrets } from '../../../core/kube/paths.ts';
+import { startReflector } from '../../../core/kube/watch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { askGateway } from './ask.ts';

@@ -5,11 +5,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { POINTER_DATA } from '../../../gateway/contract/manifest.ts';
-import type { KubeClient } from '../../../kube/client.ts';
-import { systemClock } from '../../../kube/clock.ts';
-import { collectionPath, configMaps, events, type Resource, secrets } from '../../../kube/paths.ts';
-import { startReflector } from '../../../kube/watch.ts';
+import { POINTER_DATA } from '../../../core/contract/manifest.ts';
+import type { KubeClient } from '../../../core/kube/client.ts';
+import { systemClock } from '../../../core/kube/clock.ts';
+import { collectionPath, configMaps, events, type Resource, secrets } from '../../../core/kube/paths.ts';
+import { startReflector } from '../../../core/kube/watch.ts';
 import { findLeaks, type Secrets, type Texts } from '../../security/leaks.ts';
 import type { RunningProcess } from '../../support/process.ts';
 

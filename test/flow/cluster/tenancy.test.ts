@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { mergePatch } from '../../../kube/patch.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { findLeaks } from '../../security/leaks.ts';
 import { until } from '../../support/until.ts';

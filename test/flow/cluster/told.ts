@@ -1,8 +1,8 @@
 // What does a user see of an object with kubectl: its columns, what `describe` says, and its events?
 
 import { z } from 'zod';
-import { listAll } from '../../../kube/list.ts';
-import { collectionPath, events as eventResource } from '../../../kube/paths.ts';
+import { listAll } from '../../../core/kube/list.ts';
+import { collectionPath, events as eventResource } from '../../../core/kube/paths.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import { until } from '../../support/until.ts';
 

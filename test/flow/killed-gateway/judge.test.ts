@@ -1,7 +1,7 @@
 // Is what is doubled, lost or invented seen in what a run gives?
 
 import { expect, test } from 'vitest';
-import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import { makeRecord } from '../../gateway/meter/make-facts.ts';
 import { noTokens } from '../../support/wall/call.ts';
 import { noTokens as noTokensRecorded, recordedTokens } from '../same-tokens.ts';

@@ -1,6 +1,6 @@
 // What was recorded twice, what is missing, and how old was it? Pure.
 
-import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import { addSums, noSums, noTokens, providedTokens, recordedTokens, type TokenSums } from '../same-tokens.ts';
 import type { CallSeen, KilledGatewaySeen } from './run.ts';
 

@@ -4,7 +4,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import { type Folder, launchListening, makeFolder } from '../../gateway/process/gateway-process.ts';
 import { tableOf, testKey } from '../../gateway/rig.ts';
 import type { Random } from '../../simulation/random.ts';

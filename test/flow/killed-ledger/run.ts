@@ -2,7 +2,7 @@
 // the providers are held against it.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import type { Sums } from '../../../ledger/store/store.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import { tableOf, testKey } from '../../gateway/rig.ts';

@@ -1,7 +1,7 @@
 // Is it seen when the ledger and the providers disagree?
 
 import { expect, test } from 'vitest';
-import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import type { Sums } from '../../../ledger/store/store.ts';
 import { makeRecord } from '../../gateway/meter/make-facts.ts';
 import { type CallFacts, judgeSums } from './judge.ts';

@@ -1,6 +1,6 @@
 // Does the ledger say what the providers say? Each of their calls beside its record. Pure.
 
-import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
+import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import type { Sums } from '../../../ledger/store/store.ts';
 import type { CallTokens } from '../../support/wall.ts';
 import {

@@ -1,8 +1,8 @@
 // What do a gateway's records come to in the ledger, and its providers' calls in their own log, over many scenes? One gateway and one
 // ledger, as processes; each scene is a model of its own, so that every call can be told from all others.
 
-import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import type { Sums } from '../../../ledger/store/store.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import { type RigTarget, tableOf, testKey } from '../../gateway/rig.ts';

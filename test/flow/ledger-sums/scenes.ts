@@ -1,7 +1,7 @@
 // Which requests does the ledger have to tell the truth about? Every fault of the failover tests, with another provider behind it and
 // without, and good answers in all shapes, with counts and without; each with what its provider's first calls leave in the ledger.
 
-import type { DialectName, RouteEntry, Timeouts } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry, Timeouts } from '../../../core/contract/routing-table.ts';
 import type { Answer, Behaviour } from '../../support/wall.ts';
 import { nativeVariants, translatedVariants, type Variant } from '../fault-matrix.ts';
 import { type Mode, type Row, rowsOf } from '../faults.ts';

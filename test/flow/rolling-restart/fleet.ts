@@ -1,7 +1,7 @@
 // A few gateways at addresses that stay, and a provider behind them; one after the other can be restarted, as a rolling update does.
 
 import { fileURLToPath } from 'node:url';
-import type { RouteEntry, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { RouteEntry, RoutingTable } from '../../../core/contract/routing-table.ts';
 import { freePort } from '../../cluster/free-port.ts';
 import {
   type Folder,

@@ -1,7 +1,7 @@
 // What becomes of requests while a provider fails in one of the sixteen shapes? Each shape has walls and a gateway of its own;
 // its verdict is computed from the walls' logs and from what the caller got.
 
-import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
+import type { RouteEntry } from '../../../core/contract/routing-table.ts';
 import type { Rig, RigTarget } from '../../gateway/rig.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { endsWell, errorOf, isBag, parseJson, textOf, usageOf } from '../../support/said.ts';

@@ -2,7 +2,7 @@
 
 import type { Shape, ShapeMode, Verdict } from './shape.ts';
 
-/** One verdict as bench/results/failover-shapes.json holds it. */
+/** One verdict as tools/bench/results/failover-shapes.json holds it. */
 export interface WrittenVerdict {
   readonly id: string;
   readonly mode: ShapeMode;

@@ -1,9 +1,9 @@
 // After a failure: which candidate is next, after how long, or is it enough?
 
 import { describe, expect, test } from 'vitest';
+import type { RouteEntry } from '../../../core/contract/routing-table.ts';
 import { type AttemptFailure, failureCode, judgeFailure } from '../../../gateway/attempt/failure.ts';
 import { type CandidateFacts, type NextStep, nextStep } from '../../../gateway/attempt/next-step.ts';
-import type { RouteEntry } from '../../../gateway/contract/routing-table.ts';
 
 // Three keys of provider a, then provider b, then a second model of provider b: each target a tier of its own.
 const a1: CandidateFacts = { keyId: 'a/1', targetId: 'ta', endpointId: 'a', tier: 0 };

@@ -2,8 +2,8 @@
 // dialects, with the timers that a route has by default.
 
 import { describe, expect, test } from 'vitest';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { runAttempt } from '../../../gateway/attempt/attempt.ts';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
 import type { AnswerStream } from '../../../gateway/dialects/dialect.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { openCall, translateStream } from '../../../gateway/dialects/translate.ts';

@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../core/clock.ts';
 import { authenticate, readCredential } from '../../../gateway/auth/authenticate.ts';
-import { systemClock } from '../../../gateway/clock.ts';
-import { GatewayError } from '../../../gateway/errors.ts';
+import { GatewayError } from '../../../gateway/request/errors.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { type Answered, errorOf, get, messagesErrorOf, post } from '../endpoints/ask.ts';

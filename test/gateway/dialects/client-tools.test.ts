@@ -2,7 +2,7 @@
 // they go as functions, and their calls come back as the client knows them. What cannot go is refused.
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { rebuildAnswer } from '../../support/rebuild-answer.ts';
 import { recordOf, recordsOf } from '../endpoints/ask.ts';
 import { C, call, eventsOf, M, open, R, refusalOf, sent, stream, streamed } from './pitfalls/whole-way.ts';

@@ -3,7 +3,7 @@
 
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { GatewayError } from '../../../gateway/errors.ts';
+import { GatewayError } from '../../../gateway/request/errors.ts';
 import {
   behavioursOf,
   dialectNames,

@@ -2,7 +2,7 @@
 // one, in every later turn too, and clients cannot encode the text.
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { translateThrough } from '../../support/translate-through.ts';
 import { recordOf } from '../endpoints/ask.ts';
 import { C, call, heard, isTranslated, M, open, pairsOf, R, streamed, T } from './pitfalls/whole-way.ts';

@@ -2,7 +2,7 @@
 // content may be lost. The beginning or the end of a part may not, nor any of an answer that calls tools.
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import type { AnswerFacts } from '../../../gateway/dialects/dialect.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import {

@@ -1,7 +1,7 @@
 // Which requests do more than answer, so that they must not be sent again where the first may have been acted on?
 
 import { expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { RequestBody } from '../../../gateway/json/request-body.ts';
 

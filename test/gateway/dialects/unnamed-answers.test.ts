@@ -1,7 +1,7 @@
 // What is a caller told where the upstream names no model and counts no tokens?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { asRecord } from '../../../gateway/json/record.ts';
 import { translateThrough } from '../../support/translate-through.ts';
 

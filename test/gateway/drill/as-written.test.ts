@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { drillFaultSchema } from '../../../gateway/contract/exchange.ts';
+import { drillFaultSchema } from '../../../core/contract/exchange.ts';
 import { makeRandom } from '../../support/wall/split.ts';
 import type { RigTarget } from '../rig.ts';
 import { type Drill, drill, keys, main, spare } from './play-drill.ts';

@@ -7,7 +7,7 @@ import {
   EXCHANGE_PATH,
   type ExchangeResponse,
   exchangeResponseSchema,
-} from '../../../gateway/contract/exchange.ts';
+} from '../../../core/contract/exchange.ts';
 import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';

@@ -1,11 +1,11 @@
 // Plays one drill against a table of the test's, with a clock that stands still but where somebody waits.
 
 import { expect } from 'vitest';
-import { type DrillOutcome, drillOutcomeSchema } from '../../../gateway/contract/exchange.ts';
-import type { HealthHint, RouteEntry, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { type DrillOutcome, drillOutcomeSchema } from '../../../core/contract/exchange.ts';
+import type { HealthHint, RouteEntry, RoutingTable } from '../../../core/contract/routing-table.ts';
 import { runDrill } from '../../../gateway/drill/run-drill.ts';
 import type { PipelineDefaults } from '../../../gateway/pipeline/parts.ts';
-import { defaultTimeouts } from '../../../gateway/start.ts';
+import { defaultTimeouts } from '../../../gateway/process/start.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { type RigTarget, tableOf } from '../rig.ts';

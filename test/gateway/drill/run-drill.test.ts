@@ -2,8 +2,8 @@
 // through; the clock is the test's.
 
 import { describe, expect, test } from 'vitest';
-import { drillFaultSchema } from '../../../gateway/contract/exchange.ts';
-import { type DialectName, dialectNameSchema } from '../../../gateway/contract/routing-table.ts';
+import { drillFaultSchema } from '../../../core/contract/exchange.ts';
+import { type DialectName, dialectNameSchema } from '../../../core/contract/routing-table.ts';
 import type { RigTarget } from '../rig.ts';
 import { type Drill, drill, keys, main, spare } from './play-drill.ts';
 

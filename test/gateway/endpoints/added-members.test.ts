@@ -1,7 +1,7 @@
 // A member that the gateway adds to a request by itself is never the reason for which its caller is refused.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { DialectName, RouteEntry } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry } from '../../../core/contract/routing-table.ts';
 import type { Behaviour } from '../../support/wall/behaviour.ts';
 import { type Call, startWall, type Wall } from '../../support/wall.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';

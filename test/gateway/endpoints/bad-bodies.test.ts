@@ -3,7 +3,7 @@
 
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../gateway/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { parseBody } from '../../../gateway/endpoints/parse-body.ts';
 import { lingerMs } from '../../../gateway/endpoints/send-error.ts';
 import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';

@@ -2,7 +2,7 @@
 // too low.
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { messagesErrorOf, post, recordOf } from './ask.ts';
 import { type Served, serveFrom } from './served.ts';
 

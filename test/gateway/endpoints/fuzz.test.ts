@@ -2,10 +2,10 @@
 // ours. Seeded, so that a failure comes again; the message of a failure holds the bytes.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { podMemoryMib } from '../../../bench/targets/pod-flags.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { parseBody } from '../../../gateway/endpoints/parse-body.ts';
-import { GatewayError } from '../../../gateway/errors.ts';
+import { GatewayError } from '../../../gateway/request/errors.ts';
+import { podMemoryMib } from '../../../tools/bench/targets/pod-flags.ts';
 import { readResident } from '../../e2e/scale/readings.ts';
 import { bombard, bombedTable } from '../../support/attack/bombard.ts';
 import { mutate } from '../../support/attack/mutate.ts';

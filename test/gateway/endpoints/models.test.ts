@@ -4,7 +4,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { KeyEntry, Price, RouteEntry, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { KeyEntry, Price, RouteEntry, RoutingTable } from '../../../core/contract/routing-table.ts';
 import { openModelList } from '../../../gateway/endpoints/models.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
 import { bearer, errorOf, get, messagesErrorOf, portOf, post, recordOf, recordsOf } from './ask.ts';

@@ -2,7 +2,7 @@
 // served by? (OpenAI API reference; Anthropic API reference; what editors send to addresses that they let people write.)
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { type Rig, startRig, tableOf } from '../rig.ts';
 import { post, recordOf } from './ask.ts';

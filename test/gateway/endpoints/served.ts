@@ -1,6 +1,6 @@
 // A gateway whose one model is served by the simulator in one dialect.
 
-import type { DialectName, RouteEntry } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName, RouteEntry } from '../../../core/contract/routing-table.ts';
 import {
   type Call,
   type Simulator,

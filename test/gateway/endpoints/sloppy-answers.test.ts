@@ -3,7 +3,7 @@
 
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { type Rig, startRig, tableOf } from '../rig.ts';
 import { type Answered, errorOf, post, recordOf, recordsOf } from './ask.ts';

@@ -2,7 +2,7 @@
 // wrote around it. (The service's specification, "POST /completions" and "Events"; OpenAI API reference, "Streaming".)
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../gateway/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { type Answer, startWall, type Wall } from '../../support/wall.ts';
 import { type Rig, startRig, tableOf } from '../rig.ts';
 import { type Answered, errorOf, post } from './ask.ts';

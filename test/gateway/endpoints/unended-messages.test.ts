@@ -2,7 +2,7 @@
 // provider is asked.
 
 import { afterEach, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { named } from '../dialects/support/named-events.ts';
 import { type Rig, startRig, tableOf } from '../rig.ts';

@@ -10,7 +10,7 @@ import {
   exchangeResponseSchema,
   JOURNAL_CURSOR_HEADER,
   JOURNAL_PATH,
-} from '../../../gateway/contract/exchange.ts';
+} from '../../../core/contract/exchange.ts';
 import { Drills } from '../../../gateway/drill/drills.ts';
 import { PodState } from '../../../gateway/exchange/pod-state.ts';
 import { buildExchangeServer, type ExchangeServer } from '../../../gateway/exchange/server.ts';

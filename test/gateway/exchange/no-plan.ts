@@ -1,6 +1,6 @@
 // A gateway that has no table yet, and so no plan for anybody: what a server of the exchange is started with where that is not the question.
 
-import { systemClock } from '../../../gateway/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { nothingLimited } from '../../../gateway/limits/glance.ts';
 import type { PlanParts } from '../../../gateway/plan/parts.ts';
 import { Health } from '../../../gateway/route/health.ts';

@@ -3,8 +3,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Budget, periodAt, worstOvershoot } from '../../../gateway/contract/budget.ts';
-import type { SpendPage } from '../../../gateway/contract/spend.ts';
+import { type Budget, periodAt, worstOvershoot } from '../../../core/contract/budget.ts';
+import type { SpendPage } from '../../../core/contract/spend.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import type { Outcome } from '../../../gateway/limits/outcome.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Budget } from '../../../gateway/contract/budget.ts';
-import type { SpendPage } from '../../../gateway/contract/spend.ts';
+import type { Budget } from '../../../core/contract/budget.ts';
+import type { SpendPage } from '../../../core/contract/spend.ts';
 import { judgeShare, judgeTogether } from '../../../gateway/limits/budget.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import { OwnBudgets } from '../../../gateway/limits/own-budgets.ts';

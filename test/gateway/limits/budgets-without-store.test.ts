@@ -3,8 +3,8 @@
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type Budget, worstOvershoot } from '../../../gateway/contract/budget.ts';
-import type { SpendPage } from '../../../gateway/contract/spend.ts';
+import { type Budget, worstOvershoot } from '../../../core/contract/budget.ts';
+import type { SpendPage } from '../../../core/contract/spend.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import { openStore } from '../../../gateway/limits/store.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';

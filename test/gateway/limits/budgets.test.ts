@@ -3,9 +3,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../gateway/clock.ts';
-import type { Budget } from '../../../gateway/contract/budget.ts';
-import type { Price, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { systemClock } from '../../../core/clock.ts';
+import type { Budget } from '../../../core/contract/budget.ts';
+import type { Price, RoutingTable } from '../../../core/contract/routing-table.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { startWall, type Wall } from '../../support/wall.ts';

@@ -1,6 +1,6 @@
 // Gateways as processes that keep limits in one store, or by shares, and what they say of it.
 
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';

@@ -2,8 +2,8 @@
 // store, which is stopped, flushed and killed under them.
 
 import { afterEach, expect, test } from 'vitest';
-import { EXCHANGE_PATH } from '../../../gateway/contract/exchange.ts';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { EXCHANGE_PATH } from '../../../core/contract/exchange.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { startRedis } from '../../support/redis-server.ts';

@@ -1,7 +1,7 @@
 // What does a gateway know of how well it hears the ledger? Pure, but for the clock, which the test moves.
 
 import { afterEach, expect, test } from 'vitest';
-import type { SpendPage } from '../../../gateway/contract/spend.ts';
+import type { SpendPage } from '../../../core/contract/spend.ts';
 import { LedgerReader } from '../../../gateway/limits/ledger-reader.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 

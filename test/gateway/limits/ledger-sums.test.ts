@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { periodAt } from '../../../gateway/contract/budget.ts';
-import type { SpendPage } from '../../../gateway/contract/spend.ts';
+import { periodAt } from '../../../core/contract/budget.ts';
+import type { SpendPage } from '../../../core/contract/spend.ts';
 import { LedgerSums } from '../../../gateway/limits/ledger-sums.ts';
 
 const monday = Date.UTC(2026, 10, 16);

@@ -1,7 +1,7 @@
 // How does one gateway keep its share of a limit, and what it holds? By a clock that stands still.
 
 import { describe, expect, test } from 'vitest';
-import type { RateLimits } from '../../../gateway/contract/routing-table.ts';
+import type { RateLimits } from '../../../core/contract/routing-table.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import type { Outcome } from '../../../gateway/limits/outcome.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';

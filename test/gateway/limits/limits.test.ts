@@ -3,7 +3,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RateLimits } from '../../../gateway/contract/routing-table.ts';
+import type { RateLimits } from '../../../core/contract/routing-table.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { errorOf, messagesErrorOf, post } from '../endpoints/ask.ts';
 import { keyEntry, type Rig, startRig, tableOf, testKey } from '../rig.ts';

@@ -2,8 +2,8 @@
 // however it ends?
 
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ProviderEntry, RateLimits, RoutingTable } from '../../../gateway/contract/routing-table.ts';
-import type { GatewayOptions } from '../../../gateway/start.ts';
+import type { ProviderEntry, RateLimits, RoutingTable } from '../../../core/contract/routing-table.ts';
+import type { GatewayOptions } from '../../../gateway/process/start.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { type Behaviour, startWall, type Wall } from '../../support/wall.ts';

@@ -1,7 +1,7 @@
 // What becomes of limits when the store dies, stops or forgets? Nobody fails, nobody waits long, and all is as before when it is back.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../gateway/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import type { Outcome } from '../../../gateway/limits/outcome.ts';
 import { openStore } from '../../../gateway/limits/store.ts';

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import { openFileJournal } from '../../../gateway/meter/journal.ts';
 import { writeUnclaimed } from '../../../gateway/meter/unclaimed.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';

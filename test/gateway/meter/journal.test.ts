@@ -4,8 +4,8 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Clock } from '../../../gateway/clock.ts';
-import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import {
   type Journal,
   openFileJournal,

@@ -1,7 +1,7 @@
 // What is written down about an attempt, and who pays for it?
 
 import { describe, expect, test } from 'vitest';
-import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import { type Differing, makeRecord } from './make-facts.ts';
 
 /** As the ledger reads it: a line of JSON, checked. */

@@ -1,8 +1,8 @@
 // What is known of an attempt when it is written down? One that was answered; a test shows only what differs.
 
-import type { Caller } from '../../../gateway/caller.ts';
-import type { ProviderEntry, RoutingTable, TargetEntry } from '../../../gateway/contract/routing-table.ts';
+import type { ProviderEntry, RoutingTable, TargetEntry } from '../../../core/contract/routing-table.ts';
 import { type AttemptFacts, buildLedgerRecord } from '../../../gateway/meter/ledger.ts';
+import type { Caller } from '../../../gateway/request/caller.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { tableOf } from '../rig.ts';
 

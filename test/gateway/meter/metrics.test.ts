@@ -2,12 +2,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { exposed } from '../../../core/telemetry/metric.ts';
 import { HotCounter, HotHistogram, Registry } from '../../../gateway/meter/hot-metrics.ts';
 import { LimitMetrics } from '../../../gateway/meter/limit-metrics.ts';
 import { gatewayMetrics } from '../../../gateway/meter/metric-table.ts';
 import { type MetricOptions, Metrics } from '../../../gateway/meter/metrics.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
-import { exposed } from '../../../telemetry/metric.ts';
 import { tableOf } from '../rig.ts';
 import { type Family, parseExposition, type Sample } from './exposition.ts';
 import { makeRecord } from './make-facts.ts';

@@ -1,7 +1,7 @@
 // How many tokens is a request, or an answer, that nobody has counted?
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../gateway/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { countAnswer, countRequest, sampleMax, sampleRequest } from '../../../gateway/meter/sample-tokens.ts';
 import { isCountable, TokenCounter } from '../../../gateway/meter/token-counter.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';

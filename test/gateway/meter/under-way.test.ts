@@ -4,7 +4,7 @@ import { appendFile, copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type LedgerRecord, ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { type LedgerRecord, ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import { openFileJournal, type ReadableJournal } from '../../../gateway/meter/journal.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { type Differing, makeRecord } from './make-facts.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { RequestBody } from '../../../gateway/json/request-body.ts';
 import { affinityText } from '../../../gateway/pipeline/affinity.ts';

@@ -1,7 +1,7 @@
 // What can a request cost at most, and what has it cost whoever sent it?
 
 import { expect, test } from 'vitest';
-import type { Price } from '../../../gateway/contract/routing-table.ts';
+import type { Price } from '../../../core/contract/routing-table.ts';
 import { nanodollarsOf } from '../../../gateway/limits/nanodollars.ts';
 import { costAtMost, costOfCaller } from '../../../gateway/pipeline/budgets.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';

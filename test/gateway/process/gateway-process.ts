@@ -3,9 +3,9 @@
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LedgerRecord } from '../../../gateway/contract/ledger-record.ts';
-import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import { builtCheckout } from '../../cluster/checkout.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 

@@ -9,7 +9,7 @@ import {
   exchangeResponseSchema,
   JOURNAL_CURSOR_HEADER,
   JOURNAL_PATH,
-} from '../../../gateway/contract/exchange.ts';
+} from '../../../core/contract/exchange.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:net';
 import { expect, test } from 'vitest';
 import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
-import { startGateway } from '../../../gateway/start.ts';
+import { startGateway } from '../../../gateway/process/start.ts';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 
 test('a gateway that cannot start leaves nothing behind', async () => {

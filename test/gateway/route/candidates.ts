@@ -1,6 +1,6 @@
 // What are the candidates of a route? Taken from a real table view, so that they are what the gateway works with.
 
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import { type Candidate, selectTargets } from '../../../gateway/route/plan.ts';
 import { buildTableView, type RouteView } from '../../../gateway/table/view.ts';
 import { type RigTarget, tableOf } from '../rig.ts';

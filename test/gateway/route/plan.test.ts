@@ -6,7 +6,7 @@ import type {
   HealthHint,
   ProviderEntry,
   RoutingTable,
-} from '../../../gateway/contract/routing-table.ts';
+} from '../../../core/contract/routing-table.ts';
 import { selectTargets } from '../../../gateway/route/plan.ts';
 import { makeRandom } from '../../support/wall/split.ts';
 import { nameOf, routeOf } from './candidates.ts';

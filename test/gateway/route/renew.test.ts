@@ -1,7 +1,7 @@
 // When is a refused candidate worth another try with what the newest table says?
 
 import { describe, expect, test } from 'vitest';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import type { Candidate } from '../../../gateway/route/plan.ts';
 import { renewCandidate } from '../../../gateway/route/renew.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';

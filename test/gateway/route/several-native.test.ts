@@ -1,7 +1,7 @@
 // May a conversation find another provider of its own dialect at its next turn?
 
 import { expect, test } from 'vitest';
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 import { hasSeveralNative } from '../../../gateway/route/several-native.ts';
 import type { RigTarget } from '../rig.ts';
 import { routeOf } from './candidates.ts';

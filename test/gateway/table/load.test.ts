@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { parseRoutingTable, type RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import { parseRoutingTable, type RoutingTable } from '../../../core/contract/routing-table.ts';
 import { loadTable } from '../../../gateway/table/load.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { keyEntry, tableOf } from '../rig.ts';

@@ -13,8 +13,8 @@ import {
   type ShardRef,
   shardName,
   TABLE_SECRET_TYPE,
-} from '../../../gateway/contract/manifest.ts';
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+} from '../../../core/contract/manifest.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 
 export const instance = 'penstock';
 export const exchangeToken = 'e'.repeat(43);

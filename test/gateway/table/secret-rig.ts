@@ -1,11 +1,11 @@
 // A secret source as a gateway has it, and everything it told, asked and swapped.
 
-import { systemClock } from '../../../gateway/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
+import type { KubeClient } from '../../../core/kube/client.ts';
+import { openConnection } from '../../../core/kube/connection.ts';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 import { openSecretSource, type SecretSource } from '../../../gateway/table/sources/secret.ts';
 import { TableStatus } from '../../../gateway/table/status.ts';
-import type { KubeClient } from '../../../kube/client.ts';
-import { openConnection } from '../../../kube/connection.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 
 export interface SecretRig {

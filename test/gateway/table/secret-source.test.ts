@@ -4,8 +4,8 @@
 import { readFile } from 'node:fs/promises';
 import { zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { READER_FORMAT, type RoutingTable } from '../../../core/contract/routing-table.ts';
 import { digestKey } from '../../../gateway/auth/authenticate.ts';
-import { READER_FORMAT, type RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { keyEntry, tableOf } from '../rig.ts';
 import { exchangeToken, type Numbers, type Published, pointerData, publish } from './published.ts';

@@ -5,12 +5,8 @@ import { inspect } from 'node:util';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ShardRef } from '../../../gateway/contract/manifest.ts';
-import {
-  parseRoutingTable,
-  READER_FORMAT,
-  type RoutingTable,
-} from '../../../gateway/contract/routing-table.ts';
+import type { ShardRef } from '../../../core/contract/manifest.ts';
+import { parseRoutingTable, READER_FORMAT, type RoutingTable } from '../../../core/contract/routing-table.ts';
 import { assembleView } from '../../../gateway/table/sources/assemble.ts';
 import { decodeShard } from '../../../gateway/table/sources/decode-shard.ts';
 import { parseManifest, readPointer } from '../../../gateway/table/sources/pointer.ts';

@@ -4,9 +4,9 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { REVOCATION_CHARS } from '../../../core/contract/manifest.ts';
+import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import { digestKey } from '../../../gateway/auth/authenticate.ts';
-import { REVOCATION_CHARS } from '../../../gateway/contract/manifest.ts';
-import type { RoutingTable } from '../../../gateway/contract/routing-table.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { type ClosedPort, closedPort } from '../../support/wall/closed-port.ts';
 import { keyEntry, tableOf } from '../rig.ts';

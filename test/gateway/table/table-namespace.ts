@@ -1,9 +1,9 @@
 // Where do table Secrets lie in a test? In a namespace of a real API server, written as an operator would: shards
 // first, the pointer last.
 
-import { pointerName } from '../../../gateway/contract/manifest.ts';
-import { isConflict, isNotFound, type KubeClient } from '../../../kube/client.ts';
-import { collectionPath, namespaces, objectPath, secrets } from '../../../kube/paths.ts';
+import { pointerName } from '../../../core/contract/manifest.ts';
+import { isConflict, isNotFound, type KubeClient } from '../../../core/kube/client.ts';
+import { collectionPath, namespaces, objectPath, secrets } from '../../../core/kube/paths.ts';
 import {
   instance,
   type Published,

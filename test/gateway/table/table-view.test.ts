@@ -5,7 +5,7 @@ import {
   type RouteEntry,
   type RoutingTable,
   TableRefusedError,
-} from '../../../gateway/contract/routing-table.ts';
+} from '../../../core/contract/routing-table.ts';
 import { loadTable } from '../../../gateway/table/load.ts';
 import { buildTableView, findRoute, namespaceOf, revealConnection } from '../../../gateway/table/view.ts';
 import { keyEntry, tableOf } from '../rig.ts';

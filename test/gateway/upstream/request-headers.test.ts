@@ -2,7 +2,7 @@
 // however it repeats it.
 
 import { describe, expect, test } from 'vitest';
-import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
+import type { ProviderEntry } from '../../../core/contract/routing-table.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { redactCredentials } from '../../../gateway/upstream/request-headers.ts';
 import { ask } from '../../flow/ask.ts';

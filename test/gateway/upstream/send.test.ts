@@ -13,8 +13,8 @@ import { buildTableView } from '../../../gateway/table/view.ts';
 import { makeCountingClient } from '../../../gateway/upstream/connection-use.ts';
 import { UpstreamPools } from '../../../gateway/upstream/pools.ts';
 import { send, type UpstreamCall } from '../../../gateway/upstream/send.ts';
-import { makeCertificate } from '../../egress/certificates.ts';
-import { loopbackOpen, makeConnector } from '../../egress/connect-to.ts';
+import { makeCertificate } from '../../core/egress/certificates.ts';
+import { loopbackOpen, makeConnector } from '../../core/egress/connect-to.ts';
 import { listenKept } from '../../support/listen-kept.ts';
 import { tableOf } from '../rig.ts';
 

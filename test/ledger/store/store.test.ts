@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ledgerRecordSchema } from '../../../gateway/contract/ledger-record.ts';
+import { ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import type {
   CostsQuery,
   CostsRow,

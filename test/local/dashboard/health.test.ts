@@ -1,7 +1,7 @@
 // Does a Provider say in local mode whether its upstream answers, as it does on a cluster?
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
+import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
 import { healthCondition, troublesHere } from '../../../local/dashboard/health.ts';
 import { until } from '../../support/until.ts';
 import type { LocalRig } from '../rig.ts';

@@ -306,10 +306,10 @@ export const answers: readonly Mutant[] = [
   },
   {
     name: 'the log does not quote the values that an error is about',
-    file: 'kube/error-in-log.ts',
+    file: 'core/kube/error-in-log.ts',
     from: 'const isOurs = error.constructor === Error && code === undefined;',
     to: 'const isOurs = true;',
-    tests: ['test/kube/error-in-log.test.ts'],
+    tests: ['test/core/kube/error-in-log.test.ts'],
   },
   {
     name: 'a member that the caller wrote is the caller alone to mend',

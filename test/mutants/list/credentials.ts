@@ -198,7 +198,7 @@ export const credentials: readonly Mutant[] = [
   },
   {
     name: 'no signal opens a debugger, which could read all secrets',
-    file: 'images/contents.ts',
+    file: 'tools/pack/contents.ts',
     from: ' --disable-sigusr1',
     to: '',
     tests: ['test/security/prototype.test.ts'],
@@ -226,21 +226,21 @@ export const credentials: readonly Mutant[] = [
   },
   {
     name: 'a process that crashes leaves no memory behind',
-    file: 'gateway/leave-no-dump.ts',
+    file: 'gateway/process/leave-no-dump.ts',
     from: "writeFileSync('/proc/self/coredump_filter', '0');",
     to: '',
     tests: ['test/gateway/process/watchdog.test.ts'],
   },
   {
     name: 'a process that runs out of memory writes no report',
-    file: 'gateway/leave-no-dump.ts',
+    file: 'gateway/process/leave-no-dump.ts',
     from: 'process.report.reportOnFatalError = false;',
     to: '',
     tests: ['test/gateway/process/watchdog.test.ts'],
   },
   {
     name: 'a process that is told to by a signal writes no report',
-    file: 'gateway/leave-no-dump.ts',
+    file: 'gateway/process/leave-no-dump.ts',
     from: 'process.report.reportOnSignal = false;',
     to: '',
     tests: ['test/gateway/process/watchdog.test.ts'],

@@ -551,9 +551,9 @@ export const dashboard: readonly Mutant[] = [
   },
   {
     name: 'calls are made with the person’s own token alone',
-    file: 'kube/connection.ts',
+    file: 'core/kube/connection.ts',
     from: '...(request.bearer === undefined',
     to: "...(request.bearer !== ''",
-    tests: ['test/kube/connection.test.ts'],
+    tests: ['test/core/kube/connection.test.ts'],
   },
 ];

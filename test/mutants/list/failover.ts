@@ -12,7 +12,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a Provider of which no key has money left is not called healthy',
-    file: 'gateway/contract/pod-word.ts',
+    file: 'core/contract/pod-word.ts',
     from: "has('rejected', name) || has('out-of-money', name)",
     to: "has('rejected', name)",
     tests: ['test/operator/status/status-health.test.ts'],
@@ -96,7 +96,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a key that is refused with 400 is no mistake of the caller',
-    file: 'gateway/contract/refused-key.ts',
+    file: 'core/contract/refused-key.ts',
     from: 'badKey.test(message) || closed',
     to: 'closed',
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/operator/probe/check.test.ts'],
@@ -201,7 +201,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a date to come back at is read by the clock of whoever wrote it',
-    file: 'egress/retry-after.ts',
+    file: 'core/egress/retry-after.ts',
     from: 'untilMs - (Number.isNaN(sentMs) ? nowMs : sentMs)',
     to: 'untilMs - nowMs',
     tests: ['test/gateway/attempt/attempt.test.ts'],
@@ -215,17 +215,17 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'what is told as Retry-After is a minute at most',
-    file: 'gateway/errors.ts',
+    file: 'gateway/request/errors.ts',
     from: 'Math.min(60, ',
     to: 'Math.max(0, ',
-    tests: ['test/gateway/errors.test.ts', 'test/flow/told-errors.test.ts'],
+    tests: ['test/gateway/request/errors.test.ts', 'test/flow/told-errors.test.ts'],
   },
   {
     name: 'SDKs are told where another try cannot help',
-    file: 'gateway/errors.ts',
+    file: 'gateway/request/errors.ts',
     from: "...(entry.mayRetry ? {} : { 'x-should-retry': 'false' }),",
     to: '',
-    tests: ['test/gateway/errors.test.ts'],
+    tests: ['test/gateway/request/errors.test.ts'],
   },
   {
     name: 'a rate limit rests the key and says nothing against the upstream',
@@ -236,7 +236,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'what one request is forbidden takes the key from nobody else',
-    file: 'gateway/contract/refused-key.ts',
+    file: 'core/contract/refused-key.ts',
     from: 'return namesCredential;',
     to: 'return type !== null || code !== null;',
     tests: ['test/flow/keys.test.ts'],
@@ -446,7 +446,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'SDKs are told that the gateway has tried already',
-    file: 'gateway/errors.ts',
+    file: 'gateway/request/errors.ts',
     from: "upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),",
     to: "upstream_error: row(502, 'server_error', 'api_error', 'upstream', true),",
     tests: ['test/conformance/sdk-retries.test.ts'],
@@ -593,7 +593,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'what is no time to come back at is none, whatever a date could be made of it',
-    file: 'egress/retry-after.ts',
+    file: 'core/egress/retry-after.ts',
     from: 'beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;',
     to: 'value === beginsAsDate.source ? Number.NaN : Date.parse(value);',
     tests: ['test/gateway/attempt/attempt.test.ts'],

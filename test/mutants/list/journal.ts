@@ -82,14 +82,14 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'a gateway that goes waits for a ledger that has not asked it since a crash',
-    file: 'gateway/start.ts',
+    file: 'gateway/process/start.ts',
     from: 'options.askSpend ? true : undefined',
     to: 'undefined',
     tests: ['test/gateway/process/table-secret.test.ts'],
   },
   {
     name: 'a gateway that goes hands its records over',
-    file: 'gateway/start.ts',
+    file: 'gateway/process/start.ts',
     from: 'await options.exchange?.journal.handOver?.(handOverMs, hasReader);',
     to: '',
     tests: ['test/gateway/process/table-secret.test.ts'],
@@ -117,7 +117,7 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'a request that takes several calls costs its fee once',
-    file: 'gateway/contract/cost.ts',
+    file: 'core/contract/cost.ts',
     from: 'return call === 0 && payer',
     to: 'return call >= 0 && payer',
     tests: ['test/flow/worked-bill.test.ts'],
@@ -145,14 +145,14 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'a request that is left before any content costs no fee',
-    file: 'gateway/contract/cost.ts',
+    file: 'core/contract/cost.ts',
     from: '(isStream && firstContentMs !== undefined)',
     to: 'isStream',
     tests: ['test/gateway/meter/ledger-record.test.ts'],
   },
   {
     name: 'nor one that is left before its plain answer is whole',
-    file: 'gateway/contract/cost.ts',
+    file: 'core/contract/cost.ts',
     from: '(isStream && firstContentMs !== undefined)',
     to: 'firstContentMs !== undefined',
     tests: ['test/gateway/meter/ledger-record.test.ts'],
@@ -166,7 +166,7 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'a request that was not delivered costs no fee',
-    file: 'gateway/contract/cost.ts',
+    file: 'core/contract/cost.ts',
     from: "payer === 'tenant' && isDelivered",
     to: 'isDelivered',
     tests: ['test/gateway/meter/ledger-record.test.ts'],

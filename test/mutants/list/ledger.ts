@@ -300,7 +300,7 @@ export const ledger: readonly Mutant[] = [
   },
   {
     name: 'a receiver that asks to wait until a date is left alone until then',
-    file: 'egress/retry-after.ts',
+    file: 'core/egress/retry-after.ts',
     from: 'beginsAsDate.test(value) ? Date.parse(value) : Number.NaN;',
     to: "Date.parse('');",
     tests: ['test/ledger/export/send-events.test.ts'],
@@ -412,7 +412,7 @@ export const ledger: readonly Mutant[] = [
   },
   {
     name: 'ledger and gateway wait no longer for a body, or for what operator and ledger begin to ask, than is said',
-    file: 'kube/server-patience.ts',
+    file: 'core/kube/server-patience.ts',
     from: 'requestTimeout: patienceMs,',
     to: 'requestTimeout: 0,',
     tests: [...busy, 'test/gateway/exchange/exchange.test.ts'],

@@ -271,14 +271,14 @@ export const limits: readonly Mutant[] = [
   },
   {
     name: 'what is said to be spent without the store holds where that forgets',
-    file: 'gateway/contract/budget.ts',
+    file: 'core/contract/budget.ts',
     from: 'unheardMicrodollarsMax: limitMicrodollars * others',
     to: 'unheardMicrodollarsMax: limitMicrodollars',
     tests: [WITHOUT_STORE],
   },
   {
     name: 'and where it is away, of each gateway',
-    file: 'gateway/contract/budget.ts',
+    file: 'core/contract/budget.ts',
     from: 'withoutStore: { requests: 1 + others',
     to: 'withoutStore: { requests: 1',
     tests: [WITHOUT_STORE],
@@ -397,14 +397,14 @@ export const limits: readonly Mutant[] = [
   },
   {
     name: 'who has budgets is not ready before it knows what was spent',
-    file: 'gateway/start.ts',
+    file: 'gateway/process/start.ts',
     from: 'wasReady ||= !limiter.awaitsSums;',
     to: 'wasReady = true;',
     tests: ['test/flow/budgets.test.ts'],
   },
   {
     name: 'who was ready once stays so without the ledger',
-    file: 'gateway/start.ts',
+    file: 'gateway/process/start.ts',
     from: 'wasReady ||= !limiter.awaitsSums;',
     to: 'wasReady = !limiter.awaitsSums;',
     tests: ['test/flow/budgets.test.ts'],

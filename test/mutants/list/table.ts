@@ -75,10 +75,10 @@ export const table: readonly Mutant[] = [
   },
   {
     name: 'a lease is held from when it was asked for, not from when the answer came',
-    file: 'kube/lease.ts',
+    file: 'core/kube/lease.ts',
     from: 'function hold(sinceMs: number): void {',
     to: 'function hold(_: number): void {\n    const sinceMs = clock.now();',
-    tests: ['test/kube/lease.test.ts'],
+    tests: ['test/core/kube/lease.test.ts'],
   },
   {
     name: 'a table sets no header by which one message could be read as two',

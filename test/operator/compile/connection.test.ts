@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { ConfigMapRecord, SecretRecord, Snapshot } from '../../../operator/watch/snapshot.ts';
-import { type CertificateOptions, type Identity, makeCertificate } from '../../egress/certificates.ts';
+import { type CertificateOptions, type Identity, makeCertificate } from '../../core/egress/certificates.ts';
 import { provider, secret, snapshot } from '../make.ts';
 import { compileOnce, condition, NOW_MS } from './support.ts';
 

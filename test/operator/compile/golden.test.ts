@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
-import { parseRoutingTable, TABLE_FORMAT } from '../../../gateway/contract/routing-table.ts';
+import { parseRoutingTable, TABLE_FORMAT } from '../../../core/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { PlatformSettings, RetiredKey, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { PLATFORM, type RawManifest, snapshotOf } from '../make.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { ConfigMapRecord, SecretRecord, Snapshot } from '../../../operator/watch/snapshot.ts';
-import { type Identity, makeCertificate } from '../../egress/certificates.ts';
+import { type Identity, makeCertificate } from '../../core/egress/certificates.ts';
 import { provider, secret, snapshot } from '../make.ts';
 import { NOW_MS } from './support.ts';
 import { startTerm } from './term.ts';

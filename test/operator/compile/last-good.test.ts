@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
 import type { Verdict } from '../../../operator/compile/verdict.ts';
 import type { RawObject, SecretRecord, Snapshot } from '../../../operator/watch/snapshot.ts';

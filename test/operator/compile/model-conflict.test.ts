@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RouteEntry, TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { RouteEntry, TableContent } from '../../../core/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
 import { createLastForms } from '../../../operator/hold/last-forms.ts';
 import type { RawObject, Snapshot } from '../../../operator/watch/snapshot.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseRoutingTable, TABLE_FORMAT } from '../../../gateway/contract/routing-table.ts';
+import { parseRoutingTable, TABLE_FORMAT } from '../../../core/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { REASONS } from '../../../operator/resources/conditions.ts';
 import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../../operator/resources/issued-secret.ts';

@@ -1,6 +1,6 @@
 // What do the compile tests ask of a table and its verdicts?
 
-import type { RouteEntry, TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { RouteEntry, TableContent } from '../../../core/contract/routing-table.ts';
 import type { CompileResult } from '../../../operator/compile/compile.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../../../operator/compile/verdict.ts';

@@ -1,6 +1,6 @@
 // How do the tests of what is held run an operator's compile from table to table?
 
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { type CompileResult, createCompiler } from '../../../operator/compile/compile.ts';
 import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
 import { createLastForms } from '../../../operator/hold/last-forms.ts';

@@ -1,7 +1,7 @@
 // Who runs a drill, when, and what becomes of it? The operator's side, with pods that answer as the test says.
 
 import { describe, expect, test } from 'vitest';
-import { DRILL_ORDERS_MAX, type DrillOrder, type DrillOutcome } from '../../../gateway/contract/exchange.ts';
+import { DRILL_ORDERS_MAX, type DrillOrder, type DrillOutcome } from '../../../core/contract/exchange.ts';
 import type { ModelRouteVerdict } from '../../../operator/compile/verdict.ts';
 import { createDrills, type Drills } from '../../../operator/drills/drills.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';

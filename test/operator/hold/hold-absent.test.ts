@@ -1,7 +1,7 @@
 // What stays in the table although its objects are gone? A mass of them that nobody saw deleted, and nothing else.
 
 import { describe, expect, test } from 'vitest';
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { findLostTargets, type HoldAbsentInput, holdAbsent } from '../../../operator/hold/hold-absent.ts';
 import { provider, route, secret, snapshot, target as targetSpec } from '../make.ts';

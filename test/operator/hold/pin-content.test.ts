@@ -1,7 +1,7 @@
 // Pinned to a table of before: what of it goes out, what does not come back with it, and whose present form waits?
 
 import { describe, expect, test } from 'vitest';
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { pinContent } from '../../../operator/hold/pin-content.ts';
 import type { Snapshot } from '../../../operator/watch/snapshot.ts';

@@ -1,7 +1,7 @@
 // Which keys stay with their namespace after they left the table, and for how long?
 
 import { describe, expect, test } from 'vitest';
-import type { KeyEntry } from '../../../gateway/contract/routing-table.ts';
+import type { KeyEntry } from '../../../core/contract/routing-table.ts';
 import { RETIRED_FOR_MS, RETIRED_MAX, readReleased, retireKeys } from '../../../operator/hold/retire-keys.ts';
 import type { RetiredKey } from '../../../operator/watch/snapshot.ts';
 

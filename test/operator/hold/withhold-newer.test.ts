@@ -1,7 +1,7 @@
 // Some gateways read older tables only: what waits for them, and what does not?
 
 import { describe, expect, test } from 'vitest';
-import { neededFormat, type TableContent } from '../../../gateway/contract/routing-table.ts';
+import { neededFormat, type TableContent } from '../../../core/contract/routing-table.ts';
 import type { Grants } from '../../../operator/hold/pin-content.ts';
 import { type Reader, withholdNewer } from '../../../operator/hold/withhold-newer.ts';
 import {

@@ -1,7 +1,7 @@
 // What goes over the wire when a key is issued or rotated, and what becomes of each answer?
 
 import { describe, expect, test } from 'vitest';
-import { type KubeClient, KubeError, type KubeRequest } from '../../../kube/client.ts';
+import { type KubeClient, KubeError, type KubeRequest } from '../../../core/kube/client.ts';
 import { createKeyIssuer, type IssueFacts } from '../../../operator/keys/issue-key.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
 import { isWellFormedKey } from '../../../operator/resources/key-material.ts';

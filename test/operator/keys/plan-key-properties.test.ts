@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { KeyEntry } from '../../../gateway/contract/routing-table.ts';
+import type { KeyEntry } from '../../../core/contract/routing-table.ts';
 import { type Compile, createCompiler } from '../../../operator/compile/compile.ts';
 import { type KeyPlan, planKeySecret } from '../../../operator/keys/plan-key.ts';
 import { parseApiKey } from '../../../operator/resources/api-key.ts';

@@ -2,7 +2,7 @@
 // that was revoked?
 
 import { describe, expect, test } from 'vitest';
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 import type { RawObject } from '../../../operator/watch/snapshot.ts';
 import { apiKey, provider, route, secret, snapshot } from '../make.ts';
 import { NOW_MS, startLeader, tunnel } from './leader.ts';

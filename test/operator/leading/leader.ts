@@ -1,6 +1,6 @@
 // A leader whose publisher only remembers, in a cluster that a test changes.
 
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
 import type { Reader } from '../../../operator/hold/withhold-newer.ts';

@@ -4,20 +4,20 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock as gatewayClock } from '../../../gateway/clock.ts';
+import { systemClock as gatewayClock } from '../../../core/clock.ts';
 import {
   type DrillOrder,
   EXCHANGE_WAIT_MS_MAX,
   type ExchangeRequest,
   type ExchangeResponse,
   exchangeRequestSchema,
-} from '../../../gateway/contract/exchange.ts';
+} from '../../../core/contract/exchange.ts';
+import { systemClock } from '../../../core/kube/clock.ts';
 import { Drills } from '../../../gateway/drill/drills.ts';
 import { PodState } from '../../../gateway/exchange/pod-state.ts';
 import { buildExchangeServer } from '../../../gateway/exchange/server.ts';
 import { Health } from '../../../gateway/route/health.ts';
 import { TableStatus } from '../../../gateway/table/status.ts';
-import { systemClock } from '../../../kube/clock.ts';
 import { type Exchange, startExchange } from '../../../operator/pods/exchange.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import type { GatewayPod } from '../../../operator/watch/gateway-pods.ts';

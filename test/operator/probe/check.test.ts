@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
+import type { ProviderEntry } from '../../../core/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { CheckRequest } from '../../../operator/compile/health-check.ts';
 import { buildCheck, judgeCheck } from '../../../operator/probe/check.ts';

@@ -3,11 +3,11 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseAddressRules } from '../../../egress/address-rules.ts';
-import type { ProviderEntry } from '../../../gateway/contract/routing-table.ts';
+import type { ProviderEntry } from '../../../core/contract/routing-table.ts';
+import { parseAddressRules } from '../../../core/egress/address-rules.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { sendCheck } from '../../../operator/probe/send-check.ts';
-import { makeCertificate } from '../../egress/certificates.ts';
+import { makeCertificate } from '../../core/egress/certificates.ts';
 import { startConnectProxy } from '../../support/proxy.ts';
 import { startTlsFront } from '../../support/tls-front.ts';
 import { PLATFORM, provider, secret, snapshot } from '../make.ts';

@@ -8,7 +8,7 @@ import type {
   RouteEntry,
   TableContent,
   TargetEntry,
-} from '../../../gateway/contract/routing-table.ts';
+} from '../../../core/contract/routing-table.ts';
 import { compareText } from '../../../operator/compile/order.ts';
 
 export function keyEntry(number: number, fields: Partial<KeyEntry> = {}): KeyEntry {

@@ -3,9 +3,9 @@
 
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type KubeClient, KubeError } from '../../../kube/client.ts';
-import { mergePatch } from '../../../kube/patch.ts';
-import { objectPath, secrets } from '../../../kube/paths.ts';
+import { type KubeClient, KubeError } from '../../../core/kube/client.ts';
+import { mergePatch } from '../../../core/kube/patch.ts';
+import { objectPath, secrets } from '../../../core/kube/paths.ts';
 import { DeposedError } from '../../../operator/publish/deposed.ts';
 import {
   ACCEPT_ABSENCE_ANNOTATION,

@@ -1,7 +1,7 @@
 // Which keys does the manifest call revoked? Those that left the table within the last ten minutes.
 
 import { expect, test } from 'vitest';
-import { REVOCATIONS_MAX } from '../../../gateway/contract/manifest.ts';
+import { REVOCATIONS_MAX } from '../../../core/contract/manifest.ts';
 import { listRevocations } from '../../../operator/publish/revocations.ts';
 import { keyEntry, makeContent, numbers, withKeys } from './make-content.ts';
 

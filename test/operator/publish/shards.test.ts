@@ -10,8 +10,8 @@ import {
   type ShardRef,
   shardContentSchemas,
   shardRefSchema,
-} from '../../../gateway/contract/manifest.ts';
-import type { TableContent } from '../../../gateway/contract/routing-table.ts';
+} from '../../../core/contract/manifest.ts';
+import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { chooseShardCount } from '../../../operator/publish/shard-count.ts';
 import { createShardCutter, type Shard } from '../../../operator/publish/shards.ts';
 import { leaveOut, UnfitEntryError } from '../../../operator/publish/unfit-entry.ts';

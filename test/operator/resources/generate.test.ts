@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findStale, GENERATED, writeStale } from '../../../generate.ts';
+import { findStale, GENERATED, writeStale } from '../../../tools/generate.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 let folder: string;

@@ -2,10 +2,10 @@
 
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
-import type { KubeClient, KubeRequest } from '../../../kube/client.ts';
-import { systemClock } from '../../../kube/clock.ts';
-import { objectPath } from '../../../kube/paths.ts';
+import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
+import type { KubeClient, KubeRequest } from '../../../core/kube/client.ts';
+import { systemClock } from '../../../core/kube/clock.ts';
+import { objectPath } from '../../../core/kube/paths.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { Verdict } from '../../../operator/compile/verdict.ts';
 import { createKeyIssuer } from '../../../operator/keys/issue-key.ts';

@@ -1,7 +1,7 @@
 // What does the status of a ModelRoute say of its drill, and which events tell of it?
 
 import { describe, expect, test } from 'vitest';
-import type { DrillOutcome } from '../../../gateway/contract/exchange.ts';
+import type { DrillOutcome } from '../../../core/contract/exchange.ts';
 import type { DrillReport } from '../../../operator/drills/drills.ts';
 import type { ModelRouteStatus } from '../../../operator/resources/model-route.ts';
 import { drillNews } from '../../../operator/status/drill-news.ts';

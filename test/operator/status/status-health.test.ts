@@ -1,7 +1,7 @@
 // What does the status of a Provider say of its upstream, and how often?
 
 import { describe, expect, test } from 'vitest';
-import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
+import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import { FOUND_EARLIER } from '../../../operator/probe/prober.ts';
 import { indexHealth } from '../../../operator/status/health-of.ts';

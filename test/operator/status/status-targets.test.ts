@@ -1,7 +1,7 @@
 // What does the status of a ModelRoute say of its targets, out of what the gateway pods report, and how often?
 
 import { describe, expect, test } from 'vitest';
-import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
+import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { ModelRouteVerdict, RoutingVerdict } from '../../../operator/compile/verdict.ts';
 import { createTargetWatch } from '../../../operator/leading/target-news.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';

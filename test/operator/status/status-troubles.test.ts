@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { UpstreamHealth } from '../../../gateway/contract/exchange.ts';
+import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import { providerStatusSchema } from '../../../operator/resources/provider.ts';
 import { indexHealth } from '../../../operator/status/health-of.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { periodAt } from '../../../gateway/contract/budget.ts';
+import { periodAt } from '../../../core/contract/budget.ts';
 import { periodsOf } from '../../../ledger/store/periods.ts';
 import { dollarsOf, microdollarsOf } from '../../../operator/usage/dollars.ts';
 

@@ -1,7 +1,7 @@
 // What has the ledger told of a key? Amounts in millionths of a dollar, on the day of `at`; a test shows only what it is about.
 
-import { type BudgetPeriod, periodAt } from '../../../gateway/contract/budget.ts';
-import type { SpendReport, SpendUse, Spent } from '../../../gateway/contract/spend.ts';
+import { type BudgetPeriod, periodAt } from '../../../core/contract/budget.ts';
+import type { SpendReport, SpendUse, Spent } from '../../../core/contract/spend.ts';
 
 export const AT = '2026-11-22T12:00:00Z';
 export const AT_MS = Date.parse(AT);

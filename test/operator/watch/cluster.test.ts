@@ -1,8 +1,8 @@
 // Does the operator see what is in the cluster, and only that, whatever happens between it and the API server?
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { INSTANCE_LABEL, SHARD_LABEL } from '../../../gateway/contract/manifest.ts';
-import { KubeError, type KubeRequest } from '../../../kube/client.ts';
+import { INSTANCE_LABEL, SHARD_LABEL } from '../../../core/contract/manifest.ts';
+import { KubeError, type KubeRequest } from '../../../core/kube/client.ts';
 import type { ClusterOptions } from '../../../operator/watch/cluster.ts';
 import type { RawObject } from '../../../operator/watch/snapshot.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';

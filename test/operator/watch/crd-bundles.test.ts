@@ -1,7 +1,7 @@
 // Does the operator notice CustomResourceDefinitions of another release, and only those?
 
 import { expect, test } from 'vitest';
-import { type KubeClient, KubeError } from '../../../kube/client.ts';
+import { type KubeClient, KubeError } from '../../../core/kube/client.ts';
 import { watchCrdBundles } from '../../../operator/watch/crd-bundles.ts';
 import { makeClock, settle } from '../clock.ts';
 

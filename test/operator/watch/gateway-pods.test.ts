@@ -1,7 +1,7 @@
 // Which pods count as ready gateways?
 
 import { expect, test } from 'vitest';
-import type { KubeObject } from '../../../kube/object.ts';
+import type { KubeObject } from '../../../core/kube/object.ts';
 import { readGatewayPod } from '../../../operator/watch/gateway-pods.ts';
 
 function pod(change: { metadata?: object; spec?: object; status?: object } = {}): KubeObject {

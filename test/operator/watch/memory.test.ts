@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { isRecord, parseObject } from '../../../kube/object.ts';
+import { isRecord, parseObject } from '../../../core/kube/object.ts';
 import { type HeldObject, holdObject } from '../../../operator/watch/resources.ts';
 
 const keys = 5_000;

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { KubeObject } from '../../../kube/object.ts';
+import type { KubeObject } from '../../../core/kube/object.ts';
 import {
   createSecretIndex,
   readPlace,

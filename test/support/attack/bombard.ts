@@ -1,7 +1,7 @@
 // What does a server say to bombs and broken requests, for as long as somebody sends them? Seeded; the request of an answer that must
 // not be is kept.
 
-import type { DialectName, RoutingTable } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName, RoutingTable } from '../../../core/contract/routing-table.ts';
 import { tableOf } from '../../gateway/rig.ts';
 import { openRaw, type RawConnection, writeRequest } from '../raw-client.ts';
 import { makeRandom } from '../wall/split.ts';

@@ -1,7 +1,7 @@
 // Which JSON costs its reader far more than its writer? Deep, wide, long, and in numbers and names that parsers stumble over; and requests
 // that are sound and have far more in them than anybody would say.
 
-import type { DialectName } from '../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../core/contract/routing-table.ts';
 
 /** A bomb of about `bytes`, as a request of the dialect to the model would hold it. */
 export type Bomb = (request: Request, bytes: number) => string;

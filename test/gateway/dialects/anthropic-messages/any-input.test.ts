@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { blockOf, endOf, start, textBlock } from '../support/messages-events.ts';
 import { named } from '../support/named-events.ts';
 import { cutAt } from '../support/read-pieces.ts';

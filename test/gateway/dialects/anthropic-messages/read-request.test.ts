@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { anthropicMessages } from '../../../../gateway/dialects/anthropic-messages/index.ts';
 import { readMessagesRequest } from '../../../../gateway/dialects/anthropic-messages/read-request.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { bodyOf, decodeRequest, question } from './talk.ts';
 
 const valid = { model: 'm', max_tokens: 10, messages: [question] };

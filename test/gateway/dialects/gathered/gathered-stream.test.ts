@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { GatheredStream } from '../../../../gateway/dialects/answer/gathered-stream.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import { asRecord, type JsonRecord } from '../../../../gateway/json/record.ts';

@@ -6,7 +6,7 @@ import type { Conversation } from '../../../../gateway/dialects/conversation.ts'
 import type { TranslationContext } from '../../../../gateway/dialects/dialect.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
 import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { bodyOf } from '../support/upstream-call.ts';
 
 const context: TranslationContext = { upstreams: new Set(['anthropic-messages']), header: () => undefined };

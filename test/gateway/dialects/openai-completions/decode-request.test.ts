@@ -1,7 +1,7 @@
 // What does a completion request ask for, and how many upstream calls does it make?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import type { ModelAnswer } from '../../../../gateway/dialects/conversation.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
 import { completionSchema } from '../../../support/openapi/completions-schema.ts';

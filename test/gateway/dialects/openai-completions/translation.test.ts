@@ -1,7 +1,7 @@
 // How is a completion served by an upstream that speaks another dialect, and what does the caller get?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { findImpossible } from '../../../../gateway/dialects/carry.ts';
 import type { FinishReason, ModelAnswer } from '../../../../gateway/dialects/conversation.ts';
 import type { PartsEncoder, Translation } from '../../../../gateway/dialects/dialect.ts';
@@ -9,7 +9,7 @@ import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { translateAnswer, translateStream } from '../../../../gateway/dialects/translate.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { delta, done, frame, piece, usage, usageChunk, wholeChat } from '../support/openai-streams.ts';
 import { readPieces, sentText } from '../support/read-pieces.ts';
 import { bodyOf, makeConversation, sentBody, target } from '../support/upstream-call.ts';

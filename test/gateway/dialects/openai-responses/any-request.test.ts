@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { translateResponses } from '../../../../gateway/dialects/openai-responses/translate.ts';
 import { responsesUpstream } from '../../../../gateway/dialects/openai-responses/upstream.ts';
 import { tidy } from '../../../../gateway/dialects/tidy.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { readResponseEvents } from '../../../support/openapi/responses-sequence.ts';
 import { bodyOf, target } from '../support/upstream-call.ts';
 import { head } from './talk.ts';

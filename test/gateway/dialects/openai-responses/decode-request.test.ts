@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Conversation, Part } from '../../../../gateway/dialects/conversation.ts';
 import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import { tidy } from '../../../../gateway/dialects/tidy.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { target } from '../support/upstream-call.ts';
 import { asksOf, decodeRequest } from './talk.ts';
 

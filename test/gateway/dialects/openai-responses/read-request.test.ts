@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { readResponsesRequest } from '../../../../gateway/dialects/openai-responses/read-request.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { bodyOf } from '../support/upstream-call.ts';
 
 const read = (members: object) => readResponsesRequest(bodyOf({ model: 'm', input: 'hello', ...members }));

@@ -1,8 +1,8 @@
 // How many tokens does an upstream say were used? Money is counted by it, so only clear numbers are believed.
 
 import { describe, expect, test } from 'vitest';
-import { costPicodollars } from '../../../../gateway/contract/cost.ts';
-import { usageSchema } from '../../../../gateway/contract/ledger-record.ts';
+import { costPicodollars } from '../../../../core/contract/cost.ts';
+import { usageSchema } from '../../../../core/contract/ledger-record.ts';
 import { encodeMessagesUsage } from '../../../../gateway/dialects/anthropic-messages/convert-usage.ts';
 import {
   addUsage,

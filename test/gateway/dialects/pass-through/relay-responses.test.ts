@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser';
 import { describe, expect, test } from 'vitest';
 import type { AnswerFacts } from '../../../../gateway/dialects/dialect.ts';
 import { relayResponses } from '../../../../gateway/dialects/openai-responses/relay.ts';
-import type { ErrorObject } from '../../../../gateway/errors.ts';
+import type { ErrorObject } from '../../../../gateway/request/errors.ts';
 import { named } from '../support/named-events.ts';
 import { readPieces, sentText } from '../support/read-pieces.ts';
 import {

@@ -1,7 +1,7 @@
 // What does a client get of a stream that breaks, is oddly written, or says nothing for a while?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { errorBody } from '../../../support/translate-through.ts';
 import { recordOf } from '../../endpoints/ask.ts';
 import { endOf, start, textBlock } from '../support/messages-events.ts';

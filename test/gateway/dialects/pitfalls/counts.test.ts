@@ -1,7 +1,7 @@
 // Which counts and limits of tokens do both sides believe?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { rebuildAnswer } from '../../../support/rebuild-answer.ts';
 import { recordOf } from '../../endpoints/ask.ts';
 import type { Members } from '../support/askings.ts';

@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import { startSimulator } from '../../../../simulator/server.ts';
 import { openRaw, writeRequest } from '../../../support/raw-client.ts';

@@ -1,7 +1,7 @@
 // What becomes of thinking: what was thought before, and how much shall be?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import { rebuildAnswer } from '../../../support/rebuild-answer.ts';
 import { translateThrough } from '../../../support/translate-through.ts';

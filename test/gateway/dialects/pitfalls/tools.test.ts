@@ -1,7 +1,7 @@
 // Which tools is an upstream offered, whatever kind the client has?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { rebuildAnswer } from '../../../support/rebuild-answer.ts';
 import { recordOf, recordsOf } from '../../endpoints/ask.ts';
 import { look, type Members } from '../support/askings.ts';

@@ -2,8 +2,8 @@
 // client gets.
 
 import { expect } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { framesOf } from '../../../support/rebuild-answer.ts';
 import {
   type StreamOutcome,

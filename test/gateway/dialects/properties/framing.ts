@@ -3,8 +3,8 @@
 //
 // Drawn without fast-check: a million of them have to fit in minutes. A failing seed says all.
 
-import type { Usage } from '../../../../gateway/contract/ledger-record.ts';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { Usage } from '../../../../core/contract/ledger-record.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import type { AnswerStream, Dialect } from '../../../../gateway/dialects/dialect.ts';
 import { responseEventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';

@@ -3,12 +3,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { features } from '../../../../gateway/contract/capabilities.ts';
+import { features } from '../../../../core/contract/capabilities.ts';
 import type { Conversation, Part } from '../../../../gateway/dialects/conversation.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import { openCall } from '../../../../gateway/dialects/translate.ts';
-import { GatewayError } from '../../../../gateway/errors.ts';
 import { JsonStructureError } from '../../../../gateway/json/scan-members.ts';
+import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { chat } from '../../../../simulator/chat.ts';
 import { parseDirectives } from '../../../../simulator/directives.ts';
 import { messages } from '../../../../simulator/messages.ts';

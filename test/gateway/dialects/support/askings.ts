@@ -1,6 +1,6 @@
 // What does a client of each dialect ask for one and the same conversation?
 
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { recordsOf } from '../../endpoints/ask.ts';
 import { talkative } from './tellings.ts';
 

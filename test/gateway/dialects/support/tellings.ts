@@ -1,7 +1,7 @@
 // What does an upstream of each dialect write for one and the same answer, and what does a client of
 // each read out of what it gets? Answers are lists of what is said, in the order it is said.
 
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { rebuildAnswer } from '../../../support/rebuild-answer.ts';
 import { recordOf, recordsOf } from '../../endpoints/ask.ts';
 import { blockOf, endOf, start, textBlock } from './messages-events.ts';

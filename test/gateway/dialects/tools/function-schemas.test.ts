@@ -1,7 +1,7 @@
 // What becomes of the schema of a function on its way to an upstream that is particular about it?
 
 import { describe, expect, test } from 'vitest';
-import type { DialectName } from '../../../../gateway/contract/routing-table.ts';
+import type { DialectName } from '../../../../core/contract/routing-table.ts';
 import { translateThrough } from '../../../support/translate-through.ts';
 
 const [C, R, M] = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;

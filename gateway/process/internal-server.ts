@@ -1,0 +1,18 @@
+// When is a gateway sent requests? What stands on its port for Kubernetes and Prometheus.
+
+import type { Server } from 'node:http';
+import type { Registry } from 'prom-client';
+import { buildProcessServer } from '../../core/telemetry/process-server.ts';
+
+export interface InternalParts {
+  readonly registry: Registry;
+  /** False until one whole table has been loaded, and with budgets for a while until it is known what was spent; and again while draining. */
+  isReady(): boolean;
+}
+
+export function buildInternalServer({ registry, isReady }: InternalParts): Server {
+  return buildProcessServer({
+    registry,
+    missing: () => (isReady() ? undefined : 'no routing table yet, or not heard what was spent, or draining'),
+  });
+}

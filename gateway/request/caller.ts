@@ -1,0 +1,17 @@
+// Who is asking, and what may they? One of the nouns that cross the stages.
+
+import type { KeyEntry, ProviderEntry } from '../../core/contract/routing-table.ts';
+
+export interface Caller {
+  readonly key: KeyEntry;
+  /** The tenant. */
+  readonly namespace: string;
+}
+
+/** Whether it is the tenant's own (BYOK), which it pays itself. */
+export function ownsProvider(
+  { namespace }: Pick<Caller, 'namespace'>,
+  provider: { readonly namespace: string; readonly entry: Pick<ProviderEntry, 'isPlatform'> },
+): boolean {
+  return !provider.entry.isPlatform && provider.namespace === namespace;
+}

@@ -1,0 +1,26 @@
+// Does time pass as it is told?
+
+import { expect, test } from 'vitest';
+import { systemClock } from '../../core/clock.ts';
+
+test('a timer is not early, not by a part of a millisecond', async () => {
+  const waits = Array.from({ length: 200 }, (_, n) => 1 + n / 10);
+  const early = await Promise.all(
+    waits.map(
+      (ms) =>
+        new Promise<boolean>((resolve) => {
+          const setAt = performance.now();
+          systemClock.setTimer(ms, () => resolve(performance.now() < setAt + ms));
+        }),
+    ),
+  );
+  expect(early.filter(Boolean)).toEqual([]);
+});
+
+test('a timer that is cancelled does not come', async () => {
+  const came: string[] = [];
+  const cancel = systemClock.setTimer(1, () => came.push('cancelled'));
+  cancel();
+  await new Promise<void>((resolve) => void systemClock.setTimer(3, resolve));
+  expect(came).toEqual([]);
+});

@@ -1,0 +1,110 @@
+// Which tables does this gateway understand?
+
+import { describe, expect, test } from 'vitest';
+import {
+  credentialsOf,
+  neededFormat,
+  parseRoutingTable,
+  READER_FORMAT,
+  TableRefusedError,
+} from '../../../core/contract/routing-table.ts';
+import { tableOf } from '../../gateway/rig.ts';
+
+const table = tableOf([{ baseUrl: 'https://api.upstream.test/v1', keys: { main: 'sk-1' } }]);
+
+function refusal(data: unknown): TableRefusedError {
+  try {
+    parseRoutingTable(data);
+  } catch (error) {
+    if (error instanceof TableRefusedError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+test('a table comes through as it is', () => {
+  expect(parseRoutingTable(JSON.parse(JSON.stringify(table)))).toEqual(table);
+});
+
+test('members that this version does not know are left out', () => {
+  const { routes, ...rest } = parseRoutingTable({ ...table, later: 1 });
+  expect(rest).not.toHaveProperty('later');
+  expect(routes).toEqual(table.routes);
+});
+
+describe('a table for a newer reader', () => {
+  test('is refused as too new, with the way out', () => {
+    const error = refusal({ ...table, minReader: READER_FORMAT + 1 });
+    expect(error.reason).toBe('too-new');
+    expect(error.message).toContain(`format ${READER_FORMAT + 1}`);
+    expect(error.message).toContain('upgrade the gateway');
+  });
+
+  test('is too new even where nothing else of it is understood', () => {
+    expect(refusal({ minReader: READER_FORMAT + 1, providers: 'elsewhere' }).reason).toBe('too-new');
+  });
+});
+
+describe('the first fault is named', () => {
+  const [route] = table.routes;
+  const [key] = table.keys;
+  test.each([
+    ['format', { ...table, format: 0 }, 'format'],
+    ['generation', { ...table, generation: -1 }, 'generation'],
+    ['a missing list', { ...table, keys: undefined }, 'keys'],
+    [
+      'the id of a provider',
+      { ...table, providers: [{ ...table.providers[0], id: 'x' }] },
+      'providers.0.id: must be namespace/name',
+    ],
+    ['a route without targets', { ...table, routes: [{ ...route, targets: [] }] }, 'routes.0.targets'],
+    [
+      'a price in fractions',
+      {
+        ...table,
+        routes: [
+          { ...route, targets: [{ ...route?.targets[0], price: { input: 0.5, output: 1, source: 'x' } }] },
+        ],
+      },
+      'routes.0.targets.0.price.input',
+    ],
+    ['the second key', { ...table, keys: [key, { ...key, sha256: 'ABC' }] }, 'keys.1.sha256'],
+    ['a dialect', { ...table, routes: [{ ...route, endpoints: ['smoke-signals'] }] }, 'routes.0.endpoints.0'],
+  ])('%s', (_, data, path) => {
+    const error = refusal(data);
+    expect(error.reason).toBe('invalid');
+    expect(error.message).toContain(`table field ${path}`);
+  });
+
+  test.each([[null], [[]], ['table'], [7], [undefined]])('%j is no table', (data) => {
+    expect(refusal(data).reason).toBe('invalid');
+  });
+
+  test('no credential is shown', () => {
+    const credentials = [{ ...table.credentials[0], value: 'sk-secret', hosts: [] }];
+    expect(refusal({ ...table, credentials }).message).not.toContain('sk-');
+  });
+});
+
+test('an entry with TLS settings or a proxy needs a reader of format 2, any other one of format 1', () => {
+  expect(neededFormat({})).toBe(1);
+  expect(neededFormat({ tls: {} })).toBe(2);
+  expect(neededFormat({ proxy: { protocol: 'http', hostname: 'proxy.example', port: 3128 } })).toBe(2);
+});
+
+test('of an entry all credentials are found, those of its connections too', () => {
+  const [entry] = tableOf([{ baseUrl: 'https://api.upstream.test/v1', keys: { main: 'sk-1' } }]).providers;
+  if (entry === undefined) throw new Error('there is a provider');
+  const whole = {
+    ...entry,
+    headers: [
+      { name: 'x-team', credential: 'header' },
+      { name: 'x-plain', value: 'v' },
+    ],
+    tls: { clientCertificate: { chain: 'PEM', key: 'client' } },
+    proxy: { protocol: 'socks5', hostname: 'proxy.test', port: 1080, username: 'user', password: 'pass' },
+  } as const;
+  expect(credentialsOf({ ...whole, headers: [...whole.headers] })).toEqual([
+    ...['platform/p0/main', 'header', 'client', 'user', 'pass'],
+  ]);
+});

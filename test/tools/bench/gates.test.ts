@@ -1,0 +1,35 @@
+// Gates and goals: data that must speak of things that exist.
+
+import { describe, expect, test } from 'vitest';
+import { bounds, judge } from '../../../tools/bench/gates.ts';
+import { scenarios } from '../../../tools/bench/scenarios.ts';
+
+describe('gates', () => {
+  test('speak of scenarios that exist and put on load', () => {
+    const loads = scenarios.filter((scenario) => scenario.kind === 'load').map((scenario) => scenario.name);
+    expect(bounds.filter((bound) => !loads.includes(bound.scenario))).toEqual([]);
+  });
+
+  test('hold the cost of translating against pass-through, in every scenario that translates', () => {
+    const translated = scenarios.filter((each) => each.kind === 'load' && each.passThrough !== undefined);
+    for (const level of ['gate', 'goal']) {
+      const held = bounds
+        .filter(({ limit }) => limit.kind === 'cpu-ratio' && limit.against === 'pass-through')
+        .filter((bound) => bound.level === level);
+      expect(held.map((bound) => bound.scenario)).toEqual(translated.map((scenario) => scenario.name));
+      expect(held.map(({ limit }) => limit)).toEqual(
+        held.map(() => ({ kind: 'cpu-ratio', against: 'pass-through', max: level === 'gate' ? 1.7 : 1.3 })),
+      );
+    }
+  });
+
+  test('are passed at the bound and missed above it', () => {
+    const verdictAt = (envoy: number, p99: number | undefined) =>
+      judge(new Map([['body-256k', { cpuRatio: { envoy }, latencyP99Ms: p99 }]]))
+        .filter((one) => one.scenario === 'body-256k')
+        .map((one) => one.verdict);
+    expect(verdictAt(1.7, 5)).toEqual(['pass', 'pass', 'pass']);
+    expect(verdictAt(1.71, 5.01)).toEqual(['pass', 'miss', 'miss']);
+    expect(verdictAt(5.01, undefined)).toEqual(['miss', 'miss', 'not measured']);
+  });
+});

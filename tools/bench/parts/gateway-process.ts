@@ -1,0 +1,55 @@
+// A gateway of which parts can be left out that no setting switches off: the gateway's own settings, and in PENSTOCK_BENCH_FEATURES what
+// it has of journal, ledger and metrics. Wiring only; it ends at once when it is told to, because nothing of it is kept.
+
+import { systemClock } from '../../../core/clock.ts';
+import { noMetrics } from '../../../gateway/drill/run-drill.ts';
+import { openFileJournal, openMemoryJournal } from '../../../gateway/meter/journal.ts';
+import type { JournalReport } from '../../../gateway/meter/journal-report.ts';
+import { readSettings } from '../../../gateway/process/settings.ts';
+import { startGateway } from '../../../gateway/process/start.ts';
+import { startWatchdog } from '../../../gateway/process/watchdog.ts';
+import { TableHolder } from '../../../gateway/table/holder.ts';
+import { openFileSource } from '../../../gateway/table/sources/file.ts';
+import { benchToken } from './token.ts';
+
+const settings = readSettings();
+const features = new Set(process.env.PENSTOCK_BENCH_FEATURES?.split(','));
+// A journal in trouble does other work than the one that is to be measured.
+const end = (why: string): never => {
+  console.log(why);
+  process.exit(1);
+};
+const report: JournalReport = {
+  failed: (reason) => end(`the journal could not be written: ${reason}`),
+  dropped: (records) => end(`${records} records were lost`),
+  unclaimed: () => end('the journal was full, and records were given up'),
+};
+const { journalBytesMax } = settings;
+const fileJournal = features.has('journal')
+  ? openFileJournal(
+      settings.journalFolder,
+      systemClock,
+      report,
+      journalBytesMax === undefined ? {} : { folderBytesMax: journalBytesMax },
+    )
+  : undefined;
+const holder = new TableHolder();
+
+startWatchdog(settings.watchdogMs, systemClock);
+if (settings.table.type !== 'file') throw new Error('the table to measure with comes from a file');
+await startGateway({
+  ...settings,
+  holder,
+  journal: fileJournal ?? openMemoryJournal(() => {}),
+  ...(features.has('metrics') ? {} : { requestMetrics: noMetrics }),
+  ...(fileJournal !== undefined && features.has('ledger')
+    ? { exchange: { port: settings.internalPort, journal: fileJournal, token: () => benchToken } }
+    : {}),
+  onLimitStore: (isInUse, why) => console.log(`limits in the store: ${isInUse}: ${why}`),
+  onTelemetry: (message) => console.log(message),
+  onFailure: (error) => console.log(error),
+});
+openFileSource(settings.table.path, holder, {
+  taken: (generation) => console.log(`table ${generation} in use`),
+  refused: (reason) => end(`table refused: ${reason}`),
+});
