@@ -113,6 +113,7 @@ export async function expectPresentSession(door: Door, request: FastifyRequest):
   const csrf = headerOf(request, 'x-penstock-csrf');
   // A page that reads need not say whose it is, as streams cannot; one that does is shown nothing of another person's.
   const isChecked = !isReading(request) || csrf !== undefined;
+  // guard: csrf-token
   if (isChecked && !isSameText(csrf, session.csrf))
     throw new DashboardError(
       403,

@@ -170,6 +170,7 @@ export function startPulls(options: PullOptions): Pulls {
     if (bytes.length > 0) {
       if (cursor === after) throw new Error('it gives records without a new cursor');
       const { entries, asides, skipped } = readPage(bytes);
+      // guard: page-acknowledged
       const taken = await store.take({ source: pod.uid, cursor, entries, asides }, clock.wallMs());
       report.taken(pod, { ...taken, skipped });
       if (taken.asides > 0) report.setAside(pod, taken.asides, asides[0]?.reason ?? 'it came late');

@@ -42,7 +42,7 @@ export function paysForRequest({
 }: Omit<Rated, 'usage'>): boolean {
   const isDelivered =
     outcome === 'answered' || outcome === 'broken-off' || (isStream && firstContentMs !== undefined);
-  return call === 0 && payer === 'tenant' && isDelivered;
+  return call === 0 && payer === 'tenant' && isDelivered; // guard: fee-once
 }
 
 /** Of tokens and request, however much it is. */

@@ -71,6 +71,7 @@ export const deniedRanges: readonly AddressRange[] = [
   { cidr: '10.0.0.0/8', reason: 'private', noun: 'a private address' },
   { cidr: '172.16.0.0/12', reason: 'private', noun: 'a private address' },
   { cidr: '192.168.0.0/16', reason: 'private', noun: 'a private address' },
+  // guard: egress-private-range
   { cidr: '100.64.0.0/10', reason: 'shared', noun: 'a carrier-grade NAT address' },
   { cidr: '127.0.0.0/8', reason: 'loopback', noun: 'a loopback address' },
   { cidr: '169.254.0.0/16', reason: 'link-local', noun: 'a link-local address' },

@@ -142,6 +142,7 @@ export function judgeAnswers(
   const reachable: AllowedAddress[] = [];
   for (const address of addresses) {
     const verdict = judgeAddress(rules, namespace, address);
+    // guard: egress-name-address
     if (verdict.kind === 'denied') {
       return deny(verdict.reason, `${host.name} resolves to ${address}: ${verdict.sentence}`);
     }
@@ -164,6 +165,7 @@ function judgeCanonical(
 ): AddressVerdict {
   const isIn = (block: Block) => isInBlock(block, address, family);
   const metadata = rules.metadata.find(isIn);
+  // guard: egress-metadata
   if (metadata !== undefined) {
     return deny(
       'metadata',
@@ -178,6 +180,7 @@ function judgeCanonical(
         : "name the server's own address";
     return deny(unopenable.reason, `${address} is ${unopenable.noun}, which can never be opened; ${wayOut}.`);
   }
+  // guard: egress-allow-namespace
   const opened = rules.allow.find((entry) => isFor(entry, namespace) && isIn(entry));
   if (opened !== undefined) return { kind: 'allowlisted', address, family, cidr: opened.cidr };
   const denied = rules.denied.find(isIn);

@@ -97,7 +97,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
   async function connect(target: ConnectTarget): Promise<Socket | TLSSocket> {
     const { endpoint, port, isTls } = readEndpoint(target);
     const host = judgeHost(rules, namespace, target.hostname);
-    if (host.kind === 'denied') throw refuse(endpoint, host);
+    if (host.kind === 'denied') throw refuse(endpoint, host); // guard: egress-url-address
     const deadline = startDeadline(connectTimeoutMs, nowMs, target.unwanted);
     try {
       const localAddress = target.localAddress ?? undefined;
@@ -122,7 +122,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
   ): Promise<{ readonly socket: Socket; readonly address: AllowedAddress }> {
     const addresses = host.kind === 'name' ? await findAddresses(endpoint, host, deadline) : [host];
     const dialled = await dialFirst(endpoint, addresses, { port, localAddress }, dial, deadline);
-    checkPeer(endpoint, dialled.socket, dialled.address);
+    checkPeer(endpoint, dialled.socket, dialled.address); // guard: egress-peer
     return dialled;
   }
 

@@ -102,7 +102,7 @@ function buildTlsOptions(
     host: name,
     ...(isIP(name) === 0 ? { servername: name } : {}),
     // Said, because the default follows NODE_TLS_REJECT_UNAUTHORIZED.
-    rejectUnauthorized: trust.insecureSkipVerify !== true,
+    rejectUnauthorized: trust.insecureSkipVerify !== true, // guard: upstream-certificate
     minVersion: trust.minVersion ?? 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     ...(session === undefined ? {} : { session }),

@@ -117,6 +117,7 @@ export function startElection(options: ElectionOptions): Election {
     }
   }
 
+  // guard: lease-start
   function hold(sinceMs: number): void {
     const isNew = renewedAtMs === undefined;
     // An answer that took longer than the deadline says nothing about now.

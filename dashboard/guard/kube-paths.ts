@@ -64,7 +64,7 @@ export function judgeKubeCall(asked: Asked): Judged {
 function judgeSecret({ method, path, query, body }: Asked): Judged | undefined {
   const [, namespace] = secretsPath.exec(path) ?? [];
   if (namespace === undefined || !isNamespace(namespace)) return undefined;
-  if (method !== 'POST') return refuse('method');
+  if (method !== 'POST') return refuse('method'); // guard: dashboard-secret-read
   const passed = passQuery(query, ['dryRun']);
   if (passed === undefined) return refuse('query');
   if (!isOfKind(body, 'v1', 'Secret')) return refuse('body');

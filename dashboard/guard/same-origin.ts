@@ -11,7 +11,7 @@ export interface Sender {
 
 /** Of whatever changes something: it must be known to come from a page of ours. */
 export function isOwnPage({ site, origin }: Sender, place: Place): boolean {
-  if (site !== undefined && site !== 'same-origin') return false;
+  if (site !== undefined && site !== 'same-origin') return false; // guard: cross-origin-change
   if (origin !== undefined && origin !== place.origin) return false;
   return site !== undefined || origin !== undefined;
 }

@@ -77,6 +77,7 @@ export class Admission {
   mayEnter(): boolean {
     this.hasWorked = true;
     if (!this.isLooking) this.startLooking();
+    // guard: in-flight-max
     if (this.inFlight < (this.isLate ? this.options.bounds.inFlightMax : this.verdict.inFlightMax))
       return true;
     this.options.onShed(this.verdict.reason);

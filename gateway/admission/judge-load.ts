@@ -70,6 +70,7 @@ export function calm(bounds: LoadBounds): LoadVerdict {
 
 export function judgeLoad(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds): LoadVerdict {
   const { heapShare } = reading;
+  // guard: heap-share
   if (heapShare >= bounds.heapShareMax - (before.reason === 'heap' ? heapRelief : 0)) {
     const closesAt = bounds.heapShareCloses - (before.accepts ? 0 : heapRelief);
     return { inFlightMax: 0, reason: 'heap', accepts: heapShare < closesAt, longLooks: 0 };

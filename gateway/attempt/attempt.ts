@@ -305,7 +305,7 @@ class Attempt<Answer> implements Receiver {
     }
     this.framesLeftOut = facts.malformedFrames;
     const progress = { hasContent: facts.hasContent, contentEvents: facts.outputEstimate };
-    if (commitPoint?.take(bytes, progress) === false) this.pause();
+    if (commitPoint?.take(bytes, progress) === false) this.pause(); // guard: back-pressure
     if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
     else if (facts.isComplete) this.complete(stream);
     else if (commitPoint?.isOverfull)
@@ -483,7 +483,7 @@ class Attempt<Answer> implements Receiver {
   private fail(failure: AttemptFailure): void {
     const isCommitted = this.commitPoint?.isCommitted === true;
     this.finish({
-      outcome: isCommitted ? 'broken-off' : 'failed',
+      outcome: isCommitted ? 'broken-off' : 'failed', // guard: commit-point-failover
       failure: toldOf(this.withHead(failure), this.ends),
     });
   }

@@ -106,7 +106,7 @@ export class CommitPoint {
     if (progress.hasContent && this.isDue(progress)) return this.commit();
     this.toldBytes += bytes.length;
     this.hasRoom = this.sink.onHeld?.(bytes.length) ?? true;
-    if (!progress.hasContent) return true;
+    if (!progress.hasContent) return true; // guard: commit-point
     this.contentBytes += bytes.length;
     if (this.contentBytes <= heldContentBytesMax) return true;
     this.sink.onTooLong?.();
@@ -141,7 +141,7 @@ export class CommitPoint {
       case 'hold-back':
         return contentEvents >= (this.rule.events ?? Number.POSITIVE_INFINITY);
       case 'whole':
-        return false;
+        return false; // guard: assured-whole-answer
     }
   }
 

@@ -77,9 +77,12 @@ export function nextStep(situation: Situation): NextStep {
     const chosen = situation.lastResort();
     return chosen === undefined ? { type: 'give-up' } : { type: 'try', candidate: chosen, delayMs: 0 };
   }
+  // guard: attempts-max
   if (failed.length >= failover.maxAttempts || remainingMs <= 0) return { type: 'give-up' };
   const { reason, mayRetrySame } = last.judgement;
+  // guard: retry-reason
   if (reason === null || !failover.retryOn.includes(reason)) return { type: 'give-up' };
+  // guard: retry-side-effects
   if (last.judgement.mayHaveActed && situation.hasSideEffects()) return { type: 'give-up' };
 
   const triesOfLast = failed.filter(({ candidate }) => candidate === last.candidate).length;

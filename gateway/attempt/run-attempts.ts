@@ -233,7 +233,7 @@ function excuseFor<Answer>(
   const isRefusal = failure.kind === 'status' && (failure.status === 400 || failure.status === 422);
   if (isRefusal && job.withhold(candidate, failure.error)) return { candidate, isFresh: false };
   // Whatever was replaced or closed meanwhile: the upstream may be doing what it was asked.
-  if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;
+  if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined; // guard: resend-side-effects
   if (isForCredentials(failure, judgement) && renewals < renewalsMax) {
     const renewed = job.renew(candidate);
     if (renewed !== undefined) return { candidate: renewed, isFresh: false };

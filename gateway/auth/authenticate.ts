@@ -59,6 +59,7 @@ export interface KeyBook {
 export function authenticate(credential: Credential, view: KeyBook, nowMs: number): Caller {
   const value = credential.type === 'key' ? credential.value : noKey;
   const key = view.keys.get(digestKey(value));
+  // guard: key-expiry
   const isLive = key !== undefined && (key.notAfterMs === undefined || nowMs < key.notAfterMs);
   if (isLive && credential.type === 'key' && value.startsWith(view.settings.keyPrefix)) {
     return { key, namespace: key.id.slice(0, key.id.indexOf('/')) };

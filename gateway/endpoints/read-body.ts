@@ -32,7 +32,7 @@ export function readBody(request: IncomingMessage, room: BodyRoom): Promise<read
     };
     const onData = (chunk: Buffer): void => {
       chunks.add(chunk);
-      const isTooLarge = chunks.length > requestBytesMax;
+      const isTooLarge = chunks.length > requestBytesMax; // guard: body-bytes
       if (!isTooLarge && room.widen(chunks.length)) return;
       request.pause();
       refuse(isTooLarge ? tooLarge() : noRoom());

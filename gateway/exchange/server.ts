@@ -190,6 +190,7 @@ function expectCall(parts: ExchangeParts, request: IncomingMessage, method: stri
   if (token === undefined) {
     throw new CallError(503, 'this gateway has not read the pointer Secret yet, and so knows no token');
   }
+  // guard: exchange-token
   if (!isSame(request.headers.authorization ?? '', `Bearer ${token}`)) {
     throw new CallError(401, 'the bearer is not the exchange token of the pointer Secret');
   }

@@ -232,6 +232,7 @@ class Scanner {
         case OPEN_BRACKET:
           depth++;
           // The outermost object is depth 1 already.
+          // guard: body-depth
           if (depth >= this.limits.depthMax) {
             const depthMax = this.limits.depthMax;
             throw new JsonStructureError(`the body nests deeper than ${depthMax} levels`, undefined, true);

@@ -59,8 +59,8 @@ export function judgeBudget(
   { limit, amount }: Pick<BudgetClaim, 'limit' | 'amount'>,
   { spent, held }: BudgetReading,
 ): BudgetVerdict {
-  if (spent >= limit) return 'exhausted';
-  return held === 0 || spent + held + amount <= limit ? 'granted' : 'held';
+  if (spent >= limit) return 'exhausted'; // guard: budget-spent
+  return held === 0 || spent + held + amount <= limit ? 'granted' : 'held'; // guard: budget-in-flight
 }
 
 /**

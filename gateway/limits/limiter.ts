@@ -271,7 +271,7 @@ export class Limiter implements Limits {
   }
 
   private withoutStore(ask: Ask): Outcome {
-    return this.parts.onStoreError === 'Deny' ? unavailable : this.ofShare(ask);
+    return this.parts.onStoreError === 'Deny' ? unavailable : this.ofShare(ask); // guard: store-down-denies
   }
 
   private ofShare(ask: Ask): Outcome {

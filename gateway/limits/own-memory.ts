@@ -28,7 +28,7 @@ export class OwnMemory {
 
   reserve({ id, claims }: Reservation, nowMs: number): ReservationAnswer {
     const readings = claims.map((claim) => this.read(claim, nowMs));
-    const granted = isGranted(claims, readings);
+    const granted = isGranted(claims, readings); // guard: all-limits-or-none
     if (granted) {
       for (const [at, claim] of claims.entries()) {
         const state = this.stateOf(claim.key);

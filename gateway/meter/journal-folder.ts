@@ -109,7 +109,7 @@ function cutHalfLine(path: string): number {
         continue;
       }
       const whole = from + at + 1;
-      if (whole < size) ftruncateSync(file, whole);
+      if (whole < size) ftruncateSync(file, whole); // guard: journal-half-line
       return whole;
     }
     if (size > 0) ftruncateSync(file, 0);

@@ -166,6 +166,7 @@ class FileJournal implements ReadableJournal {
     this.writeIn(groupMs);
   }
 
+  // guard: journal-once
   append(record: LedgerRecord): void {
     this.underWay.end(record.id);
     this.wait(record);
@@ -395,7 +396,7 @@ class FileJournal implements ReadableJournal {
       return true;
     } catch (error) {
       this.noteFailure(error);
-      group.putBack();
+      group.putBack(); // guard: journal-failed-group
       const dropped = this.waiting.keepLatest(waitingMax);
       this.progress.onDropped(dropped);
       if (dropped > 0) this.report.dropped(dropped);

@@ -63,7 +63,7 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
   const { usage, isEstimated } = countUsage(facts);
   const price = target.entry.price;
   const isOwnKey = ownsProvider(caller, target.provider);
-  const payer = isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant';
+  const payer = isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant'; // guard: waste-payer
   return {
     id: recordId(facts.requestId, facts.number),
     request: facts.requestId,

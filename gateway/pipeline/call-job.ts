@@ -248,7 +248,7 @@ export function buildCallJob(
       );
       // Where the same is asked once more, the upstream has not been asked yet.
       if (isExcused) granted?.giveBack();
-      else granted?.settle({ tokens: record.usage.input + record.usage.output });
+      else granted?.settle({ tokens: record.usage.input + record.usage.output }); // guard: quota-settled
     },
   };
 }

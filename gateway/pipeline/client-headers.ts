@@ -42,6 +42,7 @@ export function dialectHeaders(
     const { rawHeaders } = exchange.request;
     for (let at = 0; at < rawHeaders.length; at += 2) {
       const name = (rawHeaders[at] ?? '').toLowerCase();
+      // guard: upstream-header-list
       if (ofProvider.has(name) || !upstream.forwardsHeader(name, isOwn)) continue;
       forwarded.add(name);
       headers.push(name, rawHeaders[at + 1] ?? '');

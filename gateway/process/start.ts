@@ -350,9 +350,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       exchange?.drain();
       // Who keeps a connection behind an old stream was not told that it closes: it may bring one more request.
       app.server.keepAliveTimeout = idleGraceMs;
-      await wait(options.drainAcceptMs);
+      await wait(options.drainAcceptMs); // guard: drain-accept
       const noneLeft = stopAccepting(app.server);
-      const over = wait(options.drainGraceMs);
+      const over = wait(options.drainGraceMs); // guard: drain-grace
       // Behind the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
       await new Promise((resolve) => setImmediate(resolve));
       idle.closeAfter(Math.min(idleGraceMs, options.drainAcceptMs));
@@ -374,7 +374,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       // The ledger that is asked what was spent is the one that reads the journal.
       const hasReader = options.askSpend ? true : undefined;
       await options.exchange?.journal.handOver?.(handOverMs, hasReader);
-      await journal.close();
+      await journal.close(); // guard: drain-journal
       await limiter.close();
       // What was used is safe by now; a collector that is gone must not hold the process.
       await telemetry?.close(telemetryFlushMs);

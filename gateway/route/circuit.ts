@@ -159,6 +159,7 @@ export function onFailure(
     case 'slow-start': {
       const failures = circuit.failures + 1;
       const recent = count(circuit.recent, 1, 1, nowMs);
+      // guard: breaker-opens
       const isEnough = failures >= limits.consecutiveFailures || isMostlyFailing(recent);
       if (!isEnough) return { ...circuit, failures, recent };
       return open(circuit, limits, cause, nowMs, random);

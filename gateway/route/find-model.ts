@@ -11,7 +11,7 @@ import { findRoute, type RouteView, type TableView } from '../table/view.ts';
  */
 export function findModel(view: TableView, caller: Caller, model: string, endpoint: DialectName): RouteView {
   const route = findRoute(view, caller.namespace, model);
-  if (!route || !isAllowed(caller, route)) throw modelNotFound(model);
+  if (!route || !isAllowed(caller, route)) throw modelNotFound(model); // guard: model-hidden
   if (!route.entry.endpoints.includes(endpoint)) {
     throw new GatewayError(
       'model_not_found',

@@ -93,6 +93,7 @@ export class ClientStream {
     this.stop();
     const { socket } = this.response;
     const stopWatching = this.destroyWhenStalled();
+    // guard: broken-answer-end
     this.response.write(frame, () => {
       socket?.end();
       stopWatching();

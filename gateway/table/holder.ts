@@ -23,6 +23,7 @@ export class TableHolder {
   /** (epoch, generation) never goes backwards. */
   offer(view: TableView): OfferVerdict {
     const held = this.view;
+    // guard: table-forward
     if (held && compareVersions(view, held) <= 0) return { type: 'stale', current: held.generation };
     this.swap(view);
     return { type: 'taken' };

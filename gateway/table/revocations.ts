@@ -18,6 +18,6 @@ export function withoutKeys(view: TableView, digestBeginnings: ReadonlySet<strin
   if (revoked.length === 0) return view;
   // A copy: whoever holds the view has it as it was.
   const keys = new Map(view.keys);
-  for (const digest of revoked) keys.delete(digest);
+  for (const digest of revoked) keys.delete(digest); // guard: revoked-key
   return Object.freeze({ ...view, keys });
 }

@@ -18,7 +18,7 @@ export class Secret {
   }
 
   toJSON(): string {
-    return '[redacted]';
+    return '[redacted]'; // guard: redact-printed-secret
   }
 
   [inspect.custom](): string {

@@ -110,6 +110,7 @@ export function buildTableView(
     if (!credential)
       throw refused(`provider ${provider.id} uses the credential ${id}, which is not in the table`);
     // The binding is checked where the secret is about to be used too, not only where it was compiled.
+    // guard: credential-host
     if (!credential.hosts.includes(host)) {
       throw refused(`the credential ${id} may not be sent to ${host} of provider ${provider.id}`);
     }
@@ -232,7 +233,7 @@ export function findRoute(view: TableView, namespace: string, model: string): Ro
 }
 
 function isSharedWith({ entry }: RouteView, namespace: string): boolean {
-  return entry.sharedWith === '*' || entry.sharedWith.includes(namespace);
+  return entry.sharedWith === '*' || entry.sharedWith.includes(namespace); // guard: route-sharing
 }
 
 /** What a connector wants to know of a provider: with secrets in the clear. */

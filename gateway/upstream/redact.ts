@@ -28,7 +28,7 @@ export function openRedactor(secrets: readonly string[]): (text: string) => stri
     for (const { 0: word, index } of folded.matchAll(longWords)) {
       for (let at = index; at <= index + word.length - lengthMin; at++) {
         const end = at === cutAt ? text.length : endOfRun(folded, at, runs);
-        if (end === undefined) continue;
+        if (end === undefined) continue; // guard: redact-upstream-key
         // A run that begins in the one before it, or right behind it, is more of the same secret.
         if (at > done || done === 0) clean += text.slice(done, at) + mark;
         done = Math.max(done, end);

@@ -50,7 +50,7 @@ export function send(request: UpstreamRequest, receiver: UpstreamReceiver): Upst
     reset: request.isFresh === true,
   };
   const call = new Call(receiver, options);
-  request.pool.dispatch(options, call);
+  request.pool.dispatch(options, call); // guard: upstream-redirect
   return call;
 }
 

@@ -121,6 +121,7 @@ export function daysKeysOf(spender: Spender): readonly string[] {
 export const LOW_PER_HIGH = 1_000_000_000;
 
 export function splitCost(picodollars: number): { readonly high: number; readonly low: number } {
+  // guard: money-in-two-numbers
   return { high: Math.floor(picodollars / LOW_PER_HIGH), low: picodollars % LOW_PER_HIGH };
 }
 

@@ -145,6 +145,7 @@ function takePage(
       continue;
     }
     const { changes, lastInsertRowid } = insert.run(...RECORD_COLUMNS.map((name) => bound(row[name])));
+    // guard: record-counted-once
     if (Number(changes) > 0) added.push({ ...row, sequence: Number(lastInsertRowid) });
   }
   const marks = markQuery('sqlite', added);

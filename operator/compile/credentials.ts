@@ -38,6 +38,7 @@ export function resolveCredential(
   if (secret === undefined) return { kind: 'refused', finding: secretNotFound(use) };
   // Consent first: of a Secret that is not lent, nothing is told but that.
   const finding =
+    // guard: secret-opt-in
     secretNotOptedIn(use, secret) ??
     secretTypeNotAllowed(use, secret, kind.types) ??
     destinations.map((destination) => hostNotAllowed(use, secret, destination)).find(Boolean) ??

@@ -16,7 +16,7 @@ export function statedPrice(
   target: TargetSpec,
   platform: Pick<PlatformSettings, 'platformNamespaces'>,
 ): StatedPrice | undefined {
-  if (!mayPrice(route, target, platform)) return undefined;
+  if (!mayPrice(route, target, platform)) return undefined; // guard: price-owner
   if (target.pricing !== undefined) return { pricing: target.pricing, source: 'target' };
   const { pricing } = route.spec;
   return pricing === undefined ? undefined : { pricing, source: 'route' };

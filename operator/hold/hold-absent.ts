@@ -132,7 +132,7 @@ function heldIds(
   const absent = [...gone].filter(
     (id) => isReadable(namespaceOf(id)) && !isPresent(kind, id) && !wasSeenDeleted(kind, id),
   );
-  if (absent.length < HELD_MIN || isAccepted) return new Set(unknown);
+  if (absent.length < HELD_MIN || isAccepted) return new Set(unknown); // guard: mass-deletion
   const all = new Set(last.map(({ id }) => id));
   return new Set(absent.length > all.size / 2 ? [...unknown, ...absent] : unknown);
 }

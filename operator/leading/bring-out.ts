@@ -139,6 +139,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       let draft = await draftWith(inUse, snapshot, inUse.retired, { acceptsAbsence, unreadable });
       const leaving = retired(draft.wanted);
       // What this table takes from one namespace must not go to another one with it.
+      // guard: key-moves-between-tenants
       if (leaving !== inUse.retired) {
         draft = await draftWith(inUse, snapshot, leaving, { acceptsAbsence, unreadable });
       }

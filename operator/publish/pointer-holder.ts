@@ -213,6 +213,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     }
     const late =
       found.manifestText === undefined ? undefined : unanswered.get(hash('sha256', found.manifestText));
+    // guard: pointer-lost
     if (late === undefined && !isAsLeft(found)) {
       throw new DeposedError(
         `${place} was written by another leader (${versionText(found)}); this one stops writing`,

@@ -323,6 +323,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     let bytesWritten = 0;
 
     lead.coming = said.shards.map(({ name }) => name);
+    // guard: revocation-first
     if (isNew && how.urgent === true && missing.length > SHARD_CALLS_AT_ONCE) {
       // Nobody waits for a hundred shards.
       bytesWritten += await revokeAhead(lead, head, revocations);

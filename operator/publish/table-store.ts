@@ -134,6 +134,7 @@ export function openTableStore({ client, instance, tableNamespace }: TableStoreO
     },
 
     async updatePointer(metadata, data) {
+      // guard: pointer-compare-and-swap
       const labelled = { ...metadata, labels: { ...metadata.labels, [INSTANCE_LABEL]: instance } };
       return parsePointer(await replaceObject(client, pointerPath, buildPointer(labelled, data)));
     },

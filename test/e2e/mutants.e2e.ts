@@ -1,15 +1,27 @@
 // Would somebody notice if a safeguard were gone? Each of the list is switched off in a copy of the project, one at a time; every
-// test file that is named for it must go red, and all of them must be green as things are.
+// test file that is named for it must go red, and all of them must be green as things are. The list is the guards, by their marks in the
+// code, and many more safeguards, each by a text that its file has once.
 //
-// PENSTOCK_MUTANTS (default: all) runs those whose name holds this text, or whose file begins with it.
+// PENSTOCK_MUTANTS (default: all) runs those whose name has this text, or whose file begins with it; `guards` runs the guards.
 
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mutants } from '../mutants/list.ts';
-import { type Copy, copyProject } from '../mutants/run-mutant.ts';
+import { guards } from '../mutants/guards.ts';
+import { findMarks, toMutant } from '../mutants/marks.ts';
+import { type Copy, copyProject, mutate } from '../mutants/run-mutant.ts';
+import { mutants as quoted } from './mutants/list.ts';
 import { openScorecard } from './scorecard.ts';
 
+const root = join(import.meta.dirname, '../..');
 const wish = process.env.PENSTOCK_MUTANTS ?? '';
-const chosen = mutants.filter(({ name, file }) => name.includes(wish) || file.startsWith(wish));
+const marked = findMarks();
+const ofGuards = guards.map((guard) => toMutant(guard, marked));
+const mutants = [...ofGuards, ...quoted];
+const chosen =
+  wish === 'guards'
+    ? ofGuards
+    : mutants.filter(({ name, file }) => name.includes(wish) || file.startsWith(wish));
 const card = openScorecard('safeguards switched off');
 
 let copy: Copy;
@@ -19,6 +31,21 @@ beforeAll(async () => {
 afterAll(async () => {
   card.print();
   await copy?.remove();
+});
+
+test('each has a name of its own, a text that its file has once, and tests that exist', () => {
+  const names = mutants.map(({ name }) => name);
+  expect(names.length - new Set(names).size).toBe(0);
+  const stale = mutants.flatMap(({ name, file, from, to, tests }) => {
+    const lost = tests.filter((path) => !existsSync(join(root, path)));
+    try {
+      mutate(readFileSync(join(root, file), 'utf8'), from, to);
+      return lost.map((path) => `${name}: ${path} does not exist`);
+    } catch (error) {
+      return [`${name}: ${file}: ${error}`];
+    }
+  });
+  expect(stale).toEqual([]);
 });
 
 test('as things are, all of the tests are green', async () => {

@@ -10,6 +10,4 @@ export interface Mutant {
   readonly to: string;
   /** Each goes red by itself; from the root of the project. */
   readonly tests: readonly string[];
-  /** Of which a run is short enough for `npm test`. */
-  readonly isQuick?: true;
 }

@@ -124,7 +124,7 @@ class OpenAiEvents implements EventJudge {
 
   close(output: Output): void {
     if (this.ends.areOver(this.facts.isTorn === true)) this.facts.isComplete = true;
-    else this.facts.fault = { kind: 'truncated' };
+    else this.facts.fault = { kind: 'truncated' }; // guard: terminal-marker
     this.finish(output);
   }
 

@@ -40,6 +40,7 @@ export async function decodeShard(
   if (plain.length !== ref.bytes) {
     throw corrupt(ref, `unpacks to ${plain.length} bytes instead of ${ref.bytes}`);
   }
+  // guard: shard-digest
   if (hash('sha256', plain, 'hex') !== ref.sha256) throw corrupt(ref, 'does not hold what its digest says');
   const content = await readContent(ref, parseJson(ref, plain), breathe);
   const count = countEntries(content);

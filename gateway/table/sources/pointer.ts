@@ -39,6 +39,7 @@ const headSchema = z.object({
 
 /** @throws {TableLoadError} */
 export function parseManifest(text: string, sha256: string | undefined): Manifest {
+  // guard: manifest-digest
   if (hash('sha256', text, 'hex') !== sha256) {
     throw new TableLoadError('corrupt', 'the manifest is not what its digest promises');
   }

@@ -8,6 +8,7 @@ import { providerName, type TargetUse } from './target-use.ts';
 /** @param sharedWith consent of the Provider; undefined where there is none of that name. */
 export function refNotPermitted(use: TargetUse, sharedWith: SharedWith | undefined): Finding | undefined {
   if (use.provider.namespace === use.namespace) return undefined;
+  // guard: provider-sharing
   if (sharedWith !== undefined && isShared(sharedWith, use.namespace)) return undefined;
   return {
     reason: 'RefNotPermitted',

@@ -1,6 +1,6 @@
 // Which safeguards of drills are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const drills: readonly Mutant[] = [
   {

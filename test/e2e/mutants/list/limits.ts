@@ -1,6 +1,6 @@
 // Which safeguards of limits are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 const LIMITS = 'test/gateway/limits/limits.test.ts';
 const LIMITER = 'test/gateway/limits/limiter.test.ts';
@@ -25,13 +25,6 @@ export const limits: readonly Mutant[] = [
     tests: [QUOTAS],
   },
   {
-    name: 'an attempt is settled',
-    file: 'gateway/pipeline/call-job.ts',
-    from: 'else granted?.settle(',
-    to: 'else if (record.failure !== undefined) granted?.settle(',
-    tests: [QUOTAS],
-  },
-  {
     name: 'a quota that is used up passes a candidate over',
     file: 'gateway/pipeline/call-job.ts',
     from: 'isUnknown: entrance.isUnknown });\n    return false;',
@@ -44,13 +37,6 @@ export const limits: readonly Mutant[] = [
     from: 'this.full.clear();',
     to: '',
     tests: ['test/flow/several-calls.test.ts'],
-  },
-  {
-    name: 'all limits or none',
-    file: 'gateway/limits/own-memory.ts',
-    from: 'const granted = isGranted(claims, readings);',
-    to: 'const granted = isGranted(claims.slice(0, 1), readings);',
-    tests: [TWINS],
   },
   {
     name: 'the store takes from all subjects or from none',
@@ -127,13 +113,6 @@ export const limits: readonly Mutant[] = [
     file: 'gateway/limits/guarded-store.ts',
     from: 'if (this.isOpen) this.turn(false, why);',
     to: '',
-    tests: [DOWN],
-  },
-  {
-    name: 'nothing passes without the store where it is set so',
-    file: 'gateway/limits/limiter.ts',
-    from: "return this.parts.onStoreError === 'Deny'",
-    to: 'return this.held.size < 0',
     tests: [DOWN],
   },
   {
@@ -303,20 +282,6 @@ export const limits: readonly Mutant[] = [
     from: 'bestOf === undefined ? {}',
     to: 'bestOf !== n ? {}',
     tests: [ESTIMATE],
-  },
-  {
-    name: 'a budget that is spent refuses',
-    file: 'gateway/limits/budget.ts',
-    from: "if (spent >= limit) return 'exhausted';",
-    to: "if (spent > 2 * limit) return 'exhausted';",
-    tests: [BUDGETS],
-  },
-  {
-    name: 'what requests under way may cost is set aside',
-    file: 'gateway/limits/budget.ts',
-    from: 'spent + held + amount <= limit',
-    to: 'spent + amount <= limit',
-    tests: [BUDGETS],
   },
   {
     name: 'a request is settled with what it cost',

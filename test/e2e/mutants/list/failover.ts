@@ -1,6 +1,6 @@
 // Which safeguards of the breaker, of failover and of what is told of it are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const failover: readonly Mutant[] = [
   {
@@ -30,13 +30,6 @@ export const failover: readonly Mutant[] = [
     from: 'hasExhausted && areUseless',
     to: '!hasExhausted && areUseless',
     tests: ['test/operator/status/with-checks.test.ts'],
-  },
-  {
-    name: 'the breaker opens on failures in a row',
-    file: 'gateway/route/circuit.ts',
-    from: 'failures >= limits.consecutiveFailures',
-    to: 'failures < 0',
-    tests: ['test/gateway/route/circuit.test.ts'],
   },
   {
     name: 'an upstream that only fails is left alone',
@@ -116,13 +109,6 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/next-step.test.ts'],
   },
   {
-    name: 'what may have acted is not sent again',
-    file: 'gateway/attempt/next-step.ts',
-    from: 'last.judgement.mayHaveActed && situation.hasSideEffects()',
-    to: 'last.judgement.mayHaveActed && remainingMs < 0',
-    tests: ['test/gateway/attempt/next-step.test.ts'],
-  },
-  {
     name: 'half-open: it takes two trials to close',
     file: 'gateway/route/circuit.ts',
     from: 'const trialsToClose = 2;',
@@ -165,25 +151,11 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
-    name: 'the mistake of a caller is not tried at the next upstream',
-    file: 'gateway/attempt/next-step.ts',
-    from: 'if (reason === null || !failover.retryOn.includes(reason))',
-    to: 'if (reason !== null && !failover.retryOn.includes(reason))',
-    tests: ['test/gateway/attempt/next-step.test.ts'],
-  },
-  {
     name: 'a silent upstream is not asked again: it would multiply the wait',
     file: 'gateway/attempt/failure.ts',
     from: "'Timeout', 'target', 'upstream_timeout', {",
     to: "'Timeout', 'target', 'upstream_timeout', {\n        mayRetrySame: true,",
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
-  },
-  {
-    name: 'no more attempts than the route allows',
-    file: 'gateway/attempt/next-step.ts',
-    from: 'failed.length >= failover.maxAttempts || remainingMs <= 0',
-    to: 'remainingMs <= 0',
-    tests: ['test/gateway/attempt/next-step.test.ts'],
   },
   {
     name: 'a connection on which something came back was not closed as its request set out',
@@ -401,13 +373,6 @@ export const failover: readonly Mutant[] = [
     from: 'mayHaveActed: more.mayHaveActed ?? true,',
     to: 'mayHaveActed: false,',
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
-  },
-  {
-    name: 'what has side effects is not sent again over a connection that died',
-    file: 'gateway/attempt/run-attempts.ts',
-    from: 'if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;',
-    to: '',
-    tests: ['test/flow/not-sent-twice.test.ts'],
   },
   {
     name: 'what has side effects is not sent again for a credential that was replaced meanwhile',

@@ -1,6 +1,6 @@
 // Which safeguards of plans are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 const sameAsServed = ['test/gateway/plan/same-as-served.test.ts'];
 const relay = ['test/ledger/read-api-plan.test.ts'];

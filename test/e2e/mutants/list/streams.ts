@@ -1,6 +1,6 @@
 // Which safeguards of streams, whole and broken, are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const streams: readonly Mutant[] = [
   {
@@ -74,13 +74,6 @@ export const streams: readonly Mutant[] = [
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
-    name: 'terminal marker: a chat stream that passes through',
-    file: 'gateway/dialects/openai/relay-stream.ts',
-    from: "else this.facts.fault = { kind: 'truncated' };",
-    to: 'else this.facts.isComplete = true;',
-    tests: ['test/gateway/dialects/openai/cut-streams.test.ts', 'test/flow/cut-streams.test.ts'],
-  },
-  {
     name: 'terminal marker: a chat stream that is translated',
     file: 'gateway/dialects/openai/decode-answers.ts',
     from: "else this.facts.fault = { kind: 'truncated' };",
@@ -114,13 +107,6 @@ export const streams: readonly Mutant[] = [
     from: "this.facts.fault = { kind: 'truncated' };",
     to: 'this.facts.isComplete = true;',
     tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
-  },
-  {
-    name: 'a broken answer does not end as a whole one: the last chunk is missing',
-    file: 'gateway/stream/client-stream.ts',
-    from: 'this.response.write(frame, () => {\n      socket?.end();',
-    to: 'this.response.end(frame, () => {\n      socket?.end();',
-    tests: ['test/flow/cut-streams.test.ts'],
   },
   {
     name: 'a broken answer is flushed before its connection is cut',

@@ -1,15 +1,8 @@
 // Which safeguards of the journal are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const journal: readonly Mutant[] = [
-  {
-    name: 'a line that a crash left half is nobody’s record',
-    file: 'gateway/meter/journal-folder.ts',
-    from: 'if (whole < size) ftruncateSync(file, whole);\n      return whole;',
-    to: 'return size;',
-    tests: ['test/gateway/meter/journal.test.ts'],
-  },
   {
     name: 'a group that failed half-way is cut off before it is written again',
     file: 'gateway/meter/journal.ts',
@@ -23,20 +16,6 @@ export const journal: readonly Mutant[] = [
     from: 'await this.tellUnwritten();',
     to: '',
     tests: ['test/gateway/meter/full-journal.test.ts'],
-  },
-  {
-    name: 'a group that could not be written is kept',
-    file: 'gateway/meter/journal.ts',
-    from: 'group.putBack();',
-    to: '',
-    tests: ['test/gateway/meter/journal.test.ts'],
-  },
-  {
-    name: 'an attempt stands in the journal once',
-    file: 'gateway/meter/journal.ts',
-    from: '  append(record: LedgerRecord): void {\n    this.underWay.end(record.id);',
-    to: '  append(record: LedgerRecord): void {\n    this.underWay.end(record.id);\n    this.waiting.add(sealLine(JSON.stringify(record)));',
-    tests: ['test/flow/killed-gateway/journal.test.ts'],
   },
   {
     name: 'a record waits for its group no longer than stated',
@@ -116,13 +95,6 @@ export const journal: readonly Mutant[] = [
     tests: ['test/flow/unpriced.test.ts'],
   },
   {
-    name: 'a request that takes several calls costs its fee once',
-    file: 'core/contract/cost.ts',
-    from: 'return call === 0 && payer',
-    to: 'return call >= 0 && payer',
-    tests: ['test/flow/worked-bill.test.ts'],
-  },
-  {
     name: 'of several calls that one fails, the others are paid by nobody who got nothing of them',
     file: 'gateway/meter/ledger.ts',
     from: "return outcome === 'failed' || isWasted;",
@@ -191,12 +163,5 @@ export const journal: readonly Mutant[] = [
     from: 'this.clock.setTimer(this.patienceMs, () => this.end())',
     to: 'this.clock.setTimer(this.patienceMs, () => {})',
     tests: ['test/gateway/meter/token-counter.test.ts'],
-  },
-  {
-    name: 'a failed attempt is the platform’s cost and never the tenant’s',
-    file: 'gateway/meter/ledger.ts',
-    from: "isWaste(facts) ? 'platform' : 'tenant'",
-    to: "'tenant'",
-    tests: ['test/gateway/meter/ledger-record.test.ts'],
   },
 ];

@@ -1,57 +1,8 @@
 // Which safeguards of connections to the outside are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const egress: readonly Mutant[] = [
-  {
-    name: 'the guard judges an address that is written in the URL',
-    file: 'core/egress/connect.ts',
-    from: "if (host.kind === 'denied') throw refuse(endpoint, host);",
-    to: '',
-    tests: ['test/core/egress/guard.test.ts'],
-  },
-  {
-    name: 'the guard judges every address that a name resolves to',
-    file: 'core/egress/address-rules.ts',
-    from: "if (verdict.kind === 'denied') {\n      return deny(verdict.reason,",
-    to: "if (verdict.kind === 'denied') {\n      if (reachable.length > 0) continue;\n      return deny(verdict.reason,",
-    tests: ['test/core/egress/guard.test.ts'],
-  },
-  {
-    name: 'the guard judges the peer that a connection has ended up at',
-    file: 'core/egress/connect.ts',
-    from: 'checkPeer(endpoint, dialled.socket, dialled.address);',
-    to: '',
-    tests: ['test/core/egress/guard.test.ts'],
-  },
-  {
-    name: 'what is opened is opened to its own namespaces only',
-    file: 'core/egress/address-rules.ts',
-    from: 'rules.allow.find((entry) => isFor(entry, namespace) && isIn(entry))',
-    to: 'rules.allow.find((entry) => isIn(entry))',
-    tests: ['test/core/egress/guard.test.ts'],
-  },
-  {
-    name: 'addresses of cloud metadata can never be opened',
-    file: 'core/egress/address-rules.ts',
-    from: 'if (metadata !== undefined) {',
-    to: 'if (metadata !== undefined && rules.allow.length === 0) {',
-    tests: ['test/core/egress/guard.test.ts'],
-  },
-  {
-    name: 'TLS: certificate and name of an upstream are verified',
-    file: 'core/egress/secure.ts',
-    from: 'rejectUnauthorized: trust.insecureSkipVerify !== true',
-    to: 'rejectUnauthorized: false',
-    tests: ['test/core/egress/tls.test.ts'],
-  },
-  {
-    name: 'a redirect of an upstream is not followed',
-    file: 'gateway/upstream/send.ts',
-    from: 'request.pool.dispatch(',
-    to: "request.pool.compose(process.getBuiltinModule('node:module').createRequire(import.meta.url)('undici').interceptors.redirect({ maxRedirections: 3 })).dispatch(",
-    tests: ['test/flow/failover.test.ts'],
-  },
   {
     name: 'behind a proxy too the last answer of a resolver comes before its time is over',
     file: 'core/egress/connect.ts',
@@ -177,13 +128,6 @@ export const egress: readonly Mutant[] = [
     from: "host === '' || neverInHost.test(host)",
     to: "host === ''",
     tests: ['test/core/egress/address-rules.test.ts'],
-  },
-  {
-    name: 'a range that is not public is refused',
-    file: 'core/egress/address-ranges.ts',
-    from: "  { cidr: '100.64.0.0/10', reason: 'shared', noun: 'a carrier-grade NAT address' },\n",
-    to: '',
-    tests: ['test/core/egress/address-rules.test.ts', 'test/core/egress/guide.test.ts'],
   },
   {
     name: 'an IPv6 form that carries an IPv4 address can never be opened',

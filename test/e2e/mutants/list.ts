@@ -1,6 +1,7 @@
 // Which safeguards does somebody notice who switches them off? One row for each; a safeguard without a row is one that a careless
 // change may take away unseen.
 
+import type { Mutant } from '../../mutants/mutant.ts';
 import { answers } from './list/answers.ts';
 import { credentials } from './list/credentials.ts';
 import { dashboard } from './list/dashboard.ts';
@@ -17,7 +18,6 @@ import { plan } from './list/plan.ts';
 import { streams } from './list/streams.ts';
 import { table } from './list/table.ts';
 import { telemetry } from './list/telemetry.ts';
-import type { Mutant } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   ...egress,

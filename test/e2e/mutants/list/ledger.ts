@@ -1,6 +1,6 @@
 // Which safeguards of the ledger are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 const store = ['test/ledger/store/store.test.ts'];
 const pull = ['test/ledger/pull.test.ts'];
@@ -40,24 +40,10 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/many-groups.test.ts'],
   },
   {
-    name: 'a record that comes again adds nothing to the sums',
-    file: 'ledger/store/sqlite-file.ts',
-    from: 'if (Number(changes) > 0) added.push(',
-    to: 'added.push(',
-    tests: store,
-  },
-  {
     name: 'a record that comes again adds nothing to the sums in Postgres',
     file: 'ledger/store/postgres.ts',
     from: 'return sequence === undefined ? [] : [{ ...row, sequence }];',
     to: 'return [{ ...row, sequence: sequence ?? 0 }];',
-    tests: store,
-  },
-  {
-    name: 'money is added up in two whole numbers',
-    file: 'ledger/store/row.ts',
-    from: 'return { high: Math.floor(picodollars / LOW_PER_HIGH), low: picodollars % LOW_PER_HIGH };',
-    to: 'return { high: 0, low: picodollars };',
     tests: store,
   },
   {
@@ -264,13 +250,6 @@ export const ledger: readonly Mutant[] = [
     tests: ['test/ledger/store/opening.test.ts'],
   },
   {
-    name: 'a page is acknowledged when it is stored, and not before',
-    file: 'ledger/pull.ts',
-    from: 'const taken = await store.take({ source: pod.uid, cursor, entries, asides }, clock.wallMs());',
-    to: 'const taken = await store.take({ source: pod.uid, cursor, entries, asides }, clock.wallMs()).catch(() => ({ added: 0, duplicates: 0, asides: 0 }));',
-    tests: pull,
-  },
-  {
     name: 'a journal that is another one is read from its beginning',
     file: 'ledger/pull.ts',
     from: 'report.begunAnew(pod);\n      return undefined;',
@@ -318,13 +297,6 @@ export const ledger: readonly Mutant[] = [
     from: 'if (isForSound) return',
     to: 'if (!isForSound && isForSound) return',
     tests: ['test/operator/compile/catalog.test.ts'],
-  },
-  {
-    name: 'a tenant does not say what a Provider of the platform costs it',
-    file: 'operator/compile/stated-price.ts',
-    from: 'if (!mayPrice(route, target, platform)) return undefined;',
-    to: '',
-    tests: ['test/operator/compile/stated-price.test.ts', 'test/flow/platform-prices.test.ts'],
   },
   {
     name: 'a namespace is told what its own keys cost, and no others',

@@ -1,6 +1,6 @@
 // Which safeguards of what a caller is handed, and when, are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const delivery: readonly Mutant[] = [
   {
@@ -25,28 +25,6 @@ export const delivery: readonly Mutant[] = [
     tests: ['test/gateway/stream/client-stream.test.ts'],
   },
   {
-    name: 'the commit point: nothing is handed out before the first content',
-    file: 'gateway/attempt/commit-point.ts',
-    from: 'if (!progress.hasContent) return true;',
-    to: '',
-    tests: ['test/gateway/attempt/commit-point.test.ts'],
-    isQuick: true,
-  },
-  {
-    name: 'the commit point: behind it nobody takes over',
-    file: 'gateway/attempt/attempt.ts',
-    from: "outcome: isCommitted ? 'broken-off' : 'failed',",
-    to: "outcome: 'failed',",
-    tests: ['test/gateway/attempt/attempt.test.ts'],
-  },
-  {
-    name: 'back-pressure: a caller that does not read stops the upstream',
-    file: 'gateway/attempt/attempt.ts',
-    from: 'if (commitPoint?.take(bytes, progress) === false) this.pause();',
-    to: 'commitPoint?.take(bytes, progress);',
-    tests: ['test/gateway/attempt/attempt.test.ts', 'test/flow/slow-and-gone.test.ts'],
-  },
-  {
     name: 'a caller that takes nothing for too long is given up',
     file: 'gateway/stream/taken-bytes.ts',
     from: 'if (isStalled && now - since >= stallMs) {',
@@ -66,13 +44,6 @@ export const delivery: readonly Mutant[] = [
     from: 'this.caller.leave();\n      this.share.close();',
     to: 'this.share.close();',
     tests: ['test/flow/slow-and-gone.test.ts'],
-  },
-  {
-    name: 'assured: nothing is handed out before the whole answer',
-    file: 'gateway/attempt/commit-point.ts',
-    from: "case 'whole':\n        return false;",
-    to: "case 'whole':\n        return true;",
-    tests: ['test/gateway/attempt/commit-point.test.ts', 'test/flow/delivery.test.ts'],
   },
   {
     name: 'assured: of several calls none is handed out before all of them',

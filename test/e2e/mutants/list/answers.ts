@@ -1,6 +1,6 @@
 // Which safeguards against what upstreams answer are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const answers: readonly Mutant[] = [
   {

@@ -1,6 +1,6 @@
 // Which safeguards of what leaves by OTLP are noticed when they are gone?
 
-import type { Mutant } from '../mutant.ts';
+import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const telemetry: readonly Mutant[] = [
   {
