@@ -2,6 +2,8 @@
 // have written: a Secret, a Provider, and one ModelRoute per model of its listing.
 
 import { createHash } from 'node:crypto';
+import { type Api, DIALECTS, dialectOfApi } from '../core/catalog/dialects.ts';
+import { PROVIDER_TYPES, type ProviderType } from '../core/catalog/provider-types.ts';
 import { timeOf } from '../core/kube/time.ts';
 import { parseModelRoute } from '../operator/resources/model-route.ts';
 import { parseProvider } from '../operator/resources/provider.ts';
@@ -20,21 +22,14 @@ export interface EnvironmentProviders {
 
 interface Vendor {
   /** Prefix of the public model ids. */
-  readonly name: 'openai' | 'anthropic';
-  /** Where it is meant by its type alone. */
-  readonly host: string;
-  readonly type: 'OpenAI' | 'Anthropic';
-  /** What others speak that are put in its place. */
-  readonly api: 'ChatCompletions' | 'Messages';
-  /** Where the key does not go into `Authorization: Bearer`. */
-  readonly keyHeader?: { readonly name: string; readonly prefix: string };
+  readonly name: string;
+  readonly type: ProviderType;
   readonly apiKey: string | undefined;
   readonly apiKeyVariable: string;
   readonly baseUrl: string;
   readonly baseUrlVariable: string;
   /** Behind the base URL. */
   readonly listPath: string;
-  listHeaders(apiKey: string): Record<string, string>;
 }
 
 const listingTimeoutMs = 10_000;
@@ -73,32 +68,25 @@ function vendorsOf({ openAi, anthropic }: LocalSettings): readonly Vendor[] {
   if (openAi.apiKey !== undefined || openAi.baseUrl !== undefined) {
     vendors.push({
       name: 'openai',
-      host: 'api.openai.com',
       type: 'OpenAI',
-      api: 'ChatCompletions',
       apiKey: openAi.apiKey,
       apiKeyVariable: 'OPENAI_API_KEY',
-      baseUrl: withoutSlash(openAi.baseUrl ?? 'https://api.openai.com/v1'),
+      baseUrl: withoutSlash(openAi.baseUrl ?? ownAddressOf('OpenAI')),
       baseUrlVariable: 'OPENAI_BASE_URL',
       listPath: '/models',
-      listHeaders: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     });
   }
   if (anthropic.apiKey !== undefined) {
     vendors.push({
       name: 'anthropic',
-      host: 'api.anthropic.com',
       type: 'Anthropic',
-      api: 'Messages',
-      keyHeader: { name: 'x-api-key', prefix: '' },
       apiKey: anthropic.apiKey,
       apiKeyVariable: 'ANTHROPIC_API_KEY',
       // Its SDKs take the address without /v1; people write it with it all the same.
-      baseUrl: `${withoutSlash(anthropic.baseUrl ?? 'https://api.anthropic.com').replace(/\/v1$/, '')}/v1`,
+      baseUrl: `${withoutSlash(anthropic.baseUrl ?? ownAddressOf('Anthropic')).replace(/\/v1$/, '')}/v1`,
       baseUrlVariable: 'ANTHROPIC_BASE_URL',
       // A page has 20 entries where nothing is said, and 1,000 at most.
       listPath: '/models?limit=1000',
-      listHeaders: (apiKey) => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }),
     });
   }
   return vendors;
@@ -161,7 +149,8 @@ function refuse(vendor: Vendor, ownPort: number): string | undefined {
 }
 
 function isVendorsOwn(baseUrl: string): boolean {
-  return ['api.openai.com', 'api.anthropic.com'].includes(new URL(baseUrl).hostname);
+  const { hostname } = new URL(baseUrl);
+  return (['OpenAI', 'Anthropic'] as const).some((type) => new URL(ownAddressOf(type)).hostname === hostname);
 }
 
 /** `fetch failed` alone helps nobody; what failed is its cause. */
@@ -172,9 +161,16 @@ function describeFailure(error: unknown): string {
 }
 
 async function listModels(vendor: Vendor): Promise<readonly string[]> {
-  const { baseUrl, listPath, apiKey, listHeaders } = vendor;
+  const { type, baseUrl, listPath, apiKey } = vendor;
+  const { header } = PROVIDER_TYPES[type];
   const answer = await fetch(`${baseUrl}${listPath}`, {
-    headers: apiKey === undefined ? {} : listHeaders(apiKey),
+    headers:
+      apiKey === undefined
+        ? {}
+        : {
+            [header.name]: header.prefix + apiKey,
+            ...Object.fromEntries(DIALECTS[dialectOfApi[clientApiOf(type)]].headers),
+          },
     redirect: 'error',
     signal: AbortSignal.timeout(listingTimeoutMs),
   });
@@ -190,15 +186,16 @@ async function listModels(vendor: Vendor): Promise<readonly string[]> {
   return [...new Set(ids)];
 }
 
-function draftProvider({ name, type, host, api, keyHeader, apiKey, baseUrl }: Vendor): RawObject {
-  const isVendor = URL.canParse(baseUrl) && new URL(baseUrl).origin === `https://${host}`;
+function draftProvider({ name, type, apiKey, baseUrl }: Vendor): RawObject {
+  const isVendor = URL.parse(baseUrl)?.origin === new URL(ownAddressOf(type)).origin;
   const keys = [{ name: 'environment', secretRef: { name: `${name}-environment`, key: 'apiKey' } }];
   const auth = apiKey === undefined ? { type: 'None' } : { keys };
   // What stands at another address speaks what this vendor's clients speak; more is not known of it.
+  const { header } = PROVIDER_TYPES[type];
   const elsewhere = {
     type: 'OpenAICompatible',
-    apis: [api],
-    auth: keyHeader === undefined ? auth : { ...auth, header: keyHeader },
+    apis: [clientApiOf(type)],
+    auth: header.name === PROVIDER_TYPES.OpenAICompatible.header.name ? auth : { ...auth, header },
   };
   return {
     apiVersion: 'penstock.dev/v1alpha1',
@@ -240,6 +237,15 @@ function objectName(vendor: string, model: string): string {
     .slice(0, 40)
     .replace(/^-|-$/g, '');
   return `${vendor}-${slug}-${createHash('sha256').update(model).digest('hex').slice(0, 8)}`;
+}
+
+function ownAddressOf(type: ProviderType): string {
+  return PROVIDER_TYPES[type].baseUrl ?? '';
+}
+
+/** What clients of the vendor speak by default. */
+function clientApiOf(type: ProviderType): Api {
+  return PROVIDER_TYPES[type].apis?.[0] ?? 'ChatCompletions';
 }
 
 function withoutSlash(url: string): string {

@@ -51,7 +51,8 @@ describe('every rule can fail', () => {
         ['core/kube/a.ts', '../../operator/settings.ts', './agent.ts'],
         ['core/egress/a.ts', '../kube/agent.ts', './dial.ts'],
         ['core/telemetry/a.ts', '../kube/log.ts', '../clock.ts'],
-        ['core/contract/a.ts', '../clock.ts', './b.ts'],
+        ['core/contract/a.ts', '../clock.ts', '../catalog/b.ts'],
+        ['core/catalog/a.ts', '../contract/routing-table.ts', './b.ts'],
         ['core/other/a.ts', './b.ts', undefined],
         ['gateway/b.ts', '../dashboard/server.ts', '../core/egress/dial.ts'],
         ['gateway/b.ts', '../deploy/monitoring/dashboards.ts', './meter/metric-table.ts'],
@@ -111,6 +112,12 @@ describe('every rule can fail', () => {
       offender: { 'core/contract/a.ts': "import { hash } from 'node:crypto';" },
       complaint: 'core/contract/a.ts:1 node:crypto',
       innocent: { 'core/contract/a.ts': "import { z } from 'zod';\nimport './b.ts';" },
+    },
+    {
+      rule: 'contractUsesSchemasOnly',
+      offender: { 'core/catalog/a.ts': "import { z } from 'zod';" },
+      complaint: 'core/catalog/a.ts:1 zod',
+      innocent: { 'core/catalog/a.ts': "import './b.ts';" },
     },
     {
       rule: 'compileUsesValuesOnly',

@@ -12,6 +12,7 @@ import { modelRouteResource } from '../operator/resources/model-route.ts';
 import { providerResource } from '../operator/resources/provider.ts';
 import { apiReference, reasonsReference } from '../operator/resources/reference.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { pagesChoices } from './pages-choices.ts';
 
 /** A file that is made from code: its path from the root of the repository, and its whole content. */
 export interface Generated {
@@ -44,6 +45,7 @@ export const GENERATED: readonly Generated[] = [
   { path: 'docs/reasons.md', content: reasonsReference },
   { path: 'docs/dialects.md', content: dialectsReference },
   { path: 'docs/metrics.md', content: metricsPage },
+  { path: 'dashboard/pages/words/choices.ts', content: pagesChoices },
   ...dashboards.map((dashboard) => ({
     path: `charts/penstock/dashboards/${dashboard.name}.json`,
     content: () => dashboardJson(dashboard),

@@ -4,7 +4,7 @@
 // A refusal where leaving it out would change the result in a way the caller can check; told where
 // quality or cost may change; dropped in silence where it is a hint.
 
-import type { DialectName } from './routing-table.ts';
+import { DIALECTS, type DialectName } from '../catalog/dialects.ts';
 
 export type Capability =
   /** Client and upstream speak the same dialect: the bytes pass through. */
@@ -136,13 +136,6 @@ function isFeature(name: string): name is Feature {
   return Object.hasOwn(table, name);
 }
 
-const column: Readonly<Record<DialectName, 0 | 1 | 2 | 3>> = {
-  'openai-chat': 0,
-  'openai-responses': 1,
-  'anthropic-messages': 2,
-  'openai-completions': 3,
-};
-
 /** Where the client's dialect makes a difference. */
 const exceptions: Partial<Record<DialectName, Partial<Record<Feature, Row>>>> = {
   'openai-completions': {
@@ -155,7 +148,7 @@ const exceptions: Partial<Record<DialectName, Partial<Record<Feature, Row>>>> = 
 
 export function capability(client: DialectName, upstream: DialectName, feature: Feature): Capability {
   if (client === upstream) return 'native';
-  return (exceptions[client]?.[feature] ?? table[feature])[column[upstream]];
+  return (exceptions[client]?.[feature] ?? table[feature])[DIALECTS[upstream].column];
 }
 
 /** What people look at first when they choose a model, and what of the table it stands for. */
@@ -169,21 +162,12 @@ export const headlines = {
 
 export type Headline = keyof typeof headlines;
 
-/** What to speak to a target of several dialects: the client's own, else what loses least. */
-const ranking: Readonly<Record<DialectName, readonly DialectName[]>> = {
-  'openai-chat': ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-completions'],
-  // Responses and messages keep each other's reasoning state; chat completions have no place for it.
-  'openai-responses': ['openai-responses', 'anthropic-messages', 'openai-chat', 'openai-completions'],
-  'anthropic-messages': ['anthropic-messages', 'openai-responses', 'openai-chat', 'openai-completions'],
-  'openai-completions': ['openai-completions', 'openai-chat', 'openai-responses', 'anthropic-messages'],
-};
-
 /** The given upstream dialects, the one that suits the client best first. */
 export function rankUpstreams(
   client: DialectName,
   upstreams: readonly DialectName[],
 ): readonly DialectName[] {
-  return ranking[client].filter((dialect) => upstreams.includes(dialect));
+  return DIALECTS[client].upstreams.filter((dialect) => upstreams.includes(dialect));
 }
 
 /** One word on a headline: both ways of losing something count as lossy. */

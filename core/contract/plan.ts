@@ -1,7 +1,8 @@
 // What can a gateway be asked of a request that nobody sends? Which models there are for a key, and what would happen with a request.
 
 import { z } from 'zod';
-import { type DialectName, dialectNameSchema } from './routing-table.ts';
+import { spokenNames } from '../catalog/dialects.ts';
+import { dialectNameSchema } from './routing-table.ts';
 
 /** On the internal port of a gateway, beside the exchange and with its bearer; POST, JSON. */
 export const PLAN_PATH = '/internal/v1/plan';
@@ -11,17 +12,9 @@ export const CATALOG_PATH = '/internal/v1/catalog';
 export const PLAN_BODY_BYTES_MAX = 64 * 1024;
 
 /** How people name the dialects: by the path that they are spoken at. */
-export const spokenSchema = z.enum(['chat', 'messages', 'responses', 'completions'], {
-  error: 'must be chat, messages, responses or completions',
+export const spokenSchema = z.enum(spokenNames, {
+  error: `must be ${spokenNames.slice(0, -1).join(', ')} or ${spokenNames.at(-1)}`,
 });
-export type Spoken = z.infer<typeof spokenSchema>;
-
-export const DIALECT_OF: Readonly<Record<Spoken, DialectName>> = {
-  chat: 'openai-chat',
-  messages: 'anthropic-messages',
-  responses: 'openai-responses',
-  completions: 'openai-completions',
-};
 
 const text = (charactersMax: number) =>
   z.string().min(1, 'must not be empty').max(charactersMax, `must be at most ${charactersMax} characters`);

@@ -3,6 +3,7 @@
 // output through the same parser before it publishes.
 
 import { z } from 'zod';
+import { dialectNames } from '../catalog/dialects.ts';
 import { budgetSchema } from './budget.ts';
 
 /** The table format this code writes. Raised only by a change an older reader would misread. */
@@ -15,12 +16,7 @@ export const TABLE_FORMAT = 1;
 export const READER_FORMAT = 2;
 
 /** How a client or an upstream speaks. One folder of `gateway/dialects` each. */
-export const dialectNameSchema = z.enum([
-  'openai-chat',
-  'openai-completions',
-  'openai-responses',
-  'anthropic-messages',
-]);
+export const dialectNameSchema = z.enum(dialectNames);
 export type DialectName = z.infer<typeof dialectNameSchema>;
 
 const milliseconds = z.int().min(0);

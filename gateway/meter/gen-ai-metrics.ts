@@ -2,8 +2,9 @@
 // whoever has dashboards for those names needs none of ours.
 
 import type { Registry } from 'prom-client';
+import { DIALECTS, type DialectName, dialectNames } from '../../core/catalog/dialects.ts';
+import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
 import { exposed, type Metric } from '../../core/telemetry/metric.ts';
 import { genAiMetrics as table } from './gen-ai-table.ts';
 import {
@@ -51,24 +52,22 @@ const ownName = 'penstock';
 /** No upstream tells its tokens apart in a way that all share. */
 const modality = 'unknown';
 
-const providerNames: Readonly<Record<string, string>> = {
-  OpenAI: 'openai',
-  Anthropic: 'anthropic',
-  Mistral: 'mistral_ai',
-  OpenRouter: 'openrouter',
-  Ollama: 'ollama',
-  OpenAICompatible: 'openai_compatible',
-};
-
-/** What the conventions call a kind of provider; where they have no word, one of ours. */
+/** @param providerType As the table has it; a newer operator may know more. */
 export function providerNameOf(providerType: string): string {
-  return providerNames[providerType] ?? 'other';
+  return isProviderType(providerType) ? PROVIDER_TYPES[providerType].telemetryName : 'other';
 }
 
 /** @param name A dialect, or the path of one. */
 export function operationOf(name: DialectName | string): 'chat' | 'text_completion' {
-  return name === 'openai-completions' || name === '/completions' ? 'text_completion' : 'chat';
+  return operations.get(name) ?? 'chat';
 }
+
+const operations = new Map(
+  dialectNames.flatMap((name) => {
+    const { path, operation } = DIALECTS[name];
+    return [[name, operation] as const, [path, operation] as const];
+  }),
+);
 
 export class GenAiMetrics {
   private readonly registry: Registry;

@@ -1,9 +1,9 @@
 // Which models are there for a key, and what becomes of each client dialect at them? As GET /v1/models tells them, with the verdicts that
 // the operator's condition Translatable is made of.
 
+import { DIALECTS, type DialectName, dialectNames, type Spoken } from '../../core/catalog/dialects.ts';
 import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/contract/capabilities.ts';
-import { type CatalogAnswer, DIALECT_OF, type Spoken, type Verdict } from '../../core/contract/plan.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { CatalogAnswer, Verdict } from '../../core/contract/plan.ts';
 import { describeModel, isOwnModel } from '../endpoints/models.ts';
 import type { Caller } from '../request/caller.ts';
 import { listModels } from '../route/find-model.ts';
@@ -16,18 +16,14 @@ export function describeCatalog(view: TableView, caller: Caller): readonly Model
   return listModels(view, caller).map((route) => ({
     ...describeModel(route, caller, route.entry.model),
     own: isOwnModel(route, caller),
-    dialects: {
-      chat: judgeDialect(route, 'chat'),
-      messages: judgeDialect(route, 'messages'),
-      responses: judgeDialect(route, 'responses'),
-      completions: judgeDialect(route, 'completions'),
-    },
+    dialects: Object.fromEntries(
+      dialectNames.map((client) => [DIALECTS[client].spoken, judgeDialect(route, client)]),
+    ) as Model['dialects'],
   }));
 }
 
 /** A target that cannot serve a dialect is passed over where others can. */
-function judgeDialect({ entry, targets }: RouteView, spoken: Spoken): SpokenVerdict {
-  const client = DIALECT_OF[spoken];
+function judgeDialect({ entry, targets }: RouteView, client: DialectName): SpokenVerdict {
   const impossible: SpokenVerdict = { verdict: 'impossible', lostFields: [] };
   if (!entry.endpoints.includes(client)) return impossible;
   const used = targets.filter((target) => target.entry.weight > 0);

@@ -1,14 +1,9 @@
 // What would happen with this request? The router, the limits and the loop of the attempts say it, as they are at this moment in this
 // process; nothing is sent, reserved, counted or written down.
 
+import { dialectOfSpoken } from '../../core/catalog/dialects.ts';
 import { exactCost } from '../../core/contract/cost.ts';
-import {
-  type CatalogAnswer,
-  type CatalogRequest,
-  DIALECT_OF,
-  type PlanAnswer,
-  type PlanRequest,
-} from '../../core/contract/plan.ts';
+import type { CatalogAnswer, CatalogRequest, PlanAnswer, PlanRequest } from '../../core/contract/plan.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { syntheticRequest } from '../drill/synthetic-request.ts';
@@ -82,7 +77,7 @@ function tableOf({ holder }: PlanParts): TableView {
 
 /** @throws {GatewayError} for a key or a body that would be refused. */
 function askingOf({ clock }: PlanParts, view: TableView, question: PlanRequest): Asking {
-  const dialect = findDialect(DIALECT_OF[question.dialect]);
+  const dialect = findDialect(dialectOfSpoken[question.dialect]);
   return {
     dialect,
     view,
@@ -95,7 +90,7 @@ function askingOf({ clock }: PlanParts, view: TableView, question: PlanRequest):
 }
 
 function bodyOf({ body, dialect, model, stream }: PlanRequest): RequestBody {
-  if (body === undefined) return syntheticRequest(DIALECT_OF[dialect], model, stream ?? false);
+  if (body === undefined) return syntheticRequest(dialectOfSpoken[dialect], model, stream ?? false);
   const whole = { ...body, model, ...(stream === undefined ? {} : { stream }) };
   return parseBody([Buffer.from(JSON.stringify(whole))]);
 }

@@ -1,22 +1,11 @@
-// Which dialects stand behind the words of the API, and what can a client dialect carry to a target?
+// What can a client dialect carry to a target?
 
+import { type Api, apisInOrder, DIALECTS, dialectOfApi } from '../../core/catalog/dialects.ts';
 import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/contract/capabilities.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
-import type { Api } from '../resources/fields.ts';
 import type { ModelRouteSpec } from '../resources/model-route.ts';
 
-export const DIALECT_OF: Readonly<Record<Api, DialectName>> = {
-  ChatCompletions: 'openai-chat',
-  Messages: 'anthropic-messages',
-  Responses: 'openai-responses',
-  Completions: 'openai-completions',
-};
-
-/** The order of every list of dialects, in the table and in messages. */
-export const API_ORDER: readonly Api[] = ['ChatCompletions', 'Responses', 'Messages', 'Completions'];
-
 export function inOrder(apis: readonly Api[]): Api[] {
-  return API_ORDER.filter((api) => apis.includes(api));
+  return apisInOrder.filter((api) => apis.includes(api));
 }
 
 export type ModelCapability = NonNullable<ModelRouteSpec['capabilities']>[number];
@@ -53,17 +42,17 @@ export interface SpokenTarget {
 
 /** @param declared what the model can do; empty: nobody has said, so text is enough to be served. */
 export function pairUp(api: Api, target: SpokenTarget, declared: readonly ModelCapability[]): Pairing {
-  const client = DIALECT_OF[api];
+  const client = dialectOfApi[api];
   const [upstream = client] = rankUpstreams(
     client,
-    target.apis.map((each) => DIALECT_OF[each]),
+    target.apis.map((each) => dialectOfApi[each]),
   );
   const verdictOf = (headline: Headline) => judgeHeadline(client, upstream, headline);
   const judged = ALL_HEADLINES.filter((headline) => isWanted(headline, declared));
   return {
     api,
     target: target.name,
-    upstream: API_ORDER.find((each) => DIALECT_OF[each] === upstream) ?? api,
+    upstream: DIALECTS[upstream].api,
     isNative: client === upstream,
     lost: judged.filter((headline) => verdictOf(headline) === 'lossy'),
     refused: judged.filter((headline) => verdictOf(headline) === 'impossible'),

@@ -1,7 +1,7 @@
 // Where is a Provider, exactly? Its address in one spelling, so that it can be compared.
 
+import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import type { ProviderSpec } from '../resources/provider.ts';
-import { PROVIDER_TYPES } from '../resources/provider-types.ts';
 
 /** Where the value of a Secret would be sent. */
 export interface Destination {

@@ -1,16 +1,16 @@
 // May a form of a Provider that the table holds already be used on? It is judged anew by what others have to allow: the Secrets,
 // the addresses, the platform. What is wrong with the present form of the object is not asked here.
 
+import { apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
+import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
 import { credentialsOf } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { membersOf } from '../resources/loose.ts';
-import { PROVIDER_TYPES } from '../resources/provider-types.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
 import { endpointNotAllowed, proxyNotAllowed } from './checks/endpoint-not-allowed.ts';
 import { connectionCredential } from './connection.ts';
 import { resolveCredential } from './credentials.ts';
-import { API_ORDER, DIALECT_OF } from './dialects.ts';
 import { type Endpoint, endpointOf, type ProxyEndpoint, proxyOf, readersOf } from './endpoint.ts';
 import { ruleOfCredential } from './hold-rules.ts';
 import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
@@ -94,10 +94,6 @@ function endpointOfEntry({ type, baseUrl }: ProviderEntry): Endpoint | undefined
   return isProviderType(type) ? endpointOf({ type, baseURL: baseUrl }) : undefined;
 }
 
-function isProviderType(type: string): type is keyof typeof PROVIDER_TYPES {
-  return Object.hasOwn(PROVIDER_TYPES, type);
-}
-
 export interface HoldProviderInput extends GrantsInput {
   readonly object: RawObject;
   readonly namespaces: readonly NamespaceRecord[];
@@ -136,7 +132,7 @@ export function holdProvider(
     entry,
     credentials,
     sharedWith: consentOf(object, namespaces, platform),
-    apis: API_ORDER.filter((api) => entry.dialects.includes(DIALECT_OF[api])),
+    apis: apisInOrder.filter((api) => entry.dialects.includes(dialectOfApi[api])),
     outOfService: '',
   };
 }

@@ -1,12 +1,12 @@
 // What becomes of one Provider? Its entry in the table with its credentials, or why there is none.
 
+import { type Api, dialectOfApi } from '../../core/catalog/dialects.ts';
+import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { toMs } from '../resources/duration.ts';
-import type { Api } from '../resources/fields.ts';
 import type { Parsed } from '../resources/parse.ts';
 import type { Provider, ProviderSpec } from '../resources/provider.ts';
-import { PROVIDER_TYPES } from '../resources/provider-types.ts';
 import type {
   ConfigMapRecord,
   NamespaceRecord,
@@ -24,7 +24,7 @@ import { tlsWithoutHttps } from './checks/tls-without-https.ts';
 import { unsupportedProviderValue } from './checks/unsupported-value.ts';
 import { connectionSecretsOf, type ResolvedConnection, resolveConnection } from './connection.ts';
 import { type ResolvedCredential, resolveCredential } from './credentials.ts';
-import { DIALECT_OF, inOrder } from './dialects.ts';
+import { inOrder } from './dialects.ts';
 import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
 import { buildLimits, wordsOnLimits } from './limits.ts';
@@ -288,7 +288,7 @@ function buildEntry(
     type: spec.type,
     ...(spec.displayName === undefined ? {} : { displayName: spec.displayName }),
     baseUrl: endpoint.baseUrl,
-    dialects: apis.map((api) => DIALECT_OF[api]),
+    dialects: apis.map((api) => dialectOfApi[api]),
     ...(facts.chatNames === undefined ? {} : { chatNames: facts.chatNames }),
     ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder }),
     ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers] }),

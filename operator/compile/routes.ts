@@ -1,9 +1,10 @@
 // What becomes of one ModelRoute? A claim on its ids first; then, if no older route holds them, its entry
 // in the table with the targets that can be used.
 
+import { type Api, apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
 import type { Price, RouteEntry, TargetEntry, Timeouts } from '../../core/contract/routing-table.ts';
 import { toMs } from '../resources/duration.ts';
-import type { Api, OwnTimeouts } from '../resources/fields.ts';
+import type { OwnTimeouts } from '../resources/fields.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
 import type { Parsed } from '../resources/parse.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';
@@ -21,7 +22,7 @@ import { targetUnsupported } from './checks/target-unsupported.ts';
 import type { TargetUse } from './checks/target-use.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
 import { describePairings } from './describe-pairings.ts';
-import { API_ORDER, DIALECT_OF, inOrder, type ModelCapability, type Pairing, pairUp } from './dialects.ts';
+import { inOrder, type ModelCapability, type Pairing, pairUp } from './dialects.ts';
 import { drillOf } from './drill.ts';
 import { buildLimits, hasTenantBudget, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
@@ -127,7 +128,7 @@ export function compileRoute(
   platform: PlatformSettings,
 ): CompiledRoute {
   const { spec, metadata } = claim.route;
-  const offered = inOrder(spec.apis ?? API_ORDER);
+  const offered = inOrder(spec.apis ?? apisInOrder);
   const declared = inCapabilityOrder(spec.capabilities ?? []);
   const targets = spec.targets.map((target, index): JudgedTarget => {
     const judged = judgeTarget(claim.namespace, target, providers[index], quotes[index], offered, declared);
@@ -333,7 +334,7 @@ function buildTarget(
     upstreamModel: spec.upstreamModel,
     priority: spec.priority,
     weight: spec.weight,
-    dialects: apis.map((api) => DIALECT_OF[api]),
+    dialects: apis.map((api) => dialectOfApi[api]),
     price: priceOf(statedPrice(route, spec, platform), quote),
     ...(contextLength === undefined ? {} : { contextLength }),
     timeouts: buildTimeouts(spec.timeouts),
@@ -367,7 +368,7 @@ function buildEntry(
     createdAt: createdAt === '' ? 0 : Math.floor(Date.parse(createdAt) / 1000),
     visibility: spec.visibility,
     sharedWith,
-    endpoints: served.map((api) => DIALECT_OF[api]),
+    endpoints: served.map((api) => dialectOfApi[api]),
     capabilities: [...(spec.capabilities ?? [])].sort(compareText),
     ...(spec.contextLength === undefined ? {} : { contextLength: spec.contextLength }),
     ...(spec.maxOutputTokens === undefined ? {} : { maxOutputTokens: spec.maxOutputTokens }),

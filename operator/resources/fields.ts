@@ -1,13 +1,13 @@
 // Which small shapes do several kinds share?
 
 import { z } from 'zod';
+import { apis } from '../../core/catalog/dialects.ts';
 import { durationField } from './duration.ts';
 import { atomicList, defaulted, listMap, refObject, stringMap } from './lists.ts';
 import { withRules } from './rule.ts';
 
 /** The dialects of the API, as users write them. */
-export const apiSchema = z.enum(['ChatCompletions', 'Messages', 'Responses', 'Completions']);
-export type Api = z.infer<typeof apiSchema>;
+export const apiSchema = z.enum(apis);
 
 /** Name of an entry in one of our lists: a DNS label, so that it fits into ids, metrics and paths. */
 export const entryNameSchema = z

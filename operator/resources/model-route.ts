@@ -1,6 +1,7 @@
 // What can a user say about a model? The ModelRoute: its public id, who may call it, what serves it.
 
 import { z } from 'zod';
+import { apis } from '../../core/catalog/dialects.ts';
 import { callersOwnMembers, retryReasonSchema } from '../../core/contract/routing-table.ts';
 import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
 import { cronProblem } from './cron.ts';
@@ -213,7 +214,7 @@ export const modelRouteSpecSchema = withRules(
       .boolean()
       .default(false)
       .describe('Take the model out of service and keep the object and its id.'),
-    apis: listSet(apiSchema.describe('A dialect.'), 4, 1)
+    apis: listSet(apiSchema.describe('A dialect.'), apis.length, 1)
       .optional()
       .describe(
         'Dialects in which the model can be called; default: all four, but those in which no target can do all that `capabilities` says.',

@@ -1,6 +1,8 @@
 // What can a user say about an upstream? The Provider: where it is, how it is spoken to, with which keys.
 
 import { z } from 'zod';
+import { apis } from '../../core/catalog/dialects.ts';
+import { typesThat } from '../../core/catalog/provider-types.ts';
 import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
 import { durationField, toMs } from './duration.ts';
 import {
@@ -19,6 +21,18 @@ import {
 import { atomicList, defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
+import {
+  celIsNoneOf,
+  celIsOneOf,
+  defaultApis,
+  inWords,
+  keyHeaders,
+  knownOptions,
+  selfHostedTypes,
+  theTypes,
+  typesWithoutAddress,
+  typesWithoutApis,
+} from './provider-type-words.ts';
 import { defineResource } from './resource.ts';
 import { immutable, withRules } from './rule.ts';
 
@@ -133,9 +147,7 @@ const authSchema = withRules(
       .describe('ApiKey: every call carries one of `keys`. None: the upstream takes no key.'),
     header: authHeaderSchema
       .optional()
-      .describe(
-        'How the key is presented; default by type: `Authorization: Bearer …`, for Anthropic `x-api-key`.',
-      ),
+      .describe(`How the key is presented; default by type: ${keyHeaders()}.`),
     keys: listMap(keySchema, 'name', 64)
       .optional()
       .describe('Keys of this upstream; there if, and only if, type is ApiKey.'),
@@ -325,9 +337,9 @@ const healthCheckSchema = z.strictObject({
 
 export const providerSpecSchema = withRules(
   z.strictObject({
-    type: withRules(z.enum(['OpenAI', 'Anthropic', 'OpenAICompatible', 'OpenRouter', 'Mistral', 'Ollama']), [
-      immutable('type'),
-    ]).describe('Whose API this is. Decides the address, the dialects and the way a key is presented.'),
+    type: withRules(z.enum(typesThat()), [immutable('type')]).describe(
+      'Whose API this is. Decides the address, the dialects and the way a key is presented.',
+    ),
     displayName: z.string().max(128).optional().describe('Name for people.'),
     baseURL: urlField(
       HTTP_URL,
@@ -337,16 +349,16 @@ export const providerSpecSchema = withRules(
       .optional()
       .describe(
         'Address in front of the dialect paths, with its version: https://api.example.com/v1. Required for ' +
-          'OpenAICompatible and Ollama; the other types know their own.',
+          `${inWords(typesWithoutAddress)}; the other types know their own.`,
       ),
-    apis: listSet(apiSchema.describe('A dialect.'), 4, 1)
+    apis: listSet(apiSchema.describe('A dialect.'), apis.length, 1)
       .optional()
       .describe(
-        'Dialects the upstream speaks. Required for OpenAICompatible. Defaults: OpenAI ChatCompletions and Responses, Anthropic Messages, Ollama ChatCompletions and Completions, others ChatCompletions.',
+        `Dialects the upstream speaks. Required for ${inWords(typesWithoutApis)}. Defaults: ${defaultApis()}.`,
       ),
     options: stringMap({ entriesMax: 16, valueMax: 256 })
       .optional()
-      .describe('Extras of one type. OpenAI knows `organization` and `project`. Unknown ones are refused.'),
+      .describe(`Extras of one type. ${knownOptions()}. Unknown ones are refused.`),
     auth: authSchema.describe('How the gateway proves to the upstream who is calling.'),
     headers: withRules(listMap(headerSchema, 'name', 32), [
       {
@@ -370,25 +382,23 @@ export const providerSpecSchema = withRules(
   }),
   [
     {
-      cel: "!(self.type in ['OpenAICompatible', 'Ollama']) || has(self.baseURL)",
-      message: 'baseURL is required for the types OpenAICompatible and Ollama',
-      check: (spec) =>
-        (spec.type !== 'OpenAICompatible' && spec.type !== 'Ollama') || spec.baseURL !== undefined,
+      cel: `${celIsNoneOf(typesWithoutAddress)} || has(self.baseURL)`,
+      message: `baseURL is required for ${theTypes(typesWithoutAddress)}`,
+      check: (spec) => !typesWithoutAddress.includes(spec.type) || spec.baseURL !== undefined,
     },
     {
-      cel: "self.type != 'OpenAICompatible' || has(self.apis)",
-      message: 'apis is required for the type OpenAICompatible; most such servers speak ChatCompletions',
-      check: (spec) => spec.type !== 'OpenAICompatible' || spec.apis !== undefined,
+      cel: `${celIsNoneOf(typesWithoutApis)} || has(self.apis)`,
+      message: `apis is required for ${theTypes(typesWithoutApis)}; most such servers speak ChatCompletions`,
+      check: (spec) => !typesWithoutApis.includes(spec.type) || spec.apis !== undefined,
     },
     {
       cel:
-        "!has(self.baseURL) || !self.baseURL.startsWith('http://') || self.type in ['OpenAICompatible', 'Ollama'] || " +
+        `!has(self.baseURL) || !self.baseURL.startsWith('http://') || ${celIsOneOf(selfHostedTypes)} || ` +
         "(self.auth.type == 'None' && (!has(self.headers) || !self.headers.exists(h, has(h.valueFrom))))",
-      message: 'a key may not be sent over plain http; use https, or the type OpenAICompatible or Ollama',
+      message: `a key may not be sent over plain http; use https, or the type ${inWords(selfHostedTypes, 'or')}`,
       check: (spec) =>
         !spec.baseURL?.startsWith('http://') ||
-        spec.type === 'OpenAICompatible' ||
-        spec.type === 'Ollama' ||
+        selfHostedTypes.includes(spec.type) ||
         (spec.auth.type === 'None' && !spec.headers?.some((header) => header.valueFrom !== undefined)),
     },
     {
@@ -404,7 +414,6 @@ export const providerSpecSchema = withRules(
   ],
 );
 export type ProviderSpec = z.infer<typeof providerSpecSchema>;
-export type ProviderType = ProviderSpec['type'];
 
 /** Of one Provider; of more only the first are told. */
 export const TROUBLES_MAX = 16;

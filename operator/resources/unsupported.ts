@@ -1,8 +1,8 @@
 // Which fields and values are in the schema but do not act in this version? They are refused, never ignored.
 
+import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import { fieldPath, type Problem } from './problems.ts';
 import type { ProviderSpec } from './provider.ts';
-import { PROVIDER_TYPES } from './provider-types.ts';
 import type { Kind } from './resource.ts';
 
 export interface UnsupportedEntry {

@@ -1,6 +1,7 @@
 // Which client can call which model? As the catalog has it; what it says nothing of may be tried.
 
-import type { DialectName, ModelWords } from '../models/catalog.ts';
+import type { ModelWords } from '../models/catalog.ts';
+import type { DialectName } from '../words/choices.ts';
 
 type Callable = Pick<ModelWords, 'id' | 'dialects'>;
 interface Client {

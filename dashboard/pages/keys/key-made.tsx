@@ -1,7 +1,7 @@
 // What does somebody do with a key that was just made? Keep it, wait until every gateway knows it, paste a snippet, try it.
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { type Catalog, DIALECTS, modelsOf } from '../models/catalog.ts';
+import { type Catalog, modelsOf } from '../models/catalog.ts';
 import { Badge, Button, Code, CopyButton, Notice } from '../parts/basics.tsx';
 import { SelectField } from '../parts/fields.tsx';
 import { useAsked, useObject } from '../shell/asking.tsx';
@@ -9,6 +9,7 @@ import { Link, useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
 import { pathOf } from '../shell/place.ts';
 import { serverClock } from '../shell/server-clock.ts';
+import { DIALECTS } from '../words/choices.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { isProgrammed, standingOf } from '../words/standing.ts';
 import { canCall, pairOf } from './callable.ts';

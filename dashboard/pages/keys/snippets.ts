@@ -1,6 +1,6 @@
 // What does one paste to use a key? For each client the address as that client wants it: with /v1, or without.
 
-import type { DialectName } from '../models/catalog.ts';
+import type { DialectName } from '../words/choices.ts';
 
 export interface Snippet {
   readonly id: string;

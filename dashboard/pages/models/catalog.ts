@@ -1,5 +1,6 @@
 // What is in the catalog? The models as `GET /v1/models` gives them to somebody, with how each client dialect is served.
 
+import { DIALECTS, type DialectName } from '../words/choices.ts';
 import { perMillion } from '../words/format.ts';
 import type { Tone } from '../words/standing.ts';
 
@@ -33,13 +34,6 @@ export interface Pricing {
   readonly tiers?: readonly { readonly above: number }[];
 }
 
-export const DIALECTS = {
-  chat: 'Chat completions',
-  messages: 'Messages',
-  responses: 'Responses',
-  completions: 'Completions',
-} as const;
-export type DialectName = keyof typeof DIALECTS;
 export type Verdict = 'native' | 'translated' | 'lossy' | 'impossible';
 
 export interface Dialect {

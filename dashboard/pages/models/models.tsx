@@ -5,7 +5,8 @@ import { Answered, Badge, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { everyMinuteMs, useAsked, useNow, useSoon, useWatch } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
-import { type Catalog, DIALECTS, type ModelWords, modelsOf, verdictWords } from './catalog.ts';
+import { DIALECTS } from '../words/choices.ts';
+import { type Catalog, type ModelWords, modelsOf, verdictWords } from './catalog.ts';
 
 export function Models() {
   const shell = useShell();

@@ -9,7 +9,8 @@ import { useAsked } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
-import { type Catalog, DIALECTS, modelsOf, verdictWords } from './catalog.ts';
+import { DIALECTS } from '../words/choices.ts';
+import { type Catalog, modelsOf, verdictWords } from './catalog.ts';
 import { limitLines, type Plan, parseBody, usdOf } from './plan.ts';
 
 const spec = {

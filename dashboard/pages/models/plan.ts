@@ -1,6 +1,7 @@
 // What does the gateway say would happen with a request? As its plan comes; which providers it names depends on who asks.
 
-import type { DialectName, Verdict } from './catalog.ts';
+import type { DialectName } from '../words/choices.ts';
+import type { Verdict } from './catalog.ts';
 
 export interface Plan {
   readonly generation: number;

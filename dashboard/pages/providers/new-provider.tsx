@@ -10,21 +10,21 @@ import { FormEnd } from '../parts/form-end.tsx';
 import { kubePath, useObject, useRightsWhereTyped } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
+import { APIS, type Api, PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 import { createAll, nothingCreated, type Step } from './create-all.ts';
 import {
-  APIS,
   buildProviderObjects,
   checkProviderForm,
   emptyProviderForm,
   hostToAllow,
   KEY_PLACEHOLDER,
-  PROVIDER_TYPES,
   type ProviderForm,
-  type ProviderType,
   routeNameOf,
 } from './provider-form.ts';
+
+const apis = Object.keys(APIS) as Api[];
 
 export function NewProvider() {
   const { api, session, namespace, namespaces, announce } = useShell();
@@ -135,7 +135,7 @@ export function NewProvider() {
               hint="With its version, in front of the paths: …/v1"
             />
           </div>
-          {form.type === 'OpenAICompatible' && (
+          {type.needsApis && (
             <fieldset
               class="checks"
               aria-invalid={problems.apis !== undefined ? 'true' : undefined}
@@ -143,15 +143,15 @@ export function NewProvider() {
             >
               <legend>Dialects that it speaks</legend>
               <div class="row wide-gap">
-                {APIS.map((one) => (
+                {apis.map((one) => (
                   <CheckField
                     key={one}
-                    label={one === 'ChatCompletions' ? 'Chat completions' : one}
+                    label={APIS[one]}
                     checked={form.apis.includes(one)}
                     onInput={(checked) =>
                       setForm((before) => ({
                         ...before,
-                        apis: APIS.filter((other) => (other === one ? checked : before.apis.includes(other))),
+                        apis: apis.filter((other) => (other === one ? checked : before.apis.includes(other))),
                       }))
                     }
                   />

@@ -1,20 +1,8 @@
 // What does somebody say of a provider of their own, and which three objects come of it? Pure: the checks of the kinds, before anything is sent.
 
 import type { Problems } from '../keys/key-form.ts';
+import { type Api, PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
 import { namePattern, namespacePattern } from '../words/names.ts';
-
-export const PROVIDER_TYPES = {
-  OpenAICompatible: { label: 'OpenAI-compatible server', needsUrl: true, needsKey: false },
-  Ollama: { label: 'Ollama', needsUrl: true, needsKey: false },
-  OpenAI: { label: 'OpenAI', needsUrl: false, needsKey: true },
-  Anthropic: { label: 'Anthropic', needsUrl: false, needsKey: true },
-  Mistral: { label: 'Mistral', needsUrl: false, needsKey: true },
-  OpenRouter: { label: 'OpenRouter', needsUrl: false, needsKey: true },
-} as const;
-export type ProviderType = keyof typeof PROVIDER_TYPES;
-
-export const APIS = ['ChatCompletions', 'Messages', 'Responses', 'Completions'] as const;
-export type Api = (typeof APIS)[number];
 
 export interface ProviderForm {
   readonly namespace: string;
@@ -22,7 +10,7 @@ export interface ProviderForm {
   readonly type: ProviderType;
   /** Empty where the type knows its own. */
   readonly baseUrl: string;
-  /** Asked for of an OpenAI-compatible server alone; the others know their own. */
+  /** Asked for where the type does not know its own. */
   readonly apis: readonly Api[];
   /** Empty: the upstream takes none. */
   readonly key: string;
@@ -60,10 +48,10 @@ export function checkProviderForm(form: ProviderForm): Problems<ProviderForm> {
   } else {
     const fault = faultOfUrl(form.baseUrl);
     if (fault !== undefined) problems.baseUrl = fault;
-    else if (form.key !== '' && form.baseUrl.startsWith('http:') && !type.needsUrl)
+    else if (form.key !== '' && form.baseUrl.startsWith('http:') && type.needsKey)
       problems.baseUrl = 'A key may not be sent over plain http; use https.';
   }
-  if (form.type === 'OpenAICompatible' && form.apis.length === 0)
+  if (type.needsApis && form.apis.length === 0)
     problems.apis = 'Choose at least one; most such servers speak chat completions.';
   if (form.key === '' && type.needsKey) problems.key = `${type.label} takes a key.`;
   else if (!/^[!-~]*$/.test(form.key))
@@ -121,7 +109,7 @@ export function buildProviderObjects(form: ProviderForm) {
     spec: {
       type,
       ...(form.baseUrl === '' ? {} : { baseURL: form.baseUrl }),
-      ...(type === 'OpenAICompatible' ? { apis: [...form.apis] } : {}),
+      ...(PROVIDER_TYPES[type].needsApis ? { apis: [...form.apis] } : {}),
       auth: hasKey
         ? { type: 'ApiKey', keys: [{ name: 'main', secretRef: { name, key: 'key' } }] }
         : { type: 'None' },

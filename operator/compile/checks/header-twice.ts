@@ -1,7 +1,7 @@
 // Do headers and options set the same request header?
 
+import { PROVIDER_TYPES } from '../../../core/catalog/provider-types.ts';
 import type { ProviderSpec } from '../../resources/provider.ts';
-import { PROVIDER_TYPES } from '../../resources/provider-types.ts';
 import type { Finding } from '../verdict.ts';
 
 export function headerTwice(spec: ProviderSpec): Finding | undefined {

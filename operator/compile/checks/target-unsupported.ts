@@ -1,6 +1,6 @@
 // Is there a dialect in which the target can be spoken to, and which serves the route?
 
-import type { Api } from '../../resources/fields.ts';
+import type { Api } from '../../../core/catalog/dialects.ts';
 import { listed } from '../describe-pairings.ts';
 import { type ModelCapability, pairUp } from '../dialects.ts';
 import type { Finding } from '../verdict.ts';

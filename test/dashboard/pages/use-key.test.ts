@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { canCall, pairOf } from '../../../dashboard/pages/keys/callable.ts';
 import { placeOfKey } from '../../../dashboard/pages/keys/read-key.ts';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
-import type { DialectName } from '../../../dashboard/pages/models/catalog.ts';
+import type { DialectName } from '../../../dashboard/pages/words/choices.ts';
 
 const model = (id: string, ...dialects: readonly DialectName[]) => ({
   id,

@@ -7,8 +7,9 @@ import { Socket } from 'node:net';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { dialectOfSpoken } from '../../../core/catalog/dialects.ts';
 import type { Clock } from '../../../core/clock.ts';
-import { DIALECT_OF, type PlanRequest } from '../../../core/contract/plan.ts';
+import type { PlanRequest } from '../../../core/contract/plan.ts';
 import type { RouteEntry } from '../../../core/contract/routing-table.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { noMetrics } from '../../../gateway/drill/run-drill.ts';
@@ -258,7 +259,7 @@ async function sendRequest(
   if (view === undefined || key === undefined) throw new Error('the table is empty');
   const body = new RequestBody([Buffer.from(JSON.stringify(content))]);
   body.parse();
-  const dialect = findDialect(DIALECT_OF[spoken]);
+  const dialect = findDialect(dialectOfSpoken[spoken]);
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   const play: PipelineParts['play'] = (candidate, _, receiver) => {
     attempts.push(nameOf(candidate));

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { calcPrice, findProvider, type ModelInfo } from '@pydantic/genai-prices';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { PROVIDER_TYPES } from '../../../core/catalog/provider-types.ts';
 import { costPicodollars } from '../../../core/contract/cost.ts';
 import type { Price } from '../../../core/contract/routing-table.ts';
 import { type Catalog, findModel, PRICE_CATALOG } from '../../../operator/compile/catalog.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
-import { PROVIDER_TYPES } from '../../../operator/resources/provider-types.ts';
 import { provider, route, secret, snapshot, target } from '../make.ts';
 import { compileOnce, condition, NOW_MS } from './support.ts';
 

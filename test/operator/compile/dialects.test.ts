@@ -1,29 +1,30 @@
 // What can be carried, and how is it told? The table of the gateway decides; these sentences are about what we make of it.
 
 import { describe, expect, test } from 'vitest';
+import { apisInOrder, dialectOfApi } from '../../../core/catalog/dialects.ts';
+import { PROVIDER_TYPES } from '../../../core/catalog/provider-types.ts';
 import { describePairings } from '../../../operator/compile/describe-pairings.ts';
-import { API_ORDER, DIALECT_OF, pairUp } from '../../../operator/compile/dialects.ts';
+import { pairUp } from '../../../operator/compile/dialects.ts';
 import { apiSchema } from '../../../operator/resources/fields.ts';
-import { PROVIDER_TYPES } from '../../../operator/resources/provider-types.ts';
 
-const target = (name: string, ...apis: (typeof API_ORDER)[number][]) => ({ name, apis });
+const target = (name: string, ...apis: (typeof apisInOrder)[number][]) => ({ name, apis });
 
 describe('a client dialect at a target', () => {
   test('every dialect of the API has its name in the table, and its place in lists', () => {
-    expect([...API_ORDER].sort()).toEqual([...apiSchema.options].sort());
-    expect(new Set(Object.values(DIALECT_OF)).size).toBe(apiSchema.options.length);
+    expect([...apisInOrder].sort()).toEqual([...apiSchema.options].sort());
+    expect(new Set(Object.values(dialectOfApi)).size).toBe(apiSchema.options.length);
   });
 
-  test.each(API_ORDER)('%s is native where the target speaks it, whatever else it speaks', (api) => {
-    const pairing = pairUp(api, target('main', ...API_ORDER), ['Tools', 'Vision']);
+  test.each(apisInOrder)('%s is native where the target speaks it, whatever else it speaks', (api) => {
+    const pairing = pairUp(api, target('main', ...apisInOrder), ['Tools', 'Vision']);
     expect(pairing).toMatchObject({ upstream: api, isNative: true, lost: [], refused: [], unmet: [] });
   });
 
   test.each(
-    API_ORDER.flatMap((api) =>
-      API_ORDER.filter((upstream) => upstream !== api && upstream !== 'Completions').map(
-        (upstream) => [api, upstream] as const,
-      ),
+    apisInOrder.flatMap((api) =>
+      apisInOrder
+        .filter((upstream) => upstream !== api && upstream !== 'Completions')
+        .map((upstream) => [api, upstream] as const),
     ),
   )('%s through %s carries all that a model can do', (api, upstream) => {
     const declared = ['Streaming', 'Tools', 'Vision', 'Reasoning', 'PromptCaching'] as const;
@@ -57,9 +58,9 @@ describe('the line about many pairs', () => {
 
   test('stays short, and what is refused is not cut', () => {
     const pairings = names.flatMap((name, at) =>
-      API_ORDER.map((api) => {
+      apisInOrder.map((api) => {
         // Each target differs from its neighbours, so that none stand together.
-        const spoken = API_ORDER.filter((_, bit) => ((at % 15) + 1) & (1 << bit));
+        const spoken = apisInOrder.filter((_, bit) => ((at % 15) + 1) & (1 << bit));
         return pairUp(api, target(name, ...spoken), []);
       }),
     );

@@ -1,13 +1,17 @@
-// What do we know of a provider by its type alone? Data: its address, its dialects, how it takes a key.
+// What is known of a provider by its type alone? One row each, and nothing else lists types: its names, its address, its dialects, how it takes
+// a key.
 
-import type { Api } from './fields.ts';
-import type { ProviderType } from './provider.ts';
+import type { Api } from './dialects.ts';
 
 export interface ProviderTypeFacts {
+  /** Label of a choice. */
+  readonly title: string;
   /** Where the provider is unless `baseURL` says otherwise; absent: `baseURL` is required. */
   readonly baseUrl?: string;
   /** Dialects it is spoken to in unless `apis` says otherwise; absent: `apis` is required. */
   readonly apis?: readonly Api[];
+  /** People run it themselves: it may take no key, and a key may go to it over plain http. */
+  readonly isSelfHosted?: true;
   /** How it takes its key unless `auth.header` says otherwise. */
   readonly header: { readonly name: string; readonly prefix: string };
   /** Keys of `options` it knows, and the request header each becomes. */
@@ -25,14 +29,17 @@ export interface ProviderTypeFacts {
   readonly priceVendor?: string;
   /** `owned_by` of platform models that it serves. */
   readonly ownedBy: string;
+  /** `gen_ai.provider.name` of the OpenTelemetry conventions; where they have no word, one of ours. */
+  readonly telemetryName: string;
 }
 
 const BEARER = { name: 'Authorization', prefix: 'Bearer ' };
 
-// A dialect is a default only where every model of the type takes it; `apis` can say otherwise. Completions
-// takes raw prompts, which few models do: elsewhere a completions call is served through chat.
-export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> = {
+// In the order of the CRD. A dialect is a default only where every model of the type takes it; `apis` can say otherwise. Completions takes raw
+// prompts, which few models do: elsewhere a completions call is served through chat.
+const rows = {
   OpenAI: {
+    title: 'OpenAI',
     baseUrl: 'https://api.openai.com/v1',
     // Responses beside chat: it alone keeps reasoning from turn to turn, and what came after chat stands there only.
     apis: ['ChatCompletions', 'Responses'],
@@ -41,8 +48,10 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     chatNames: 'current',
     priceVendor: 'openai',
     ownedBy: 'openai',
+    telemetryName: 'openai',
   },
   Anthropic: {
+    title: 'Anthropic',
     baseUrl: 'https://api.anthropic.com/v1',
     apis: ['Messages'],
     header: { name: 'x-api-key', prefix: '' },
@@ -51,9 +60,18 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     modelMembers: ['fallbacks'],
     priceVendor: 'anthropic',
     ownedBy: 'anthropic',
+    telemetryName: 'anthropic',
   },
-  OpenAICompatible: { header: BEARER, options: {}, ownedBy: 'openai-compatible' },
+  OpenAICompatible: {
+    title: 'OpenAI-compatible server',
+    isSelfHosted: true,
+    header: BEARER,
+    options: {},
+    ownedBy: 'openai-compatible',
+    telemetryName: 'openai_compatible',
+  },
   OpenRouter: {
+    title: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',
     apis: ['ChatCompletions'],
     header: BEARER,
@@ -62,8 +80,10 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     modelMembers: ['fallbacks', 'models', 'plugins', 'preset', 'route'],
     priceVendor: 'openrouter',
     ownedBy: 'openrouter',
+    telemetryName: 'openrouter',
   },
   Mistral: {
+    title: 'Mistral',
     baseUrl: 'https://api.mistral.ai/v1',
     apis: ['ChatCompletions'],
     header: BEARER,
@@ -72,12 +92,31 @@ export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> =
     chatOrder: 'strict',
     priceVendor: 'mistral',
     ownedBy: 'mistral',
+    telemetryName: 'mistral_ai',
   },
   Ollama: {
+    title: 'Ollama',
+    isSelfHosted: true,
     apis: ['ChatCompletions', 'Completions'],
     header: BEARER,
     options: {},
     chatNames: 'common',
     ownedBy: 'ollama',
+    telemetryName: 'ollama',
   },
-};
+} satisfies Record<string, ProviderTypeFacts>;
+
+export type ProviderType = keyof typeof rows;
+
+export const PROVIDER_TYPES: Readonly<Record<ProviderType, ProviderTypeFacts>> = rows;
+
+/** Of all types, or of those that a question is true of; in the order of the rows. */
+export function typesThat(isOf: (facts: ProviderTypeFacts) => boolean = () => true): readonly ProviderType[] {
+  return Object.keys(rows)
+    .filter(isProviderType)
+    .filter((type) => isOf(PROVIDER_TYPES[type]));
+}
+
+export function isProviderType(type: string): type is ProviderType {
+  return Object.hasOwn(rows, type);
+}

@@ -1,0 +1,136 @@
+// What is known of a dialect as plain data? One row each: its names, its path and its place. What a dialect does is in its folder of
+// `gateway/dialects`.
+
+interface Row {
+  /** In custom resources. */
+  readonly api: string;
+  /** In plans and catalogs, for people. */
+  readonly spoken: string;
+  /** Label of a choice. */
+  readonly title: string;
+  /** In a sentence: "its upstream speaks …". */
+  readonly phrase: string;
+  /** Path behind a base URL that ends in `/v1`, of clients and of upstreams. */
+  readonly path: string;
+  /** How an error body looks. */
+  readonly errorShape: 'openai' | 'messages';
+  /** Headers of every request in it, unless the caller or the Provider gives them. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** `gen_ai.operation.name` of the OpenTelemetry conventions. */
+  readonly operation: 'chat' | 'text_completion';
+  /** Its place in lists of dialects, and its column in the table of capabilities. */
+  readonly column: 0 | 1 | 2 | 3;
+  /** What to speak to a target of several dialects: the client's own, then what loses least. */
+  readonly upstreams: readonly string[];
+  /** The least that a request must hold, besides model and question. */
+  readonly question: 'messages' | 'input' | 'prompt';
+  /** The member that bounds the answer. */
+  readonly bound: {
+    readonly member: string;
+    /** The least that every upstream takes. */
+    readonly min: number;
+    readonly isRequired: boolean;
+  };
+}
+
+// In the order of the CRDs and of every choice.
+const rows = {
+  'openai-chat': {
+    api: 'ChatCompletions',
+    spoken: 'chat',
+    title: 'Chat completions',
+    phrase: 'chat completions',
+    path: '/chat/completions',
+    errorShape: 'openai',
+    headers: [],
+    operation: 'chat',
+    column: 0,
+    upstreams: ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-completions'],
+    question: 'messages',
+    bound: { member: 'max_tokens', min: 1, isRequired: false },
+  },
+  'anthropic-messages': {
+    api: 'Messages',
+    spoken: 'messages',
+    title: 'Messages',
+    phrase: 'messages',
+    path: '/messages',
+    errorShape: 'messages',
+    headers: [['anthropic-version', '2023-06-01']],
+    operation: 'chat',
+    column: 2,
+    // Responses and messages keep each other's reasoning state; chat completions have no place for it.
+    upstreams: ['anthropic-messages', 'openai-responses', 'openai-chat', 'openai-completions'],
+    question: 'messages',
+    bound: { member: 'max_tokens', min: 1, isRequired: true },
+  },
+  'openai-responses': {
+    api: 'Responses',
+    spoken: 'responses',
+    title: 'Responses',
+    phrase: 'responses',
+    path: '/responses',
+    errorShape: 'openai',
+    headers: [],
+    operation: 'chat',
+    column: 1,
+    upstreams: ['openai-responses', 'anthropic-messages', 'openai-chat', 'openai-completions'],
+    question: 'input',
+    bound: { member: 'max_output_tokens', min: 16, isRequired: false },
+  },
+  'openai-completions': {
+    api: 'Completions',
+    spoken: 'completions',
+    title: 'Completions',
+    phrase: 'text completions',
+    path: '/completions',
+    errorShape: 'openai',
+    headers: [],
+    operation: 'text_completion',
+    column: 3,
+    upstreams: ['openai-completions', 'openai-chat', 'openai-responses', 'anthropic-messages'],
+    question: 'prompt',
+    bound: { member: 'max_tokens', min: 1, isRequired: false },
+  },
+} as const satisfies Record<string, Row>;
+
+export type DialectName = keyof typeof rows;
+export type Api = (typeof rows)[DialectName]['api'];
+export type Spoken = (typeof rows)[DialectName]['spoken'];
+export type ErrorShape = Row['errorShape'];
+
+export interface DialectFacts extends Row {
+  readonly api: Api;
+  readonly spoken: Spoken;
+  readonly upstreams: readonly DialectName[];
+}
+
+export const DIALECTS: Readonly<Record<DialectName, DialectFacts>> = rows;
+
+export const dialectNames: readonly DialectName[] = Object.keys(rows).filter(isDialectName);
+
+/** In the order of lists of dialects: in the routing table, in conditions and in docs. */
+export const dialectsInOrder: readonly DialectName[] = dialectNames.toSorted(
+  (a, b) => DIALECTS[a].column - DIALECTS[b].column,
+);
+
+export const apis: readonly Api[] = dialectNames.map((name) => DIALECTS[name].api);
+export const apisInOrder: readonly Api[] = dialectsInOrder.map((name) => DIALECTS[name].api);
+export const spokenNames: readonly Spoken[] = dialectNames.map((name) => DIALECTS[name].spoken);
+
+export const dialectOfApi: Readonly<Record<Api, DialectName>> = indexBy('api');
+export const dialectOfSpoken: Readonly<Record<Spoken, DialectName>> = indexBy('spoken');
+
+/** Where clients call it. */
+export function clientPathOf(name: DialectName): string {
+  return `/v1${DIALECTS[name].path}`;
+}
+
+function isDialectName(name: string): name is DialectName {
+  return Object.hasOwn(rows, name);
+}
+
+function indexBy<Member extends 'api' | 'spoken'>(member: Member) {
+  type Index = Readonly<Record<(typeof rows)[DialectName][Member], DialectName>>;
+  return Object.fromEntries(dialectNames.map((name) => [rows[name][member], name])) as Index;
+}

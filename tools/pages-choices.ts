@@ -1,0 +1,39 @@
+// Which rows of the catalogue do the pages of the dashboard offer? Only what they show: a browser loads each byte.
+
+import { DIALECTS, dialectNames } from '../core/catalog/dialects.ts';
+import { PROVIDER_TYPES, typesThat } from '../core/catalog/provider-types.ts';
+
+export function pagesChoices(): string {
+  // What people run themselves comes first: it is what they most often bring.
+  const types = [
+    ...typesThat(({ isSelfHosted }) => isSelfHosted === true),
+    ...typesThat(({ isSelfHosted }) => isSelfHosted !== true),
+  ];
+  const dialects = dialectNames.map((name) => DIALECTS[name]);
+  return [
+    '// Which provider types and dialects may be chosen? Generated from core/catalog by `npm run generate`; do not edit.',
+    '',
+    ...record('PROVIDER_TYPES', types, (type) => {
+      const { title, baseUrl, apis, isSelfHosted } = PROVIDER_TYPES[type];
+      const facts = [
+        `label: '${title}'`,
+        `needsUrl: ${baseUrl === undefined}`,
+        `needsApis: ${apis === undefined}`,
+        `needsKey: ${isSelfHosted !== true}`,
+      ];
+      return `${type}: { ${facts.join(', ')} }`;
+    }),
+    'export type ProviderType = keyof typeof PROVIDER_TYPES;',
+    '',
+    ...record('APIS', dialects, ({ api, title }) => `${api}: '${title}'`),
+    'export type Api = keyof typeof APIS;',
+    '',
+    ...record('DIALECTS', dialects, ({ spoken, title }) => `${spoken}: '${title}'`),
+    'export type DialectName = keyof typeof DIALECTS;',
+    '',
+  ].join('\n');
+}
+
+function record<Row>(name: string, rows: readonly Row[], line: (row: Row) => string): string[] {
+  return [`export const ${name} = {`, ...rows.map((row) => `  ${line(row)},`), '} as const;'];
+}
