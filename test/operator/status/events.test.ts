@@ -97,7 +97,7 @@ describe('the reason of an event', () => {
     '%s, which is listed beside conditions, is told somewhere',
     (reason) => {
       const files = [
-        'leading.ts',
+        'leading/objects.ts',
         'leading/table-news.ts',
         'status/key-news.ts',
         'status/drill-news.ts',

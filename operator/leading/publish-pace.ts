@@ -1,0 +1,47 @@
+// When is the next publish due, and does it take access away? Changes wait here until a publish takes them up.
+
+import type { Clock } from '../../core/kube/clock.ts';
+import { dueMs, noteChange, notePublish, type Pace, RESTING } from '../publish/pace.ts';
+import { createAlarm } from './alarm.ts';
+
+export interface PublishPace {
+  note(isUrgent: boolean): void;
+  isWaiting(): boolean;
+  /** A publish begins. Gives whether one of its changes takes access away. */
+  takeUp(): boolean;
+  /** The publish has failed: what takes access away is urgent still. */
+  putBack(): void;
+  /** How long the first change that takes access away has waited for the publish under way; undefined where none does. */
+  urgentForMs(): number | undefined;
+  stop(): void;
+}
+
+export function createPublishPace(clock: Clock, onDue: () => void): PublishPace {
+  let pace: Pace = RESTING;
+  /** When the first change came that takes access away, of those that are in no table yet. */
+  let urgentSinceMs: number | undefined;
+  /** The same, of those that the publish under way takes up. */
+  let takenUpMs: number | undefined;
+  const alarm = createAlarm(clock, () => {
+    pace = notePublish(pace, clock.now());
+    onDue();
+  });
+  return {
+    note(isUrgent) {
+      if (isUrgent) urgentSinceMs ??= clock.now();
+      pace = noteChange(pace, clock.now(), isUrgent);
+      alarm(dueMs(pace));
+    },
+    isWaiting: () => pace.waiting !== undefined,
+    takeUp() {
+      takenUpMs = urgentSinceMs;
+      urgentSinceMs = undefined;
+      return takenUpMs !== undefined;
+    },
+    putBack() {
+      urgentSinceMs = takenUpMs ?? urgentSinceMs;
+    },
+    urgentForMs: () => (takenUpMs === undefined ? undefined : clock.now() - takenUpMs),
+    stop: () => alarm(undefined),
+  };
+}
