@@ -6,9 +6,9 @@ import {
   type Cluster,
   type ClusterChange,
   type ClusterOptions,
-  type ClusterTrouble,
   openCluster,
 } from '../../../operator/watch/cluster.ts';
+import type { WatchTrouble } from '../../../operator/watch/readings.ts';
 import { PLATFORM } from '../make.ts';
 
 export const TABLE_NAMESPACE = 'penstock-tables';
@@ -24,7 +24,7 @@ export interface Watched {
   readonly cluster: Cluster;
   /** Since they were last asked for. */
   takeChanges(): ClusterChange[];
-  readonly troubles: readonly ClusterTrouble[];
+  readonly troubles: readonly WatchTrouble[];
   /** Settled as soon as it holds: looked at now and after every change that is told. */
   until(holds: () => boolean): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function watchCluster(
   options: Partial<ClusterOptions> = {},
 ): Promise<Watched & { close(): Promise<void> }> {
   let changes: ClusterChange[] = [];
-  const troubles: ClusterTrouble[] = [];
+  const troubles: WatchTrouble[] = [];
   const waiting = new Set<() => void>();
   const cluster = openCluster({
     client,
