@@ -6,7 +6,8 @@ import type { Manifest } from '../../../core/contract/manifest.ts';
 import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { type KubeClient, KubeError, type KubeRequest } from '../../../core/kube/client.ts';
 import { type Clock, systemClock } from '../../../core/kube/clock.ts';
-import { createPublisher, type Publisher, type PublishReport } from '../../../operator/publish/publisher.ts';
+import { createPublisher, type Publisher } from '../../../operator/publish/publisher.ts';
+import type { PublishReport } from '../../../operator/publish/report.ts';
 import { openTableStore, type TableStore } from '../../../operator/publish/table-store.ts';
 
 /** Makes a namespace and gives its name. */
