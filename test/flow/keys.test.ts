@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
 import type { ProviderEntry } from '../../core/contract/routing-table.ts';
-import type { GatewayOptions } from '../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../gateway/process/options.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { makeRandom } from '../support/wall/split.ts';

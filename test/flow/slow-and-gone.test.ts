@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { GatewayOptions } from '../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../gateway/process/options.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { listenKept } from '../support/listen-kept.ts';
 import type { RawAnswer } from '../support/raw-client.ts';

@@ -9,7 +9,8 @@ import type {
   TargetEntry,
 } from '../../core/contract/routing-table.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
-import { type GatewayOptions, type RunningGateway, startGateway } from '../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../gateway/process/options.ts';
+import { type RunningGateway, startGateway } from '../../gateway/process/start.ts';
 import { TableHolder } from '../../gateway/table/holder.ts';
 import { offerTable } from '../../gateway/table/sources/memory.ts';
 import { keepSecret } from '../support/told-secrets.ts';

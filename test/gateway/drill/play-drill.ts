@@ -5,7 +5,7 @@ import { type DrillOutcome, drillOutcomeSchema } from '../../../core/contract/ex
 import type { HealthHint, RouteEntry, RoutingTable } from '../../../core/contract/routing-table.ts';
 import { runDrill } from '../../../gateway/drill/run-drill.ts';
 import type { PipelineDefaults } from '../../../gateway/pipeline/parts.ts';
-import { defaultTimeouts } from '../../../gateway/process/start.ts';
+import { defaultTimeouts } from '../../../gateway/process/options.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { type RigTarget, tableOf } from '../rig.ts';

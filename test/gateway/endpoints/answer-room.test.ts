@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Journal } from '../../../gateway/meter/journal.ts';
-import type { GatewayOptions } from '../../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../../gateway/process/options.ts';
 import { type Behaviour, startWall, type Wall } from '../../support/wall.ts';
 import { keyEntry, type Rig, startRig, tableOf } from '../rig.ts';
 import { bearer, errorOf, post } from './ask.ts';

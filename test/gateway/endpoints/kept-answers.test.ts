@@ -1,7 +1,7 @@
 // What becomes of a streamed answer of which ever more has to be kept while it is translated?
 
 import { afterEach, expect, test } from 'vitest';
-import type { GatewayOptions } from '../../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../../gateway/process/options.ts';
 import { until } from '../../support/until.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { type Rig, startRig, tableOf } from '../rig.ts';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { GatewayOptions } from '../../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../../gateway/process/options.ts';
 import { openRaw, type RawConnection, rawCall, writeRequest } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';

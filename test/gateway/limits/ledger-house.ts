@@ -10,7 +10,7 @@ import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import { systemClock } from '../../../core/kube/clock.ts';
 import { openSpendClient } from '../../../gateway/exchange/ask-spend.ts';
 import { openFileJournal } from '../../../gateway/meter/journal.ts';
-import type { GatewayOptions } from '../../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../../gateway/process/options.ts';
 import { openJournalClient } from '../../../ledger/ask-journal.ts';
 import { startPulls } from '../../../ledger/pull.ts';
 import { buildReadApi } from '../../../ledger/read-api/read-api.ts';

@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ProviderEntry, RateLimits, RoutingTable } from '../../../core/contract/routing-table.ts';
-import type { GatewayOptions } from '../../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../../gateway/process/options.ts';
 import { openRaw, writeRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { type Behaviour, startWall, type Wall } from '../../support/wall.ts';

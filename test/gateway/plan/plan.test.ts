@@ -10,7 +10,7 @@ import {
 } from '../../../core/contract/plan.ts';
 import type { RoutingTable } from '../../../core/contract/routing-table.ts';
 import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
-import type { GatewayOptions } from '../../../gateway/process/start.ts';
+import type { GatewayOptions } from '../../../gateway/process/options.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { bearer, get, post } from '../endpoints/ask.ts';

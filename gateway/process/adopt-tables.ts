@@ -1,0 +1,34 @@
+// What has to know of each table, when it comes?
+
+import type { Limiter } from '../limits/limiter.ts';
+import type { Metrics } from '../meter/metrics.ts';
+import type { Health } from '../route/health.ts';
+import type { TableHolder } from '../table/holder.ts';
+import type { TableView } from '../table/view.ts';
+import type { UpstreamPools } from '../upstream/pools.ts';
+
+interface Parts {
+  readonly pools: UpstreamPools;
+  readonly limiter: Limiter;
+  readonly health: Health;
+  readonly metrics: Metrics;
+}
+
+/** @returns what ends it. */
+export function adoptTables(holder: TableHolder, { pools, limiter, health, metrics }: Parts): () => void {
+  const prepare = (view: TableView): void => {
+    pools.adopt(view);
+    if (hasBudgets(view)) limiter.expectBudgets();
+  };
+  const held = holder.current();
+  if (held) prepare(held);
+  return holder.onSwap((view) => {
+    prepare(view);
+    health.adopt(view);
+    metrics.adopt(view);
+  });
+}
+
+function hasBudgets({ keys, tenantBudgets }: Pick<TableView, 'keys' | 'tenantBudgets'>): boolean {
+  return tenantBudgets.size > 0 || keys.values().some(({ budgets }) => budgets !== undefined);
+}

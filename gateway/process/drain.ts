@@ -1,0 +1,145 @@
+// How does a gateway stop? As Kubernetes expects:
+//
+//   not ready ──► accepts for a while ──► streams end within the grace ──► the rest is broken off ──► records are handed over
+//                                                                                                      ──► everything is closed
+
+import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+import type { Clock } from '../../core/clock.ts';
+import type { IdleConnections } from '../endpoints/idle-connections.ts';
+import type { ExchangeServer } from '../exchange/server.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { TokenCounter } from '../meter/token-counter.ts';
+import { GatewayError } from '../request/errors.ts';
+import type { OpenStreams } from '../stream/open-streams.ts';
+import type { GatewayTelemetry } from '../trace/open-telemetry.ts';
+import type { UpstreamPools } from '../upstream/pools.ts';
+import type { GatewayOptions } from './options.ts';
+
+/** Read by every request. */
+export interface DrainState {
+  /** Not ready any more; connections close with their next answer. */
+  isDraining: boolean;
+  /** Streams are broken off. */
+  isOver: boolean;
+}
+
+interface DrainParts {
+  readonly options: Pick<
+    GatewayOptions,
+    'drainAcceptMs' | 'drainGraceMs' | 'journal' | 'exchange' | 'askSpend'
+  >;
+  readonly state: DrainState;
+  readonly clock: Clock;
+  readonly app: { readonly server: Server; close(): PromiseLike<unknown> };
+  readonly internal: Server;
+  readonly exchange: ExchangeServer | undefined;
+  readonly idle: IdleConnections;
+  readonly streams: OpenStreams;
+  readonly tokens: TokenCounter;
+  readonly limiter: Limiter;
+  readonly telemetry: GatewayTelemetry | undefined;
+  readonly pools: UpstreamPools;
+  /** Tables that come from now on are not adopted. */
+  stopListening(): void;
+}
+
+export interface Drain {
+  /**
+   * Stops as Kubernetes expects: not ready at once, accepting for a while, running streams to their
+   * end within the grace, an error frame for the rest, then the journal is flushed.
+   */
+  drain(): Promise<void>;
+  /** Cuts the wait of a drain short: running streams get their error frame now. */
+  hurry(): void;
+}
+
+/** How long a connection may stay without a request while the process is going; each brings one more at most. */
+const idleGraceMs = 5_000;
+
+/** How long a collector may take for what is left when the process goes. */
+const telemetryFlushMs = 2_000;
+
+/** How long the last words may take to be read; a stream that is broken off closes its connection after 5 s. */
+const lastWordMs = 6_000;
+
+/** How long the keeper of the ledger may take to take over the last records. */
+const handOverMs = 10_000;
+
+export function createDrain(parts: DrainParts): Drain {
+  const { clock } = parts;
+  const hurried = Promise.withResolvers<void>();
+  const wait = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = clock.setTimer(ms, resolve);
+      void hurried.promise.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  return {
+    hurry: () => hurried.resolve(),
+    async drain() {
+      await endRequests(parts, wait);
+      hurried.resolve();
+      parts.stopListening();
+      await handOverRecords(parts);
+      await closeParts(parts);
+    },
+  };
+}
+
+async function endRequests(
+  { options, state, clock, app, exchange, idle, streams }: DrainParts,
+  wait: (ms: number) => Promise<void>,
+): Promise<void> {
+  state.isDraining = true;
+  exchange?.drain();
+  // A connection with an open stream has not said yet that it closes: its client may send one more request.
+  app.server.keepAliveTimeout = idleGraceMs;
+  await wait(options.drainAcceptMs); // guard: drain-accept
+  const noneLeft = stopAccepting(app.server);
+  const over = wait(options.drainGraceMs); // guard: drain-grace
+  // After the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
+  await new Promise((resolve) => setImmediate(resolve));
+  idle.closeAfter(Math.min(idleGraceMs, options.drainAcceptMs));
+  await Promise.race([noneLeft, over]);
+  state.isOver = true;
+  streams.breakOff(
+    new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
+  );
+  // A client that does not close its connection by now, or never finishes its request or takes its answer, must not hold the process.
+  const cancelCut = clock.setTimer(lastWordMs, () => app.server.closeAllConnections());
+  await Promise.all([streams.empty(), noneLeft]);
+  cancelCut();
+  await app.close();
+}
+
+async function handOverRecords({ options, tokens }: DrainParts): Promise<void> {
+  // Records of attempts that are being counted are not in the journal yet.
+  await tokens.settled();
+  tokens.end();
+  // The ledger that is asked what was spent is the one that reads the journal.
+  const hasReader = options.askSpend ? true : undefined;
+  await options.exchange?.journal.handOver?.(handOverMs, hasReader);
+  await options.journal.close(); // guard: drain-journal
+}
+
+async function closeParts({ limiter, telemetry, pools, internal, exchange }: DrainParts): Promise<void> {
+  await limiter.close();
+  // What was used is safe by now; a collector that is gone must not hold the process.
+  await telemetry?.close(telemetryFlushMs);
+  await pools.close();
+  for (const server of [internal, ...(exchange ? [exchange.server] : [])]) {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/** Nobody connects any more; unlike `server.close()` it leaves idle connections alone. Resolves when there is no connection left. */
+function stopAccepting(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.once('close', resolve);
+    NetServer.prototype.close.call(server);
+  });
+}
