@@ -1,6 +1,8 @@
 // What is known of a dialect as plain data? One row each: its names, its path and its place. What a dialect does is in its folder of
 // `gateway/dialects`.
 
+export type QuestionForm = 'text' | 'turns';
+
 interface Row {
   /** In custom resources. */
   readonly api: string;
@@ -22,15 +24,19 @@ interface Row {
   readonly column: 0 | 1 | 2 | 3;
   /** What to speak to a target of several dialects: the client's own, then what loses least. */
   readonly upstreams: readonly string[];
-  /** The least that a request must hold, besides model and question. */
-  readonly question: 'messages' | 'input' | 'prompt';
+  /** The member that holds the question, and how; the first form is the shorter one. */
+  readonly question: { readonly member: string; readonly forms: readonly QuestionForm[] };
   /** The member that bounds the answer. */
   readonly bound: {
     readonly member: string;
+    /** What providers call it whose `chatNames` are `current`. */
+    readonly current?: string;
     /** The least that every upstream takes. */
     readonly min: number;
     readonly isRequired: boolean;
   };
+  /** Members with which a provider stores nothing of a request, where it would by default. */
+  readonly unstored?: Readonly<Record<string, unknown>>;
 }
 
 // In the order of the CRDs and of every choice.
@@ -46,8 +52,8 @@ const rows = {
     operation: 'chat',
     column: 0,
     upstreams: ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-completions'],
-    question: 'messages',
-    bound: { member: 'max_tokens', min: 1, isRequired: false },
+    question: { member: 'messages', forms: ['turns'] },
+    bound: { member: 'max_tokens', current: 'max_completion_tokens', min: 1, isRequired: false },
   },
   'anthropic-messages': {
     api: 'Messages',
@@ -56,12 +62,13 @@ const rows = {
     phrase: 'messages',
     path: '/messages',
     errorShape: 'messages',
+    // The version that still takes sampling parameters; asked for on every path.
     headers: [['anthropic-version', '2023-06-01']],
     operation: 'chat',
     column: 2,
     // Responses and messages keep each other's reasoning state; chat completions have no place for it.
     upstreams: ['anthropic-messages', 'openai-responses', 'openai-chat', 'openai-completions'],
-    question: 'messages',
+    question: { member: 'messages', forms: ['turns'] },
     bound: { member: 'max_tokens', min: 1, isRequired: true },
   },
   'openai-responses': {
@@ -75,8 +82,9 @@ const rows = {
     operation: 'chat',
     column: 1,
     upstreams: ['openai-responses', 'anthropic-messages', 'openai-chat', 'openai-completions'],
-    question: 'input',
+    question: { member: 'input', forms: ['text', 'turns'] },
     bound: { member: 'max_output_tokens', min: 16, isRequired: false },
+    unstored: { store: false },
   },
   'openai-completions': {
     api: 'Completions',
@@ -89,7 +97,7 @@ const rows = {
     operation: 'text_completion',
     column: 3,
     upstreams: ['openai-completions', 'openai-chat', 'openai-responses', 'anthropic-messages'],
-    question: 'prompt',
+    question: { member: 'prompt', forms: ['text'] },
     bound: { member: 'max_tokens', min: 1, isRequired: false },
   },
 } as const satisfies Record<string, Row>;

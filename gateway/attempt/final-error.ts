@@ -1,6 +1,8 @@
 // Every attempt failed: what is the caller told? Pure.
 
-import { type ErrorShape, GatewayError } from '../request/errors.ts';
+import type { ErrorShape } from '../../core/catalog/dialects.ts';
+import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
+import { GatewayError } from '../request/errors.ts';
 import { causeOf } from './cause.ts';
 import { type AttemptFailure, errorOf, judgeFailure, retryAfterMsOf } from './failure.ts';
 
@@ -36,7 +38,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'upstream_overloaded': {
       const waitMs = Math.max(facts.usableInMs, retryAfterMsOf(chosen) ?? 0, overloadWaitMs);
       return new GatewayError(
-        facts.shape === 'messages' ? 'upstream_overloaded_529' : code,
+        ERROR_SHAPES[facts.shape].overloadedCode,
         `The upstreams of model '${model}' are overloaded (${tries}; ${inWords(chosen)}). Send the request again a little later.`,
         { retryAfterSeconds: waitMs / 1000 },
       );

@@ -1,8 +1,8 @@
 // Can a request be carried to an upstream dialect, and what is lost on the way? Read off the
 // capabilities table; nothing else decides it.
 
+import { DIALECTS, type DialectName } from '../../core/catalog/dialects.ts';
 import { capability } from '../../core/contract/capabilities.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { Ask, Conversation } from './conversation.ts';
 import type { Dialect, UpstreamTarget } from './dialect.ts';
@@ -25,7 +25,7 @@ export function findImpossible(
 export function impossible({ param }: Ask, upstream: DialectName): GatewayError {
   return new GatewayError(
     'unsupported_parameter',
-    `'${param}' cannot be carried to this model: its upstream speaks ${spoken[upstream]}. Leave it out, or use another model.`,
+    `'${param}' cannot be carried to this model: its upstream speaks ${DIALECTS[upstream].phrase}. Leave it out, or use another model.`,
     { param, details: param === 'thread' ? threadUnsupported : undefined },
   );
 }
@@ -66,10 +66,3 @@ export function droppedHeader(names: readonly string[]): string | undefined {
     .map((name) => name.slice(0, nameLengthMax).replace(/[^\w.[\]-]/g, '?'));
   return [...shown, ...(names.length > namesMax ? ['...'] : [])].join(',');
 }
-
-const spoken: Readonly<Record<DialectName, string>> = {
-  'openai-chat': 'chat completions',
-  'openai-responses': 'responses',
-  'anthropic-messages': 'messages',
-  'openai-completions': 'text completions',
-};

@@ -1,12 +1,13 @@
 // What does a dialect have to be able to do? The seats every dialect folder fills, as client's
 // language and as upstream's language.
 
+import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import type { Feature } from '../../core/contract/capabilities.ts';
 import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { JsonRecord } from '../json/record.ts';
 import type { RequestBody } from '../json/request-body.ts';
-import type { ErrorObject, ErrorShape } from '../request/errors.ts';
+import type { ErrorObject } from '../request/errors.ts';
 import type { Conversation, ModelAnswer } from './conversation.ts';
 import type { StreamPart } from './stream-part.ts';
 

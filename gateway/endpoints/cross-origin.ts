@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
 import { explainNotFound } from './not-found.ts';
 
 export interface CrossOrigin {
@@ -34,7 +35,9 @@ const exposedHeaders = [
   ...limitKinds.flatMap((kind) =>
     ['limit', 'remaining', 'reset'].flatMap((what) => [
       `x-ratelimit-${what}-${kind}`,
-      `anthropic-ratelimit-${kind}-${what}`,
+      ...Object.values(ERROR_SHAPES).flatMap(({ rateLimitPrefix }) =>
+        rateLimitPrefix === undefined ? [] : [`${rateLimitPrefix}-${kind}-${what}`],
+      ),
     ]),
   ),
 ].join(', ');

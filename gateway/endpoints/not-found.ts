@@ -1,14 +1,13 @@
 // Why is there nothing at this address? Mistyped base URLs are told apart from plain mistakes.
 
+import { clientPathOf, dialectNames } from '../../core/catalog/dialects.ts';
 import { GatewayError, shorten } from '../request/errors.ts';
 
 /** Paths that exist, with their method. */
 const routes: Readonly<Record<string, string>> = {
-  '/v1/chat/completions': 'POST',
-  '/v1/completions': 'POST',
-  '/v1/messages': 'POST',
-  '/v1/messages/count_tokens': 'POST',
-  '/v1/responses': 'POST',
+  ...Object.fromEntries(
+    [...dialectNames.map(clientPathOf), '/v1/messages/count_tokens'].sort().map((path) => [path, 'POST']),
+  ),
   '/v1/models': 'GET',
 };
 

@@ -1,13 +1,28 @@
 // A failure as an HTTP answer, in the shape that the caller's route family expects.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clientPathOf, DIALECTS, dialectNames, type ErrorShape } from '../../core/catalog/dialects.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type ErrorShape, encodeErrorBody, GatewayError } from '../request/errors.ts';
+import { encodeErrorBody, GatewayError } from '../request/errors.ts';
 
-/** Anthropic clients are known by their path, or by a header only they send. */
+/** Clients of another shape are known by their path, or by a header only they send. */
 export function errorShapeOf({ url = '', headers }: IncomingMessage): ErrorShape {
-  return pathOf(url).startsWith('/v1/messages') || 'anthropic-version' in headers ? 'messages' : 'openai';
+  const path = pathOf(url);
+  const own = otherShapes.find(
+    (one) => path.startsWith(one.path) || one.headers.some((name) => name in headers),
+  );
+  return own?.shape ?? usualShape;
 }
+
+const usualShape = 'openai';
+
+const otherShapes = dialectNames
+  .filter((name) => DIALECTS[name].errorShape !== usualShape)
+  .map((name) => ({
+    shape: DIALECTS[name].errorShape,
+    path: clientPathOf(name),
+    headers: DIALECTS[name].headers.map(([header]) => header),
+  }));
 
 /** As a route is found by it: without the origin of an absolute form, and decoded. */
 function pathOf(url: string): string {

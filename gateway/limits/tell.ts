@@ -1,7 +1,9 @@
 // What are callers told of limits? Headers as their SDKs read them, and a refusal that names which limit of what. Pure.
 
+import type { ErrorShape } from '../../core/catalog/dialects.ts';
+import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
 import type { Budget } from '../../core/contract/budget.ts';
-import { type ErrorShape, GatewayError } from '../request/errors.ts';
+import { GatewayError } from '../request/errors.ts';
 import type { Outcome, Standing } from './outcome.ts';
 import type { Subject } from './subject.ts';
 
@@ -18,6 +20,7 @@ export function limitHeaders(
   shape: ErrorShape,
   wallMs: number,
 ): readonly (readonly [name: string, value: string])[] {
+  const { rateLimitPrefix } = ERROR_SHAPES[shape];
   const told = new Map<Standing['name'], Standing>();
   // The ApiKey stands first.
   for (const standing of standings) if (!told.has(standing.name)) told.set(standing.name, standing);
@@ -25,13 +28,13 @@ export function limitHeaders(
     [`x-ratelimit-limit-${name}`, String(limit)] as const,
     [`x-ratelimit-remaining-${name}`, String(remaining)] as const,
     [`x-ratelimit-reset-${name}`, inDuration(resetMs)] as const,
-    ...(shape === 'messages'
-      ? [
-          [`anthropic-ratelimit-${name}-limit`, String(limit)] as const,
-          [`anthropic-ratelimit-${name}-remaining`, String(remaining)] as const,
-          [`anthropic-ratelimit-${name}-reset`, inTime(wallMs + resetMs)] as const,
-        ]
-      : []),
+    ...(rateLimitPrefix === undefined
+      ? []
+      : [
+          [`${rateLimitPrefix}-${name}-limit`, String(limit)] as const,
+          [`${rateLimitPrefix}-${name}-remaining`, String(remaining)] as const,
+          [`${rateLimitPrefix}-${name}-reset`, inTime(wallMs + resetMs)] as const,
+        ]),
   ]);
 }
 
@@ -92,7 +95,7 @@ export function overBudgetError(
   const next =
     bounds.endMs === undefined ? 'It does not begin anew.' : `It begins anew at ${inTime(bounds.endMs)}.`;
   return new GatewayError(
-    shape === 'messages' ? 'billing_error' : 'insufficient_quota',
+    ERROR_SHAPES[shape].spentCode,
     `${whose} has spent its budget of ${what}. ${next} Whoever sets budgets can raise it.`,
   );
 }

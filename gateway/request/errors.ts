@@ -1,5 +1,7 @@
 // Which errors does the gateway answer, with which status, and whose fault is each? One table.
 
+import type { ErrorShape } from '../../core/catalog/dialects.ts';
+
 /** Whose fault: the caller's (4xx), an upstream's, or ours. */
 export type Fault = 'caller' | 'upstream' | 'gateway';
 
@@ -83,9 +85,6 @@ export interface ErrorObject {
   readonly code: string | null;
   readonly param: string | null;
 }
-
-/** Which of the two body shapes an answer takes: the messages routes wrap it for Anthropic clients. */
-export type ErrorShape = 'openai' | 'messages';
 
 interface GatewayErrorOptions {
   readonly param?: string | undefined;

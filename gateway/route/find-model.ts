@@ -1,6 +1,6 @@
 // Which route does this caller mean by that model name, and which may it see?
 
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import { clientPathOf, type DialectName } from '../../core/catalog/dialects.ts';
 import type { Caller } from '../request/caller.ts';
 import { GatewayError } from '../request/errors.ts';
 import { findRoute, type RouteView, type TableView } from '../table/view.ts';
@@ -15,19 +15,12 @@ export function findModel(view: TableView, caller: Caller, model: string, endpoi
   if (!route.entry.endpoints.includes(endpoint)) {
     throw new GatewayError(
       'model_not_found',
-      `The model '${model}' is not served on this route; it is served on ${route.entry.endpoints.map((served) => pathOf[served]).join(', ')}.`,
+      `The model '${model}' is not served on this route; it is served on ${route.entry.endpoints.map(clientPathOf).join(', ')}.`,
       { param: 'model' },
     );
   }
   return route;
 }
-
-const pathOf: Readonly<Record<DialectName, string>> = {
-  'openai-chat': '/v1/chat/completions',
-  'openai-completions': '/v1/completions',
-  'openai-responses': '/v1/responses',
-  'anthropic-messages': '/v1/messages',
-};
 
 /** The models of the list: public ones without a caller, else all that the key may see. */
 export function listModels(view: TableView, caller: Caller | undefined): readonly RouteView[] {

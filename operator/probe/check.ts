@@ -1,5 +1,7 @@
 // What does a check send to an upstream, and what does the answer say? Pure.
 
+import { DIALECTS } from '../../core/catalog/dialects.ts';
+import { smallestRequest } from '../../core/catalog/smallest-request.ts';
 import { refusesKey } from '../../core/contract/refused-key.ts';
 import type { ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { CheckRequest } from '../compile/health-check.ts';
@@ -31,8 +33,7 @@ export function buildCheck(
     accept: 'application/json',
     'accept-encoding': 'identity',
     'user-agent': 'penstock-operator',
-    // Asked for by Anthropic on every path.
-    ...(entry.dialects.includes('anthropic-messages') ? { 'anthropic-version': '2023-06-01' } : {}),
+    ...Object.fromEntries(entry.dialects.flatMap((dialect) => DIALECTS[dialect].headers)),
     ...Object.fromEntries(own),
     ...(entry.auth === undefined || value === undefined
       ? {}
@@ -55,21 +56,13 @@ export function buildCheck(
   }
 }
 
-function smallestCall({ dialects, chatNames }: ProviderEntry, model: string): { path: string; body: object } {
-  const messages = [{ role: 'user', content: 'ping' }];
-  switch (dialects[0]) {
-    case 'anthropic-messages':
-      return { path: '/messages', body: { model, messages, max_tokens: 1 } };
-    case 'openai-responses':
-      // Less than 16 is refused.
-      return { path: '/responses', body: { model, input: 'ping', max_output_tokens: 16, store: false } };
-    case 'openai-completions':
-      return { path: '/completions', body: { model, prompt: 'ping', max_tokens: 1 } };
-    default: {
-      const limit = chatNames === 'current' ? 'max_completion_tokens' : 'max_tokens';
-      return { path: '/chat/completions', body: { model, messages, [limit]: 1 } };
-    }
-  }
+function smallestCall(
+  { dialects: [dialect = 'openai-chat'], chatNames }: ProviderEntry,
+  model: string,
+): { path: string; body: object } {
+  const { path, bound, unstored } = DIALECTS[dialect];
+  const limit = chatNames === 'current' ? (bound.current ?? bound.member) : bound.member;
+  return { path, body: { model, ...smallestRequest(dialect, 'ping'), [limit]: bound.min, ...unstored } };
 }
 
 /** What came back: a status, or no answer at all and why. */

@@ -1,6 +1,7 @@
 // What stands in docs/dialects.md? What becomes of each thing a request can ask for, read off the one table that
 // gateway and operator decide by.
 
+import { DIALECTS, type DialectName, dialectsInOrder } from '../../core/catalog/dialects.ts';
 import {
   type Capability,
   capability,
@@ -11,24 +12,9 @@ import {
   judgeHeadline,
   rankUpstreams,
 } from '../../core/contract/capabilities.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
 import { code, row, table } from './markdown.ts';
 
 const GENERATED = '<!-- Generated from core/contract/capabilities.ts by `npm run generate`; do not edit. -->';
-
-const DIALECTS: readonly DialectName[] = [
-  'openai-chat',
-  'openai-responses',
-  'anthropic-messages',
-  'openai-completions',
-];
-
-const TITLES: Readonly<Record<DialectName, string>> = {
-  'openai-chat': 'ChatCompletions',
-  'openai-responses': 'Responses',
-  'anthropic-messages': 'Messages',
-  'openai-completions': 'Completions',
-};
 
 const VERDICTS: Readonly<Record<Capability, string>> = {
   native: 'native',
@@ -148,8 +134,8 @@ export function dialectsReference(): string {
     '',
     ...table(
       ['Client', 'Upstream'],
-      DIALECTS.map((client) =>
-        row([titleOf(client), rankUpstreams(client, DIALECTS).map(titleOf).join(', ')]),
+      dialectsInOrder.map((client) =>
+        row([titleOf(client), rankUpstreams(client, dialectsInOrder).map(titleOf).join(', ')]),
       ),
     ),
     '## Everything a request can ask for',
@@ -163,15 +149,15 @@ export function dialectsReference(): string {
 }
 
 function titleOf(dialect: DialectName): string {
-  return TITLES[dialect];
+  return DIALECTS[dialect].api;
 }
 
 function headlineTable(): string[] {
   const names = Object.keys(headlines).filter(isHeadline);
   return table(
-    ['Client', ...DIALECTS.map((upstream) => `at ${titleOf(upstream)}`)],
-    DIALECTS.map((client) =>
-      row([titleOf(client), ...DIALECTS.map((upstream) => glance(client, upstream, names))]),
+    ['Client', ...dialectsInOrder.map((upstream) => `at ${titleOf(upstream)}`)],
+    dialectsInOrder.map((client) =>
+      row([titleOf(client), ...dialectsInOrder.map((upstream) => glance(client, upstream, names))]),
     ),
   );
 }
@@ -192,7 +178,7 @@ function glance(client: DialectName, upstream: DialectName, names: readonly Head
 }
 
 function featureTables(): string[] {
-  const head = ['What', ...DIALECTS.map((upstream) => `at ${titleOf(upstream)}`)];
+  const head = ['What', ...dialectsInOrder.map((upstream) => `at ${titleOf(upstream)}`)];
   const starts = features.flatMap((feature, at) => (SECTIONS[feature] === undefined ? [] : [at]));
   return starts.flatMap((start, index) => {
     const section = features.slice(start, starts[index + 1]);
@@ -204,10 +190,10 @@ function featureTables(): string[] {
 
 /** One row, and one more for a client dialect in which the same thing is carried in another way. */
 function featureRows(feature: Feature): string[] {
-  const usual = DIALECTS.map((upstream) => verdict(usualClientFor(upstream), upstream, feature));
-  const others = DIALECTS.flatMap((client) => {
-    const own = DIALECTS.map((upstream) => verdict(client, upstream, feature));
-    if (own.every((each, at) => client === DIALECTS[at] || each === usual[at])) return [];
+  const usual = dialectsInOrder.map((upstream) => verdict(usualClientFor(upstream), upstream, feature));
+  const others = dialectsInOrder.flatMap((client) => {
+    const own = dialectsInOrder.map((upstream) => verdict(client, upstream, feature));
+    if (own.every((each, at) => client === dialectsInOrder[at] || each === usual[at])) return [];
     return [row([`${WORDS[feature]}, from ${code(titleOf(client))}`, ...own])];
   });
   return [row([WORDS[feature], ...usual]), ...others];

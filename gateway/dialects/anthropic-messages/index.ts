@@ -1,5 +1,6 @@
 // Messages: Anthropic API reference, "Messages".
 
+import { DIALECTS } from '../../../core/catalog/dialects.ts';
 import type { Dialect, UpstreamTranslation } from '../dialect.ts';
 import { isGiven, offersHostedTools } from '../request/side-effects.ts';
 import { nameTools, type ToolNameRules } from '../tools/tool-names.ts';
@@ -40,15 +41,16 @@ const asUpstream: UpstreamTranslation = {
  */
 const forwardedHeaders: ReadonlySet<string> = new Set(['anthropic-version', 'anthropic-beta']);
 
+const facts = DIALECTS['anthropic-messages'];
+
 export const anthropicMessages: Dialect = {
   name: 'anthropic-messages',
-  path: '/messages',
-  errorShape: 'messages',
+  path: facts.path,
+  errorShape: facts.errorShape,
   // Every answer ends itself, with `message_stop`.
   streamEnd: '',
   keepAlive: pingFrame,
-  // The version that still takes sampling parameters.
-  upstreamHeaders: [['anthropic-version', '2023-06-01']],
+  upstreamHeaders: facts.headers,
   forwardsHeader: (name, isOwnProvider) =>
     forwardedHeaders.has(name) || (isOwnProvider && name.startsWith('anthropic-')),
   // Clients ask for betas in it.

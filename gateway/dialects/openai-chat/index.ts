@@ -1,5 +1,6 @@
 // Chat completions: OpenAI API reference, "Chat".
 
+import { DIALECTS } from '../../../core/catalog/dialects.ts';
 import { readErrorBody } from '../answer/read-error.ts';
 import type { Dialect } from '../dialect.ts';
 import { encodeOpenAiErrorFrame } from '../openai/error-frame.ts';
@@ -10,13 +11,15 @@ import { openChatCall } from './encode-request.ts';
 import { readChatRequest } from './read-request.ts';
 import { relayChat } from './relay.ts';
 
+const facts = DIALECTS['openai-chat'];
+
 export const openAiChat: Dialect = {
   name: 'openai-chat',
-  path: '/chat/completions',
-  errorShape: 'openai',
+  path: facts.path,
+  errorShape: facts.errorShape,
   streamEnd: 'data: [DONE]\n\n',
   keepAlive: ': keep-alive\n\n',
-  upstreamHeaders: [],
+  upstreamHeaders: facts.headers,
   forwardsHeader: forwardsOpenAiHeader,
   keepsQuery: false,
   readRequest: readChatRequest,

@@ -1,5 +1,6 @@
 // Responses: OpenAI API reference, "Responses".
 
+import { DIALECTS } from '../../../core/catalog/dialects.ts';
 import { readErrorBody } from '../answer/read-error.ts';
 import type { Dialect } from '../dialect.ts';
 import { forwardsOpenAiHeader } from '../openai/forward-headers.ts';
@@ -10,14 +11,16 @@ import { relayResponses } from './relay.ts';
 import { translateResponses } from './translate.ts';
 import { responsesUpstream } from './upstream.ts';
 
+const facts = DIALECTS['openai-responses'];
+
 export const openAiResponses: Dialect = {
   name: 'openai-responses',
-  path: '/responses',
-  errorShape: 'openai',
+  path: facts.path,
+  errorShape: facts.errorShape,
   // The terminal event is enough.
   streamEnd: '',
   keepAlive,
-  upstreamHeaders: [],
+  upstreamHeaders: facts.headers,
   forwardsHeader: (name, isOwnProvider) =>
     forwardsOpenAiHeader(name, isOwnProvider) || (isOwnProvider && name === 'openai-beta'),
   keepsQuery: false,
