@@ -353,7 +353,7 @@ test('the run knows which files need the cluster, by what they import', async ()
   const needsCluster = makeNeedsCluster();
   const file = (name: string) => join(import.meta.dirname, name);
   expect(needsCluster(file('control-plane.test.ts'))).toBe(true);
-  expect(needsCluster(file('install.ts'))).toBe(true);
+  expect(needsCluster(file('control-plane.ts'))).toBe(true);
   expect(needsCluster(file('binaries.test.ts'))).toBe(false);
   expect(needsCluster(join(import.meta.dirname, '..', 'setup.ts'))).toBe(false);
 });

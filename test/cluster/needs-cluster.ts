@@ -1,8 +1,7 @@
 // Does this test file need the test cluster? It does when it imports, by any way round, the file that gives it.
 
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { importsOf } from '../support/imports-of.ts';
 
 const door = fileURLToPath(new URL('shared.ts', import.meta.url));
 const testFolder = fileURLToPath(new URL('../', import.meta.url));
@@ -15,21 +14,15 @@ export function makeNeedsCluster(): (file: string) => boolean {
     if (answer !== undefined) return answer;
     // Also what ends a cycle.
     known.set(file, false);
-    const needs = importsOf(file).some(needsCluster);
+    const needs = testsLoadedBy(file).some(needsCluster);
     known.set(file, needs);
     return needs;
   };
 }
 
 /** Only those below test/: the product imports no test. */
-function importsOf(file: string): string[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    return [];
-  }
-  return [...text.matchAll(/\b(?:from|import)\s*\(?\s*['"](\.[^'"]+\.ts)['"]/g)]
-    .map(([, specifier = '']) => resolve(dirname(file), specifier))
+function testsLoadedBy(file: string): string[] {
+  return importsOf(file)
+    .map(({ module }) => module)
     .filter((path) => path.startsWith(testFolder));
 }

@@ -1,0 +1,18 @@
+import { availableParallelism } from 'node:os';
+import { defineConfig } from 'vitest/config';
+import { listUnitFiles } from './tier.ts';
+
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: listUnitFiles(),
+    setupFiles: ['test/setup.ts', 'test/unit/closed.ts'],
+    isolate: false,
+    execArgv: ['--max-semi-space-size=64'],
+    maxWorkers: availableParallelism(),
+    // They calculate; the bound only ends a test that hangs.
+    testTimeout: 60_000,
+    retry: 0,
+    passWithNoTests: false,
+  },
+});
