@@ -1,6 +1,8 @@
 // Is it the key that an upstream refuses? One verdict for the gateway, which reads the answers to calls, and for the operator, which
 // reads those to its checks. Pure.
 
+import { keyQuirks } from '../catalog/key-quirks.ts';
+
 /** What an error answer says, of which anything may be missing. */
 export interface RefusalWords {
   readonly message: string;
@@ -14,11 +16,11 @@ export function refusesKey(status: number, { message, type, code }: RefusalWords
   const namesCredential = credential.test(words);
   switch (status) {
     case 401:
-      return namesCredential || !outOfScope.test(message);
+      return namesCredential || !says('out-of-scope', message, words);
     case 403:
       return namesCredential;
     default:
-      return status >= 400 && status < 500 && (badKey.test(message) || closed.test(words));
+      return status >= 400 && status < 500 && says('refused', message, words);
   }
 }
 
@@ -28,12 +30,8 @@ export function refusesKey(status: number, { message, type, code }: RefusalWords
  */
 const credential = /authenticat|api_?key|account|credential|revoked|expired|organization_restricted/i;
 
-/** Groq says so, with 400, of an account that it has closed. */
-const closed = /organization_restricted/;
-
-/** OpenAI refuses so, with 401, what the key may not do; it may do other things. */
-const outOfScope = /^You have insufficient permissions for this operation/;
-
-/** Google and xAI refuse a key so, with 400. Read from the very beginning: further on a message may quote the caller. */
-const badKey =
-  /^(API key (not valid|not found|expired)\. Please (pass a valid|renew the) API key\.|Incorrect API key provided\b)/i;
+function says(meaning: 'refused' | 'out-of-scope', message: string, words: string): boolean {
+  return keyQuirks.some(
+    (row) => row.meaning === meaning && (row.phrase?.test(message) || row.word?.test(words)),
+  );
+}

@@ -5,6 +5,7 @@ import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
 import { GatewayError } from '../request/errors.ts';
 import { causeOf } from './cause.ts';
 import { type AttemptFailure, errorOf, judgeFailure, retryAfterMsOf } from './failure.ts';
+import { inClientWords } from './too-long.ts';
 
 export interface FinalErrorFacts {
   /** The model as the caller wrote it. */
@@ -212,10 +213,11 @@ function callersMistake(
   const error = errorOf(failure);
   const status = failure.kind === 'status' && failure.status === 422 ? 422 : undefined;
   const message = error?.message || `The upstream of model '${model}' refused the request.`;
-  if (error?.isForeign) {
-    const isTooLong = code === 'context_length_exceeded' && shape === 'messages';
-    return new GatewayError(code, isTooLong ? inClaudeCodesWords(message) : message);
-  }
+  if (error?.isForeign)
+    return new GatewayError(
+      code,
+      code === 'context_length_exceeded' ? inClientWords(message, shape) : message,
+    );
   return new GatewayError(code, message, {
     param: error?.param ?? undefined,
     details: error?.details,
@@ -226,29 +228,6 @@ function callersMistake(
     },
   });
 }
-
-/**
- * Claude Code makes its conversation shorter when it reads `prompt is too long: N tokens > M maximum`, or this token where
- * the numbers are not known; and asks for a shorter answer where prompt and answer are too long only together. The
- * upstream's words stay in front.
- */
-function inClaudeCodesWords(message: string): string {
-  if (/prompt is too long/i.test(message)) return message;
-  const [, maximum] = /maximum context length is (\d+)/i.exec(message) ?? [];
-  if (maximum === undefined) return `${message} (capability_rejected: prompt_too_long)`;
-  const [, prompt, answer] = promptAndAnswer.exec(message) ?? [];
-  if (prompt !== undefined && answer !== undefined && Number(prompt) < Number(maximum)) {
-    return `${message} (input length and \`max_tokens\` exceed context limit: ${prompt} + ${answer} > ${maximum})`;
-  }
-  const actual = prompt ?? /(?:resulted in|requested) (\d+)/i.exec(message)?.[1];
-  return actual === undefined
-    ? `${message} (capability_rejected: prompt_too_long)`
-    : `${message} (prompt is too long: ${actual} tokens > ${maximum} maximum)`;
-}
-
-/** As OpenAI says how many tokens the prompt has and how many were asked for, and servers of its dialects after it. */
-const promptAndAnswer =
-  /\((\d{1,9}) in (?:the messages|your prompt)[,;] (\d{1,9}) (?:in|for) the completion\)/i;
 
 /** Without a name or an address: which provider serves a model is the platform's business. */
 function inWords(failure: AttemptFailure): string {

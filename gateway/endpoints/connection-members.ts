@@ -5,33 +5,7 @@ import { foldName } from '../json/fold-name.ts';
 import { asRecord } from '../json/record.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import { GatewayError } from '../request/errors.ts';
-
-/** Folded. What SDKs and proxies call an address of an upstream, and one list of such (LiteLLM's `user_config`). */
-const connectionNames: ReadonlySet<string> = new Set([
-  'api_base',
-  'apibase',
-  'api_base_url',
-  'base_url',
-  'baseurl',
-  'azure_endpoint',
-  'aws_bedrock_runtime_endpoint',
-  'aws_sts_endpoint',
-  's3_endpoint_url',
-  'sagemaker_base_url',
-  'deployment_url',
-  'user_config',
-]);
-
-/** Members whose own members, or those of their entries, proxies take for members of the body (LiteLLM's but for the first). */
-const wrappers: ReadonlySet<string> = new Set([
-  'extra_body',
-  'litellm_params',
-  'litellm_embedding_config',
-  'fallbacks',
-  'context_window_fallbacks',
-  'content_policy_fallbacks',
-  'model_list',
-]);
+import { connectionNames, wrappers } from './connection-quirks.ts';
 
 /** Each is parsed. */
 const wrapperBytesMax = 1024 * 1024;

@@ -1,6 +1,7 @@
 // What has a call in common with those that belong on the same target? A text to be hashed, never shown.
 
 import type { RouteEntry } from '../../core/contract/routing-table.ts';
+import { promptQuirks } from '../request/prompt-quirks.ts';
 import type { Exchange } from './parts.ts';
 
 /** How much of each member of the prompt is looked at: enough to tell conversations apart, and cheap. */
@@ -42,13 +43,10 @@ const cacheMark =
 const loneText =
   /"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*("(?:[^"\\]|\\.|\\$)*(?:"|$))\s*(?:\}\s*\]|\}?\s*$|,[^}\]]*$)/gs;
 
-/** Claude Code's first line about itself, which is another one in every call; alone in its block, or in front of more. */
-const attribution = /^(\[\s*\{[^{}]*?"text"\s*:\s*)?"x-anthropic-billing-header:(?:[^"\\]|\\(?!n).)*(?:\\n)?/;
-
 /** The beginning of what stays as it is from one call to the next. */
 function lasting(text: string): string {
   const unmarked = text.replace(cacheMark, '').replace(loneText, '"content":$1');
-  return unmarked.replace(attribution, '$1"').slice(0, headBytes);
+  return promptQuirks.reduce((rest, { inJson }) => rest.replace(inJson, '$1"'), unmarked).slice(0, headBytes);
 }
 
 /** What a model wrote, in the four dialects. Quotes inside of texts are escaped, so that nobody can write it into one. */

@@ -1,6 +1,7 @@
 // What is said in the system text and the messages, in our own form?
 
 import type { JsonRecord } from '../../json/record.ts';
+import { promptQuirks } from '../../request/prompt-quirks.ts';
 import type { Part, PartOf, Turn } from '../conversation.ts';
 import {
   type NoteAsk,
@@ -47,25 +48,19 @@ export function decodeTurns(system: unknown, messages: unknown, note: NoteAsk): 
   return { system: leading, turns, ...(effort === undefined ? {} : { effort }) };
 }
 
-/**
- * Claude Code's first line is for its vendor's accounts only, who strips it; it changes with every
- * release, so that elsewhere it would spoil prompt caches.
- */
-const attribution = 'x-anthropic-billing-header:';
-
 function decodeSystem(system: unknown, note: NoteAsk): readonly Part[] {
   if (system === undefined) return [];
   const parts = decodeContent(system, 'system', 'system', note);
   const [first, ...others] = parts;
   const kept =
-    first?.type === 'text' && first.text.startsWith(attribution)
+    first?.type === 'text' && promptQuirks.some(({ start }) => first.text.startsWith(start))
       ? [...withoutFirstLine(first), ...others]
       : parts;
   if (kept.length > 0) note('system-text', 'system');
   return kept;
 }
 
-/** Most often it has a block of its own. */
+/** Elsewhere it would spoil prompt caches. Most often it has a block of its own. */
 function withoutFirstLine(part: PartOf<'text'>): readonly Part[] {
   const end = part.text.indexOf('\n');
   const text = end === -1 ? '' : part.text.slice(end + 1);

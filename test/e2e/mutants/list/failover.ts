@@ -55,8 +55,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a line that is another in every call moves no conversation to another target',
     file: 'gateway/pipeline/affinity.ts',
-    from: `.replace(attribution, '$1"')`,
-    to: '',
+    from: `rest.replace(inJson, '$1"')`,
+    to: 'rest',
     tests: ['test/gateway/pipeline/affinity.test.ts'],
   },
   {
@@ -90,8 +90,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a key that is refused with 400 is no mistake of the caller',
     file: 'core/contract/refused-key.ts',
-    from: 'badKey.test(message) || closed',
-    to: 'closed',
+    from: 'row.phrase?.test(message) || row',
+    to: 'row',
     tests: ['test/gateway/attempt/judge-failure.test.ts', 'test/operator/probe/check.test.ts'],
   },
   {

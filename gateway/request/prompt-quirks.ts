@@ -1,0 +1,23 @@
+// What do programs put in front of a prompt that is no part of it? One row each: for the accounts of the program's vendor alone, and another
+// one in every call or release, so that no two calls would begin alike.
+
+interface PromptQuirk {
+  readonly client: string;
+  /** The first line begins with it. */
+  readonly start: string;
+  /** The line as it is sent, in JSON: alone in its block, or in front of more. The first group is what stands before the text. */
+  readonly inJson: RegExp;
+  readonly source: string;
+  /** Month in which it was written there. */
+  readonly seen: string;
+}
+
+export const promptQuirks: readonly PromptQuirk[] = [
+  {
+    client: 'Claude Code',
+    start: 'x-anthropic-billing-header:',
+    inJson: /^(\[\s*\{[^{}]*?"text"\s*:\s*)?"x-anthropic-billing-header:(?:[^"\\]|\\(?!n).)*(?:\\n)?/,
+    source: 'https://github.com/anthropics/claude-code/issues/68900',
+    seen: '2026-06',
+  },
+];
