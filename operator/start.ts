@@ -1,5 +1,6 @@
 // A whole operator out of its parts: it watches from the start, and leads while it holds the lease.
 
+import { CONDITIONS } from '../core/catalog/conditions.ts';
 import type { KubeClient } from '../core/kube/client.ts';
 import type { Clock } from '../core/kube/clock.ts';
 import { type Election, startElection } from '../core/kube/lease.ts';
@@ -15,7 +16,6 @@ import { createMetrics, type OperatorMetrics, type ReadyStatus } from './metrics
 import { onlyWhile } from './only-while.ts';
 import type { AskPod } from './pods/exchange.ts';
 import type { SendCheck } from './probe/send-check.ts';
-import { CONDITIONS } from './resources/conditions.ts';
 import type { Kind } from './resources/resource.ts';
 import type { OperatorSettings } from './settings.ts';
 import { conditionsOf } from './status/object-status.ts';

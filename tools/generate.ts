@@ -13,6 +13,7 @@ import { providerResource } from '../operator/resources/provider.ts';
 import { apiReference, reasonsReference } from '../operator/resources/reference.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { pagesChoices } from './pages-choices.ts';
+import { pagesConditions } from './pages-conditions.ts';
 
 /** A file that is made from code: its path from the root of the repository, and its whole content. */
 export interface Generated {
@@ -46,6 +47,7 @@ export const GENERATED: readonly Generated[] = [
   { path: 'docs/dialects.md', content: dialectsReference },
   { path: 'docs/metrics.md', content: metricsPage },
   { path: 'dashboard/pages/words/choices.ts', content: pagesChoices },
+  { path: 'dashboard/pages/words/conditions.ts', content: pagesConditions },
   ...dashboards.map((dashboard) => ({
     path: `charts/penstock/dashboards/${dashboard.name}.json`,
     content: () => dashboardJson(dashboard),

@@ -4,7 +4,7 @@
 // suspended, a key that is switched off. Whatever is held is judged anew at every run by what others have to allow (see
 // `hold-provider.ts`, `hold-route.ts`), so a consent that is taken back acts at once, whatever else is wrong.
 
-import type { Reason } from '../resources/conditions.ts';
+import type { Reason } from '../../core/catalog/conditions.ts';
 
 export type HoldRule = 'held' | 'at-once';
 

@@ -1,6 +1,6 @@
 // Is an object as its owner wishes? Out of service because they want it so is no fault, and nobody has to act.
 
-import type { ConditionType } from '../resources/conditions.ts';
+import type { ConditionType } from '../../core/catalog/conditions.ts';
 import type { Condition, Verdict } from './verdict.ts';
 
 /** `Disabled`, or the `Accepted` that says Suspended. */

@@ -2,7 +2,7 @@
 //
 // Programmed, Ready and Healthy are not here: they depend on the gateway pods, which the compile does not see.
 
-import type { ConditionType, Reason } from '../resources/conditions.ts';
+import type { ConditionType, Reason } from '../../core/catalog/conditions.ts';
 import type { ModelRouteStatus } from '../resources/model-route.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
 import type { Drill } from './drill.ts';

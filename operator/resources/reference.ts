@@ -1,7 +1,7 @@
 // What stands in docs/api.md and docs/reasons.md? Every field, rule, column, condition and reason, from the
 // schemas themselves.
 
-import { CONDITIONS, REASONS } from './conditions.ts';
+import { CONDITIONS, REASONS } from '../../core/catalog/conditions.ts';
 import { type CrdSchema, rootSchema } from './crd.ts';
 import { EVENT_REASONS } from './event-reasons.ts';
 import { code, row, table } from './markdown.ts';

@@ -5,6 +5,7 @@
 // or tells the time is no reason to write.
 
 import { isDeepStrictEqual } from 'node:util';
+import { type ConditionType, REASONS, type Reason } from '../../core/catalog/conditions.ts';
 import { timeOf } from '../../core/kube/time.ts';
 import { readyCondition } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
@@ -12,7 +13,6 @@ import { cutText } from '../cut-text.ts';
 import type { DrillReport } from '../drills/drills.ts';
 import type { Wait } from '../hold/waits.ts';
 import type { PodsState } from '../pods/pods-state.ts';
-import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
 import type { Exhausted } from '../usage/exhausted.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import type { ProviderHealth } from './health-of.ts';

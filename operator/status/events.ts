@@ -1,12 +1,12 @@
 // What is told as Kubernetes events? Transitions of conditions, in `kubectl describe` and `kubectl events`. Telling is a
 // courtesy: it is bounded, it never waits, and where it fails nothing else does.
 
+import { type ConditionType, REASONS, type Reason } from '../../core/catalog/conditions.ts';
 import { isNotFound, type KubeClient } from '../../core/kube/client.ts';
 import type { Clock } from '../../core/kube/clock.ts';
 import { createObject, mergePatch } from '../../core/kube/patch.ts';
 import { collectionPath, events as eventResource, objectPath } from '../../core/kube/paths.ts';
 import { cutBytes } from '../cut-text.ts';
-import { type ConditionType, REASONS, type Reason } from '../resources/conditions.ts';
 import type { EventReason } from '../resources/event-reasons.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { createTokenBucket, type TokenBucket } from '../token-bucket.ts';

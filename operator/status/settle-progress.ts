@@ -6,8 +6,8 @@
 //   something that it refers to may still be on its way ─► Reconciling ── 1 min ───► Stalled
 //   anything else: nothing changes until somebody acts ──► Stalled
 
+import type { Reason } from '../../core/catalog/conditions.ts';
 import type { Condition } from '../compile/verdict.ts';
-import type { Reason } from '../resources/conditions.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 export interface SettledProgress {

@@ -1,9 +1,9 @@
 // How are the bounds and the state of a key said in few words?
 
 import type { KeyRow } from '../../api-types.ts';
+import type { Tone } from '../words/conditions.ts';
 import type { Formats } from '../words/format.ts';
 import type { Budget, Limits } from '../words/kube.ts';
-import type { Tone } from '../words/standing.ts';
 
 export function stateWords({ state, isExhausted }: Pick<KeyRow, 'state' | 'isExhausted'>): {
   word: string;

@@ -1,8 +1,8 @@
 // What is in the catalog? The models as `GET /v1/models` gives them to somebody, with how each client dialect is served.
 
 import { DIALECTS, type DialectName } from '../words/choices.ts';
+import type { Tone } from '../words/conditions.ts';
 import { perMillion } from '../words/format.ts';
-import type { Tone } from '../words/standing.ts';
 
 export interface Catalog {
   readonly generation?: number;

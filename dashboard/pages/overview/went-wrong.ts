@@ -1,9 +1,10 @@
 // What went wrong lately? Sentences out of what Providers, ModelRoutes and budgets say of themselves, the worst and newest first.
 
+import type { Tone } from '../words/conditions.ts';
 import type { Formats } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { keyStateWords } from '../words/part-states.ts';
-import { standingOf, type Tone } from '../words/standing.ts';
+import { standingOf } from '../words/standing.ts';
 import type { BudgetUse, HealthRow } from './ledger.ts';
 
 export interface Trouble {

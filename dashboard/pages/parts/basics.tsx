@@ -6,7 +6,7 @@ import type { RightName } from '../../api-types.ts';
 import type { Asked, May } from '../shell/asking.tsx';
 import { useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
-import type { Tone } from '../words/standing.ts';
+import type { Tone } from '../words/conditions.ts';
 
 export interface ButtonProps {
   readonly children: ComponentChildren;

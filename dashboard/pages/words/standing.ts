@@ -1,9 +1,7 @@
 // How does an object stand, in plain words? Its conditions as a sentence each, and one word for all of it.
 
+import { CONDITIONS, REASONS, type Tone } from './conditions.ts';
 import type { CommonStatus, Condition, KubeObject } from './kube.ts';
-import { WAYS_OUT } from './ways-out.ts';
-
-export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'off';
 
 export interface ConditionWords {
   readonly type: string;
@@ -25,53 +23,7 @@ export interface Standing {
   readonly conditions: readonly ConditionWords[];
 }
 
-/** In the order in which one reads them; those of the second list are bad news where they are true. */
-const titles: Readonly<Record<string, { yes: string; no: string; isBadNews?: true }>> = {
-  Ready: { yes: 'Ready', no: 'Not ready' },
-  Accepted: { yes: 'The object is right', no: 'The object is not right' },
-  ResolvedRefs: { yes: 'Everything it names is there', no: 'Something it names is missing or not lent' },
-  Issued: { yes: 'There is a key', no: 'There is no key yet' },
-  Programmed: { yes: 'Every gateway pod serves it', no: 'Not every gateway pod serves it' },
-  Healthy: { yes: 'The upstream answers', no: 'The upstream does not answer' },
-  Translatable: { yes: 'Every dialect can be served', no: 'A dialect cannot be served' },
-  Priced: { yes: 'Every target has a price', no: 'A target has no price' },
-  Degraded: { yes: 'It works, but not all of it', no: 'Not degraded', isBadNews: true },
-  Conflicted: { yes: 'Another object claims the same', no: 'No conflict', isBadNews: true },
-  Stalled: { yes: 'Nothing changes until somebody acts', no: 'Not stalled', isBadNews: true },
-  Reconciling: { yes: 'It is on its way', no: 'Not under way', isBadNews: true },
-  Disabled: { yes: 'Switched off', no: 'Not switched off', isBadNews: true },
-  Expired: { yes: 'Its end has come', no: 'Not expired', isBadNews: true },
-  ExpiringSoon: { yes: 'It ends within a week', no: 'It does not end soon', isBadNews: true },
-  BudgetExhausted: { yes: 'The budget is used up', no: 'The budget is not used up', isBadNews: true },
-};
-const order = Object.keys(titles);
-/** Where a condition has more than two sides. */
-const titlesOfReason: Readonly<Record<string, string>> = {
-  PartiallyHealthy: 'The upstream answers some calls, and others fail',
-};
-
-const tonesOfTrue: Readonly<Record<string, Tone>> = {
-  Degraded: 'warn',
-  Conflicted: 'bad',
-  Stalled: 'bad',
-  Reconciling: 'busy',
-  Disabled: 'off',
-  Expired: 'bad',
-  ExpiringSoon: 'warn',
-  BudgetExhausted: 'bad',
-};
-const tonesOfReason: Readonly<Record<string, Tone>> = {
-  Pending: 'busy',
-  SecretPending: 'busy',
-  Suspended: 'off',
-  DisabledBySpec: 'off',
-  NoTraffic: 'off',
-  NotEvaluated: 'off',
-  NotProgrammed: 'off',
-  Lossy: 'warn',
-  NoPrice: 'warn',
-  PartiallyHealthy: 'warn',
-};
+const order = Object.keys(CONDITIONS);
 
 export function conditionOf(object: { readonly status?: CommonStatus }, type: string): Condition | undefined {
   return object.status?.conditions?.find((condition) => condition.type === type);
@@ -152,19 +104,18 @@ function isEcho({ type, status, reason }: Condition, all: readonly Condition[]):
 }
 
 function wordsOf({ type, status, reason, message, lastTransitionTime }: Condition): ConditionWords {
-  const { yes, no, isBadNews = false } = titles[type] ?? { yes: type, no: `Not ${type}` };
+  const { yes, no, badTone } = CONDITIONS[type] ?? { yes: type, no: `Not ${type}` };
+  const of = REASONS[reason] ?? {};
   const isTrue = status === 'True';
   const tone = isTrue
-    ? isBadNews
-      ? (tonesOfTrue[type] ?? 'bad')
-      : (tonesOfReason[reason] ?? 'good')
-    : isBadNews
-      ? 'good'
-      : (tonesOfReason[reason] ?? (status === 'Unknown' ? 'off' : 'bad'));
+    ? (badTone ?? of.tone ?? 'good')
+    : badTone === undefined
+      ? (of.tone ?? (status === 'Unknown' ? 'off' : 'bad'))
+      : 'good';
   return {
     type,
     title:
-      titlesOfReason[reason] ??
+      of.title ??
       (status === 'Unknown'
         ? `Not known yet: ${yes.charAt(0).toLowerCase()}${yes.slice(1)}`
         : isTrue
@@ -172,7 +123,7 @@ function wordsOf({ type, status, reason, message, lastTransitionTime }: Conditio
           : no),
     reason,
     message,
-    wayOut: tone === 'good' ? undefined : WAYS_OUT[reason],
+    wayOut: tone === 'good' ? undefined : of.wayOut,
     tone,
     since: lastTransitionTime,
   };

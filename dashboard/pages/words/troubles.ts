@@ -1,8 +1,8 @@
 // Which gateway pods do not use a provider, a model there or a key of it, and why? In a sentence for each pod.
 
+import type { Tone } from './conditions.ts';
 import type { Formats } from './format.ts';
 import type { Provider, ProviderTrouble } from './kube.ts';
-import type { Tone } from './standing.ts';
 
 export interface TroubleWords {
   readonly id: string;

@@ -1,10 +1,9 @@
 // Do conditions come out in plain words, each with a way out where something is to be done?
 
 import { describe, expect, test } from 'vitest';
+import { CONDITIONS, REASONS } from '../../../core/catalog/conditions.ts';
 import type { Condition, KubeObject } from '../../../dashboard/pages/words/kube.ts';
 import { isProgrammed, standingOf } from '../../../dashboard/pages/words/standing.ts';
-import { WAYS_OUT } from '../../../dashboard/pages/words/ways-out.ts';
-import { CONDITIONS, REASONS } from '../../../operator/resources/conditions.ts';
 
 /** With these all is well. */
 const good = new Set([
@@ -36,7 +35,8 @@ const object = (conditions: readonly Condition[], generation = 1, observedGenera
 
 test('every reason that asks for something has a way out, and there are no others', () => {
   const wanted = Object.keys(REASONS).filter((reason) => !good.has(reason));
-  expect(Object.keys(WAYS_OUT).sort()).toEqual(wanted.sort());
+  const found = Object.entries(REASONS).flatMap(([reason, facts]) => ('wayOut' in facts ? [reason] : []));
+  expect(found.sort()).toEqual(wanted.sort());
 });
 
 test('every condition has words of its own', () => {
@@ -152,6 +152,6 @@ test('a condition that is as it should be has no way out, one that is not has th
   );
   expect(conditions).toMatchObject([
     { tone: 'good', wayOut: undefined },
-    { tone: 'bad', message: 'no such Secret', wayOut: WAYS_OUT.SecretNotFound },
+    { tone: 'bad', message: 'no such Secret', wayOut: REASONS.SecretNotFound.wayOut },
   ]);
 });

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CONDITIONS, REASONS } from '../../../operator/resources/conditions.ts';
+import { CONDITIONS, REASONS } from '../../../core/catalog/conditions.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../operator/compile/checks');
 /** Words that several checks share; no checks themselves. */

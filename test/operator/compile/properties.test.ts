@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { REASONS } from '../../../core/catalog/conditions.ts';
 import { parseRoutingTable, TABLE_FORMAT } from '../../../core/contract/routing-table.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
-import { REASONS } from '../../../operator/resources/conditions.ts';
 import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../../operator/resources/issued-secret.ts';
 import type { RawObject, SecretRecord, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { apiKey, namespace, PLATFORM, provider, route, secret, snapshot, target } from '../make.ts';

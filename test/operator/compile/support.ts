@@ -1,10 +1,10 @@
 // What do the compile tests ask of a table and its verdicts?
 
+import type { ConditionType } from '../../../core/catalog/conditions.ts';
 import type { RouteEntry, TableContent } from '../../../core/contract/routing-table.ts';
 import type { CompileResult } from '../../../operator/compile/compile.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { Condition, Verdict } from '../../../operator/compile/verdict.ts';
-import type { ConditionType } from '../../../operator/resources/conditions.ts';
 import type { Snapshot } from '../../../operator/watch/snapshot.ts';
 
 export const NOW_MS = Date.parse('2026-06-01T00:00:00Z');

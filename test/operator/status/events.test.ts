@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type ConditionType, REASONS, type Reason } from '../../../core/catalog/conditions.ts';
 import type { Condition } from '../../../operator/compile/verdict.ts';
 import { cutBytes, cutText } from '../../../operator/cut-text.ts';
-import { type ConditionType, REASONS, type Reason } from '../../../operator/resources/conditions.ts';
 import { EVENT_REASONS } from '../../../operator/resources/event-reasons.ts';
 import type { Transition } from '../../../operator/status/decide-status.ts';
 import { type EventFact, eventsFor } from '../../../operator/status/events.ts';

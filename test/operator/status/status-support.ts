@@ -1,11 +1,11 @@
 // What do the tests of statuses start from? A verdict out of a real compile, pods that run a generation, and a status as it
 // would stand in the object.
 
+import type { ConditionType } from '../../../core/catalog/conditions.ts';
 import type { ExchangeResponse, UpstreamHealth } from '../../../core/contract/exchange.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { Verdict } from '../../../operator/compile/verdict.ts';
 import { type PodAnswer, type PodsState, podsState } from '../../../operator/pods/pods-state.ts';
-import type { ConditionType } from '../../../operator/resources/conditions.ts';
 import {
   decideStatus,
   type StatusDecision,

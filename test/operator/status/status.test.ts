@@ -1,10 +1,10 @@
 // What is written into a status, and when is nothing?
 
 import { describe, expect, test } from 'vitest';
+import { CONDITIONS, REASONS, type Reason } from '../../../core/catalog/conditions.ts';
 import type { Condition } from '../../../operator/compile/verdict.ts';
 import { podsState } from '../../../operator/pods/pods-state.ts';
 import { apiKeyStatusSchema } from '../../../operator/resources/api-key.ts';
-import { CONDITIONS, REASONS, type Reason } from '../../../operator/resources/conditions.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
 import { modelRouteStatusSchema } from '../../../operator/resources/model-route.ts';
 import { providerStatusSchema } from '../../../operator/resources/provider.ts';
