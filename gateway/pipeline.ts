@@ -34,6 +34,7 @@ import {
 } from './pipeline/parts.ts';
 import { routeExchange } from './pipeline/route-exchange.ts';
 import { type Full, tellFailure } from './pipeline/tell-failure.ts';
+import { answerHeaders } from './request/answer-headers.ts';
 import type { Caller } from './request/caller.ts';
 import { GatewayError, statusOf } from './request/errors.ts';
 import type { Candidate } from './route/plan.ts';
@@ -436,15 +437,11 @@ class Run implements OpenRequest {
     const [provider, ...others] = new Set(servers.map(({ target }) => target.provider.entry.id));
     const isShown = this.parts.defaults.showProvider && others.length === 0;
     const dropped = this.dropped(servers);
-    return {
-      'x-request-id': requestId,
-      'request-id': requestId,
-      'x-penstock-generation': String(view.generation),
-      'x-penstock-attempts': String(this.attempts),
-      ...(provider === undefined || !isShown ? {} : { 'x-penstock-provider': provider }),
-      ...(dropped === undefined ? {} : { 'x-penstock-dropped': dropped }),
-      'cache-control': 'no-store',
-    };
+    const headers = answerHeaders(requestId, view.generation);
+    headers['x-penstock-attempts'] = String(this.attempts);
+    if (provider !== undefined && isShown) headers['x-penstock-provider'] = provider;
+    if (dropped !== undefined) headers['x-penstock-dropped'] = dropped;
+    return headers;
   }
 
   /** Who serves the request; where nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */

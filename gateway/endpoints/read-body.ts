@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../request/errors.ts';
+import { noBodyRoom } from '../request/no-body-room.ts';
 import { Pieces } from '../stream/pieces.ts';
 
 export const requestBytesMax = 32 * 1024 * 1024;
@@ -94,10 +95,7 @@ function tooLarge(): GatewayError {
   );
 }
 
+/** Read no further, so its connection cannot be used again. */
 function noRoom(): GatewayError {
-  return new GatewayError(
-    'overloaded',
-    'The gateway has as many request bodies in hand as its memory can hold; send the request again.',
-    { retryAfterSeconds: 1, headers: { connection: 'close' } },
-  );
+  return noBodyRoom({ connection: 'close' });
 }

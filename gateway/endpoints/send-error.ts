@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientPathOf, DIALECTS, dialectNames, type ErrorShape } from '../../core/catalog/dialects.ts';
 import type { Clock } from '../../core/clock.ts';
+import { answerHeaders } from '../request/answer-headers.ts';
 import { encodeErrorBody, GatewayError } from '../request/errors.ts';
 
 /** Clients of another shape are known by their path, or by a header only they send. */
@@ -60,10 +61,7 @@ export function sendError(
   response.writeHead(told.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-    'x-request-id': requestId,
-    'request-id': requestId,
-    ...(generation === undefined ? {} : { 'x-penstock-generation': String(generation) }),
+    ...answerHeaders(requestId, generation),
     ...(isInDoubt ? { connection: 'close' } : {}),
     ...told.headers,
   });

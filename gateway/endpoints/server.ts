@@ -13,6 +13,7 @@ import { logFailure } from '../pipeline/log-failure.ts';
 import type { Exchange, PipelineParts } from '../pipeline/parts.ts';
 import { readsWhole } from '../pipeline/route-exchange.ts';
 import { admit, admitAnyone, findCaller, serve } from '../pipeline.ts';
+import { answerHeaders } from '../request/answer-headers.ts';
 import type { Caller } from '../request/caller.ts';
 import { GatewayError, shorten, statusOf } from '../request/errors.ts';
 import { createRequestIds } from '../request/request-id.ts';
@@ -412,12 +413,10 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
   ): void => {
     const { view, caller } = admitAnyone(parts, request.raw.rawHeaders);
     void reply
+      .headers(answerHeaders(request.id, view.generation))
       .header('content-type', 'application/json')
       .header('cache-control', caller ? 'private, no-store' : 'no-store')
       .header('vary', vary)
-      .header('x-request-id', request.id)
-      .header('request-id', request.id)
-      .header('x-penstock-generation', String(view.generation))
       .send(describe(view, caller));
   };
   const list = openModelList();

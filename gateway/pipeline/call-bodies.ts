@@ -3,7 +3,7 @@
 
 import type { Conversation } from '../dialects/conversation.ts';
 import type { UpstreamCall } from '../dialects/dialect.ts';
-import { GatewayError } from '../request/errors.ts';
+import { noBodyRoom } from '../request/no-body-room.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Exchange, Routing } from './parts.ts';
 
@@ -80,7 +80,7 @@ export class CallBodies {
   }
 
   private add(call: number, conversation: Conversation, bytes: number): Body {
-    if (this.exchange.room?.addCopy(bytes) === false) throw noRoom();
+    if (this.exchange.room?.addCopy(bytes) === false) throw noBodyRoom();
     const body: Body = { conversation, calls: new Set([call]), bytes };
     this.atHand.add(body);
     return body;
@@ -90,7 +90,7 @@ export class CallBodies {
     const { room } = this.exchange;
     room?.dropCopy(body.bytes);
     body.bytes = 0;
-    if (room?.addCopy(bytes) === false) throw noRoom();
+    if (room?.addCopy(bytes) === false) throw noBodyRoom();
     body.bytes = bytes;
   }
 
@@ -104,12 +104,4 @@ export class CallBodies {
 /** A body says what the target of its candidate makes of it, whichever of its keys is used. */
 function isForSame(a: Candidate, b: Candidate): boolean {
   return a.target === b.target && a.dialect === b.dialect && a.refuses === b.refuses;
-}
-
-function noRoom(): GatewayError {
-  return new GatewayError(
-    'overloaded',
-    'The gateway has as many request bodies in hand as its memory can hold; send the request again.',
-    { retryAfterSeconds: 1 },
-  );
 }

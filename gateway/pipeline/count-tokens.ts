@@ -9,6 +9,7 @@ import { findDialect } from '../dialects/registry.ts';
 import { openCall } from '../dialects/translate.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
 import { asRecord, tryParseJson } from '../json/record.ts';
+import { answerHeaders } from '../request/answer-headers.ts';
 import type { HealthSignal } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
@@ -45,10 +46,7 @@ export async function serveTokenCount(
   exchange.response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-    'x-request-id': exchange.requestId,
-    'request-id': exchange.requestId,
-    'x-penstock-generation': String(exchange.view.generation),
+    ...answerHeaders(exchange.requestId, exchange.view.generation),
     // Where nobody has counted.
     ...(counted === undefined ? { 'x-penstock-estimated': 'true' } : {}),
   });

@@ -106,7 +106,7 @@ export const credentials: readonly Mutant[] = [
   },
   {
     name: 'no cache keeps what a caller is answered',
-    file: 'gateway/pipeline.ts',
+    file: 'gateway/request/answer-headers.ts',
     from: "'cache-control': 'no-store'",
     to: "'cache-control': 'private'",
     tests: ['test/security/hardening.test.ts'],

@@ -93,7 +93,7 @@ export const door: readonly Mutant[] = [
   {
     name: 'a translated body counts in the room for bodies',
     file: 'gateway/pipeline/call-bodies.ts',
-    from: 'if (this.exchange.room?.addCopy(bytes) === false) throw noRoom();',
+    from: 'if (this.exchange.room?.addCopy(bytes) === false) throw noBodyRoom();',
     to: '',
     tests: ['test/gateway/pipeline/call-bodies.test.ts', 'test/gateway/endpoints/overload.test.ts'],
   },

@@ -1,0 +1,12 @@
+// What is the error for a request whose body, or a body made of it, finds no room in memory?
+
+import { GatewayError } from './errors.ts';
+
+/** @param headers Beside those of every such error. */
+export function noBodyRoom(headers: Readonly<Record<string, string>> = {}): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'The gateway has as many request bodies in hand as its memory can hold; send the request again.',
+    { retryAfterSeconds: 1, headers },
+  );
+}
