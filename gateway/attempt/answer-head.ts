@@ -4,8 +4,15 @@ import { readRetryAfterMs } from '../../core/egress/retry-after.ts';
 import { codingsOf } from './content-coding.ts';
 import type { HeaderReader } from './ends.ts';
 
-/** Says what is wrong with the head of a 200, if anything. */
-export function judgeHead(header: (name: string) => string | undefined): string | undefined {
+/**
+ * Says what is wrong with the head of a 200, if anything.
+ *
+ * @param streamType The media type that its streams have.
+ */
+export function judgeHead(
+  header: (name: string) => string | undefined,
+  streamType: string,
+): string | undefined {
   const named = codingsOf(header('content-encoding'));
   if (named.length > 0) {
     return `the answer is encoded as ${nameOf(named.join(', '), codings)}, which was not asked for`;
@@ -13,12 +20,10 @@ export function judgeHead(header: (name: string) => string | undefined): string 
   // Case-insensitive (RFC 9110, section 8.3.1).
   const type = (header('content-type') ?? '').toLowerCase();
   // Servers send one in place of the other: which of them a body is, it says itself.
-  return type === '' || readTypes.some((read) => type.includes(read))
+  return type === '' || type.includes('json') || type.includes(streamType)
     ? undefined
     : `the answer is ${nameOf(type, mediaType)}, neither JSON nor a stream of events`;
 }
-
-const readTypes = ['json', 'text/event-stream'];
 
 /** Callers read it: of what an upstream writes into a header, only what has the form of a name. */
 function nameOf(value: string, form: RegExp): string {

@@ -3,8 +3,14 @@
 
 import type { Usage } from '../../core/contract/ledger-record.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
-import { describeBody, formOf } from '../dialects/answer/describe-body.ts';
+import { describeBody } from '../dialects/answer/describe-body.ts';
 import type { AnswerFacts, AnswerStream } from '../dialects/dialect.ts';
+import {
+  type BodyForm,
+  type FrameReader,
+  type Framing,
+  serverSentEvents,
+} from '../dialects/events/framing.ts';
 import { withoutByteOrderMark } from '../json/byte-order-mark.ts';
 import { Pieces } from '../stream/pieces.ts';
 import { judgeHead, readRestMs } from './answer-head.ts';
@@ -72,7 +78,9 @@ class Attempt<Answer> implements Receiver {
   /** Of the head's. */
   private contentType = '';
   /** Of a body that is to be a stream; undefined until some of it has come that is not blank. */
-  private form: 'events' | 'json' | 'other' | undefined;
+  private form: BodyForm | undefined;
+  /** Of a body of events, where its framing is not that of the dialects. */
+  private frames: FrameReader | undefined;
   private isError = false;
   private readonly body = new Pieces();
   /** Of the room of the process. */
@@ -170,7 +178,7 @@ class Attempt<Answer> implements Receiver {
       return;
     }
     this.contentType = header('content-type') ?? '';
-    const complaint = judgeHead(header);
+    const complaint = judgeHead(header, this.framing.mediaType);
     if (complaint) this.fail({ kind: 'answer', fault: { kind: 'malformed', detail: complaint } });
   }
 
@@ -179,9 +187,10 @@ class Attempt<Answer> implements Receiver {
     const { reader } = this.ends;
     if (reader.type !== 'plain' && !this.isError) {
       this.lastByteAt = this.options.clock.now();
-      this.form ??= formOf(chunk);
+      if (this.form === undefined) this.takeForm(chunk);
       if (this.form === 'events') {
-        this.takeChunk(reader.stream, chunk);
+        if (this.frames) this.takeFrames(this.frames, reader.stream, chunk);
+        else this.takeChunk(reader.stream, chunk);
         return;
       }
       if (this.form === 'other')
@@ -196,6 +205,20 @@ class Attempt<Answer> implements Receiver {
     } else if (this.body.length > plainBytesMax) {
       this.failTooLarge(`it is longer than ${plainBytesMax / 1024 / 1024} MiB`);
     } else this.hold(this.body.length);
+  }
+
+  private takeForm(chunk: Buffer): void {
+    this.form = this.framing.formOf(chunk);
+    if (this.form === 'events') this.frames = this.framing.open?.();
+  }
+
+  private takeFrames(frames: FrameReader, stream: AnswerStream, chunk: Buffer): void {
+    const events = frames.push(chunk);
+    if (events.length > 0) this.takeChunk(stream, events);
+    if (this.isOver) return;
+    if (frames.flaw === undefined)
+      this.hold(stream.facts.pendingBytes + stream.facts.keptBytes + frames.pendingBytes);
+    else this.failMalformed(frames.flaw);
   }
 
   private takeChunk(stream: AnswerStream, chunk: Buffer): void {
@@ -228,7 +251,10 @@ class Attempt<Answer> implements Receiver {
         this.failMalformed(`the answer is not a stream of events: ${describeBody(this.body.take())}`);
         return;
       }
-      if (!this.isOver) this.takeStream(reader.stream, reader.stream.end());
+      if (this.isOver) return;
+      const { facts } = reader.stream;
+      if (this.frames && this.frames.pendingBytes > 0) facts.isTorn = true;
+      this.takeStream(reader.stream, reader.stream.end());
       return;
     }
     const reading = reader.read(withoutByteOrderMark(this.body.take()));
@@ -561,6 +587,10 @@ class Attempt<Answer> implements Receiver {
 
   private streamFacts(): CountFacts {
     return this.stream?.facts ?? { usage: undefined, outputEstimate: 0, servedModel: undefined };
+  }
+
+  private get framing(): Framing {
+    return this.ends.framing ?? serverSentEvents;
   }
 
   private get stream(): AnswerStream | undefined {

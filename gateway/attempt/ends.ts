@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
 import type { AnswerFacts, AnswerFault, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
+import type { Framing } from '../dialects/events/framing.ts';
 import type { LeaveSignal } from '../stream/leaving.ts';
 import type { ReadingTurns } from '../stream/reading-turns.ts';
 import type { ClientSink, CommitRule } from './commit-point.ts';
@@ -58,6 +59,8 @@ export type Unfold = (
 export interface AttemptEnds<Answer> {
   send(receiver: Receiver): Transmission;
   readonly reader: AnswerReader<Answer>;
+  /** Of the streams of its upstream; absent: server-sent events. */
+  readonly framing?: Framing;
   readError(body: Buffer): UpstreamError;
   /** The upstream tells errors in other words than the caller's dialect has. */
   readonly speaksForeign?: boolean;

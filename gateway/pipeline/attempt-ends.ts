@@ -7,11 +7,8 @@ import {
   type AttemptEnds,
   type PlainReading,
   plainBytesMax,
-  type Receiver,
-  type Transmission,
   type Unfold,
 } from '../attempt/ends.ts';
-import { formOf } from '../dialects/answer/describe-body.ts';
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
 import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
 import { malformed, tooLarge, unusable } from '../dialects/answer/malformed.ts';
@@ -26,6 +23,7 @@ import type {
   UpstreamTarget,
 } from '../dialects/dialect.ts';
 import { doneMark } from '../dialects/events/event-text.ts';
+import { readFrames } from '../dialects/events/framing.ts';
 import { readSse } from '../dialects/events/sse-events.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { withheldMembers } from '../dialects/request/target-edits.ts';
@@ -36,18 +34,12 @@ import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { Candidate } from '../route/plan.ts';
 import { hasSeveralNative } from '../route/several-native.ts';
 import type { AnswerShare } from '../stream/answer-room.ts';
-import { buildRequestHeaders, redactCredentials } from '../upstream/request-headers.ts';
-import { send } from '../upstream/send.ts';
+import { redactCredentials } from '../upstream/request-headers.ts';
+import { seatsOf } from '../upstream/seats.ts';
 import { answerHead } from './answer-head.ts';
 import type { CallBodies } from './call-bodies.ts';
-import { dialectHeaders, forwardedQuery } from './client-headers.ts';
-import {
-  type Answer,
-  type PipelineParts,
-  type RoutedExchange,
-  streamsUpstream,
-  timeoutFor,
-} from './parts.ts';
+import type { Answer, PipelineParts, RoutedExchange } from './parts.ts';
+import { askOf, leaseOf, type Outgoing, sendUpstream } from './send-upstream.ts';
 
 /** Of the events that an answer comes in: each token has its frame around it. */
 const gatheredBytesMax = 2 * plainBytesMax;
@@ -61,11 +53,14 @@ export function plainEnds(
   share: AnswerShare,
   bodies: CallBodies,
 ): AttemptEnds<Answer> {
-  const encoded = encodeFor(exchange, candidate, call, bodies);
+  const encoded = encodeFor(parts, exchange, candidate, call, bodies);
   const head = (): AnswerHead => answerHead(parts, exchange);
   const read = (bytes: Buffer): PlainReading<Answer> => {
-    if (formOf(bytes) !== 'events') return readPlain(exchange, encoded, head, bytes);
-    const folded = fold(exchange, encoded, call, head, bytes);
+    const { framing } = encoded;
+    if (framing.formOf(bytes) !== 'events') return readPlain(exchange, encoded, head, bytes);
+    const frames = readFrames(framing, bytes);
+    if (!frames.ok) return malformed(frames.flaw);
+    const folded = fold(exchange, encoded, call, head, frames.events);
     return folded.ok ? readPlain(exchange, encoded, head, folded.body) : folded;
   };
   return {
@@ -195,7 +190,7 @@ export function streamEnds(
   sink: ClientSink,
   encoder: StreamEncoder | undefined,
 ): AttemptEnds<Answer> {
-  const encoded = encodeFor(exchange, candidate, call, bodies);
+  const encoded = encodeFor(parts, exchange, candidate, call, bodies);
   const { isAssured, commitRule, namesRequested } = exchange.delivery;
   const head = (): AnswerHead => answerHead(parts, exchange);
   return {
@@ -224,9 +219,7 @@ export function streamEnds(
   }
 }
 
-interface EncodedRequest {
-  readonly upstream: Dialect;
-  readonly body: readonly Buffer[];
+interface EncodedRequest extends Outgoing {
   /** Absent where the caller's own bytes go through. */
   readonly translated: UpstreamCall | undefined;
   /** With what opaque state is marked that goes through to the caller; undefined: it is not. */
@@ -234,6 +227,7 @@ interface EncodedRequest {
 }
 
 function encodeFor(
+  { seats }: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
   call: number,
@@ -242,17 +236,21 @@ function encodeFor(
   const { dialect, facts } = exchange;
   const upstream = findDialect(candidate.dialect);
   const target = targetOf(exchange, candidate);
-  if (passesThrough(exchange, candidate)) {
+  const isNative = passesThrough(exchange, candidate);
+  const { isStream } = target;
+  const ask = askOf(exchange, candidate, upstream, 'generate', upstream.path, isNative, isStream);
+  const framing = seatsOf(seats, candidate.target.provider).framingFor(ask);
+  if (isNative) {
     const body = dialect.same.editRequest(
       exchange.body,
       target.forcesStream ? { ...facts, isStream: true } : facts,
       target,
     );
     const marksAs = hasSeveralNative(exchange.plan.route, dialect.name) ? target.origin : undefined;
-    return { upstream, body, translated: undefined, marksAs };
+    return { upstream, ask, framing, body, isNative, translated: undefined, marksAs };
   }
   const translated = bodies.open(call, candidate, (conversation) => openCall(upstream, conversation, target));
-  return { upstream, body: [translated.body], translated, marksAs: undefined };
+  return { upstream, ask, framing, body: [translated.body], isNative, translated, marksAs: undefined };
 }
 
 /**
@@ -304,48 +302,18 @@ function commonEnds(
   parts: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
-  { upstream, body, translated }: EncodedRequest,
+  encoded: EncodedRequest,
   share: AnswerShare,
 ): Omit<AttemptEnds<Answer>, 'reader'> {
+  const { upstream, framing } = encoded;
   return {
-    send: (receiver) =>
-      sendTo(parts, exchange, candidate, upstream, body, translated === undefined, receiver),
+    send: (receiver) => sendUpstream(parts, exchange, candidate, encoded, receiver),
+    framing,
     readError: upstream.readError,
     speaksForeign: upstream.errorShape !== exchange.dialect.errorShape,
-    redact: (text) => redactCredentials(text, candidate.target),
+    redact: (text) => redactCredentials(text, candidate.target, leaseOf(parts, candidate)),
     hold: share.change,
     ...(parts.turns ? { turns: parts.turns } : {}),
     place: exchange.place,
   };
-}
-
-function sendTo(
-  { pools, defaults, play }: PipelineParts,
-  exchange: RoutedExchange,
-  candidate: Candidate,
-  upstream: Dialect,
-  body: readonly Buffer[],
-  isNative: boolean,
-  receiver: Receiver,
-): Transmission {
-  const { provider } = candidate.target;
-  const path = provider.basePath + upstream.path + forwardedQuery(exchange, upstream, isNative);
-  if (play) return play(candidate, { path, body }, receiver);
-  return send(
-    {
-      pool: pools.poolFor(
-        provider,
-        timeoutFor(exchange, candidate, 'connectMs', defaults),
-        candidate.isFresh,
-      ),
-      isFresh: candidate.isFresh === true,
-      path,
-      headers: [
-        ...buildRequestHeaders(provider, candidate.endpoint, streamsUpstream(exchange)),
-        ...dialectHeaders(exchange, candidate, upstream, isNative),
-      ],
-      body,
-    },
-    receiver,
-  );
 }

@@ -22,21 +22,19 @@ export function isOwnProvider(
 }
 
 /**
- * The dialect's headers for one upstream request, names and values in turn. Only where client and
+ * Adds the dialect's headers to those of one upstream request, names and values in turn. Only where client and
  * upstream speak the same dialect can the client's own mean anything; what the Provider sets wins, and what it is signed in with
  * is nobody else's to send.
  */
-export function dialectHeaders(
+export function addDialectHeaders(
+  headers: string[],
+  ofProvider: ReadonlySet<string>,
   exchange: Exchange,
   candidate: Candidate,
   upstream: Dialect,
   isNative: boolean,
-): readonly string[] {
-  const { entry, headers: own } = candidate.target.provider;
-  const names = [...own.map(({ name }) => name), ...(entry.auth ? [entry.auth.header] : [])];
-  const ofProvider = new Set(names.map((name) => name.toLowerCase()));
-  const forwarded = new Set<string>();
-  const headers: string[] = [];
+): void {
+  const from = headers.length;
   if (isNative) {
     const isOwn = isOwnProvider(exchange, candidate);
     const { rawHeaders } = exchange.request;
@@ -44,19 +42,24 @@ export function dialectHeaders(
       const name = (rawHeaders[at] ?? '').toLowerCase();
       // guard: upstream-header-list
       if (ofProvider.has(name) || !upstream.forwardsHeader(name, isOwn)) continue;
-      forwarded.add(name);
       headers.push(name, rawHeaders[at + 1] ?? '');
     }
   }
+  const forwardedEnd = headers.length;
   const { traceHeaders = [] } = candidate;
   for (let at = 0; at < traceHeaders.length; at += 2) {
     const name = traceHeaders[at] ?? '';
     if (!ofProvider.has(name)) headers.push(name, traceHeaders[at + 1] ?? '');
   }
   for (const [name, value] of upstream.upstreamHeaders) {
-    if (!ofProvider.has(name) && !forwarded.has(name)) headers.push(name, value);
+    if (!ofProvider.has(name) && !hasName(headers, name, from, forwardedEnd)) headers.push(name, value);
   }
-  return headers;
+}
+
+/** Whether one of the headers from a place to another has this name. */
+function hasName(headers: readonly string[], name: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 2) if (headers[at] === name) return true;
+  return false;
 }
 
 const queryLengthMax = 1024;

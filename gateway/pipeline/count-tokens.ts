@@ -5,6 +5,7 @@
 import type { Receiver } from '../attempt/ends.ts';
 import { judgeFailure } from '../attempt/failure.ts';
 import type { Conversation } from '../dialects/conversation.ts';
+import { serverSentEvents } from '../dialects/events/framing.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { openCall } from '../dialects/translate.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
@@ -14,16 +15,14 @@ import type { HealthSignal } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
 import { Pieces } from '../stream/pieces.ts';
-import { buildRequestHeaders } from '../upstream/request-headers.ts';
-import { send } from '../upstream/send.ts';
 import { passesThrough, targetOf } from './attempt-ends.ts';
-import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { ordinaryDelivery } from './delivery.ts';
 import { estimateInput } from './estimate-input.ts';
 import { healthSignal } from './health-signal.ts';
 import { enterRequest } from './limits.ts';
-import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
+import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
 import { firstOf, planFor, translateFor } from './route-exchange.ts';
+import { askOf, type Outgoing, sendUpstream } from './send-upstream.ts';
 
 /** For all attempts together. Clients ask this in bursts, and can do without: nobody waits long for an exact number. */
 const countWithinMs = 5_000;
@@ -85,7 +84,7 @@ async function askUpstreams(
     const watched = health.onStart(candidate, false, clock.now(), exchange.caller.key.id);
     const traced = exchange.trace?.openAttempt(candidate);
     const asked = traced ? { ...candidate, traceHeaders: traced.headers } : candidate;
-    const answer = await ask(parts, exchange, asked, { ...request, withinMs: leftMs }, caller);
+    const answer = await ask(parts, exchange, asked, request, leftMs, caller);
     if (traced?.span) {
       exchange.trace?.endCount(traced.span, { target: candidate.target, status: answer?.status });
     }
@@ -116,24 +115,23 @@ interface CountAnswer {
   readonly body: string;
 }
 
-interface CountRequest {
-  readonly path: string;
-  readonly body: readonly Buffer[];
-}
-
-function countRequest(exchange: RoutedExchange, candidate: Candidate): CountRequest | undefined {
+function countRequest(exchange: RoutedExchange, candidate: Candidate): Outgoing | undefined {
   const upstream = findDialect(candidate.dialect);
   const { counting } = upstream.asUpstream;
   if (!counting) return undefined;
   const { dialect, facts, body } = exchange;
   // A default for the answer is nothing to count.
   const target = { ...targetOf(exchange, candidate), parameters: {} };
-  if (passesThrough(exchange, candidate)) {
-    const path = counting.path + forwardedQuery(exchange, dialect, true);
-    return { path, body: dialect.same.editRequest(body, facts, target) };
-  }
-  const call = openCall(upstream, decode(exchange), target);
-  return { path: counting.path, body: [Buffer.from(onlyMembers(call.body, counting.members))] };
+  const isWhole = passesThrough(exchange, candidate);
+  return {
+    upstream,
+    ask: askOf(exchange, candidate, upstream, 'count-tokens', counting.path, isWhole, false),
+    framing: serverSentEvents,
+    body: isWhole
+      ? dialect.same.editRequest(body, facts, target)
+      : [Buffer.from(onlyMembers(openCall(upstream, decode(exchange), target).body, counting.members))],
+    isNative: upstream.name === dialect.name,
+  };
 }
 
 function onlyMembers(request: Buffer, names: ReadonlySet<string> | undefined): string {
@@ -143,14 +141,13 @@ function onlyMembers(request: Buffer, names: ReadonlySet<string> | undefined): s
 
 /** Undefined where it is late or broken, or the caller has gone. */
 function ask(
-  { clock, pools, defaults }: PipelineParts,
+  parts: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
-  { path, body, withinMs }: CountRequest & { readonly withinMs: number },
+  request: Outgoing,
+  withinMs: number,
   caller: LeaveSignal,
 ): Promise<CountAnswer | undefined> {
-  const { provider } = candidate.target;
-  const upstream = findDialect(candidate.dialect);
   return new Promise((resolve) => {
     const told = new Pieces();
     let status = 0;
@@ -174,20 +171,9 @@ function ask(
       call.abort();
       finish(undefined);
     };
-    const cancel = clock.setTimer(withinMs, giveUp);
+    const cancel = parts.clock.setTimer(withinMs, giveUp);
     const stopListening = caller.onLeave(giveUp);
-    const call = send(
-      {
-        pool: pools.poolFor(provider, timeoutFor(exchange, candidate, 'connectMs', defaults)),
-        path: provider.basePath + path,
-        headers: [
-          ...buildRequestHeaders(provider, candidate.endpoint, false),
-          ...dialectHeaders(exchange, candidate, upstream, upstream.name === exchange.dialect.name),
-        ],
-        body,
-      },
-      receiver,
-    );
+    const call = sendUpstream(parts, exchange, candidate, request, receiver);
   });
 }
 

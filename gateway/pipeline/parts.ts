@@ -25,6 +25,7 @@ import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
 import type { RequestTracer, RequestTracing } from '../trace/request-tracer.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
+import type { SeatRows } from '../upstream/seats.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
 import type { Delivery } from './delivery.ts';
 import type { UnusableAnswer } from './log-cause.ts';
@@ -37,6 +38,8 @@ export interface PipelineParts {
   readonly health: Health;
   readonly refused: RefusedMembers;
   readonly pools: Pick<UpstreamPools, 'poolFor'>;
+  /** How requests travel to provider types that have a way of their own; absent: none has. */
+  readonly seats?: SeatRows | undefined;
   /** In place of upstreams: nothing is sent to any. Absent in all requests but drills. */
   readonly play?: PlayUpstream;
   readonly journal: Journal;

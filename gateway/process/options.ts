@@ -12,6 +12,7 @@ import type { PipelineDefaults, PipelineParts } from '../pipeline/parts.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableStatus } from '../table/status.ts';
 import type { UpstreamPoolsOptions } from '../upstream/pools.ts';
+import type { SeatRows } from '../upstream/seats.ts';
 import type { LimitSettings } from './settings.ts';
 
 export interface GatewayOptions {
@@ -53,6 +54,8 @@ export interface GatewayOptions {
   readonly hasLegacyTokens?: boolean;
   /** Told when exports begin to fail, and when they work again. */
   onTelemetry?(message: string): void;
+  /** For tests; the gateway's own where left out. */
+  readonly seats?: SeatRows;
   /** In place of what requests count, for measuring what that costs. */
   readonly requestMetrics?: PipelineParts['metrics'];
   /** What it takes on; what is left out is derived from its memory. */

@@ -26,6 +26,7 @@ import { ReadingTurns } from '../stream/reading-turns.ts';
 import { TableStatus } from '../table/status.ts';
 import type { GatewayTelemetry, openGatewayTelemetry } from '../trace/open-telemetry.ts';
 import { UpstreamPools } from '../upstream/pools.ts';
+import { seatRows } from '../upstream/seats.ts';
 import { adoptTables } from './adopt-tables.ts';
 import { createDrain, type Drain, type DrainState } from './drain.ts';
 import { buildInternalServer } from './internal-server.ts';
@@ -107,6 +108,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     health,
     refused: new RefusedMembers(),
     pools,
+    seats: options.seats ?? seatRows,
     journal,
     tokens,
     metrics: options.requestMetrics ?? metrics,

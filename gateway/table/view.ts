@@ -42,6 +42,8 @@ export interface RouteView {
 export interface ProviderView {
   readonly entry: ProviderEntry;
   readonly namespace: string;
+  /** Of the base URL, with its port where that is not the scheme's. */
+  readonly host: string;
   /** Path of the base URL, without a slash at its end. */
   readonly basePath: string;
   /** Extra request headers, credentials filled in. */
@@ -138,6 +140,7 @@ export function buildTableView(
       entry,
       healthId,
       namespace: namespaceOf(entry.id),
+      host,
       basePath: pathname.replace(/\/$/, ''),
       headers: entry.headers.map(({ name, value, credential }) => ({
         name,

@@ -1,48 +1,59 @@
 // Which headers does an upstream see? Built from a short list, never copied from the caller. And which of what they
 // hold must not come back in what it says?
 
-import type { KeyedEndpoint, ProviderView, TargetView } from '../table/view.ts';
+import type { Secret } from '../table/secret.ts';
+import type { ProviderView, TargetView } from '../table/view.ts';
+import type { Lease } from './credential.ts';
 import { openRedactor } from './redact.ts';
 
-/** Names and values in turn. */
-export function buildRequestHeaders(
-  provider: ProviderView,
-  endpoint: KeyedEndpoint,
-  isStream: boolean,
-): readonly string[] {
-  const cached = isStream ? streamHeaders : plainHeaders;
-  const known = cached.get(endpoint);
+/** The same for every request with one lease. */
+export interface BaseHeaders {
+  /** Names in lower case and values in turn. */
+  readonly headers: readonly string[];
+  /** Those that the Provider sets, and that it is signed in with: nobody else sends them. */
+  readonly ofProvider: ReadonlySet<string>;
+}
+
+/** @param accept The media type that is asked for. */
+export function baseHeaders({ headers: own }: ProviderView, lease: Lease, accept: string): BaseHeaders {
+  const byLease = cached.get(accept) ?? new WeakMap<Lease, BaseHeaders>();
+  cached.set(accept, byLease);
+  const known = byLease.get(lease);
   if (known) return known;
-  const { auth } = provider.entry;
   // One of each name: what the Provider sets takes the place of ours, and its key that of both.
   const byName = new Map([
     ['content-type', 'application/json'],
-    ['accept', isStream ? 'text/event-stream' : 'application/json'],
+    ['accept', accept],
     // Answers are read as they come; a compressed stream would be held back by its compressor.
     ['accept-encoding', 'identity'],
     ['user-agent', 'penstock'],
-    ...provider.headers.map(({ name, value }): [string, string] => [name.toLowerCase(), value.reveal()]),
   ]);
-  if (auth && endpoint.key) {
-    byName.set(auth.header.toLowerCase(), auth.prefix + endpoint.key.secret.reveal());
-  }
-  const headers = [...byName].flat();
-  cached.set(endpoint, headers);
-  return headers;
+  const ofProvider = new Set<string>();
+  const set = (name: string, value: string): void => {
+    ofProvider.add(name.toLowerCase());
+    byName.set(name.toLowerCase(), value);
+  };
+  for (const { name, value } of own) set(name, value.reveal());
+  const { headers: ofLease } = lease;
+  for (let at = 0; at < ofLease.length; at += 2) set(ofLease[at] ?? '', ofLease[at + 1] ?? '');
+  const base = { headers: [...byName].flat(), ofProvider };
+  byLease.set(lease, base);
+  return base;
 }
 
-/** Kept as long as the table view they belong to. */
-const streamHeaders = new WeakMap<KeyedEndpoint, readonly string[]>();
-const plainHeaders = new WeakMap<KeyedEndpoint, readonly string[]>();
+/** By what is asked for, of which there is a handful; kept as long as the lease. */
+const cached = new Map<string, WeakMap<Lease, BaseHeaders>>();
 
 /** The text without anything that this provider is reached with: any of its keys, headers, and what its connections take. */
-export function redactCredentials(text: string, target: Reached): string {
+export function redactCredentials(text: string, target: Reached, lease?: Lease): string {
   let redact = redactors.get(target);
   if (!redact) {
     redact = openRedactor(secretsOf(target));
     redactors.set(target, redact);
   }
-  return redact(text);
+  const { secrets = [] } = lease ?? {};
+  const clean = redact(text);
+  return secrets.length === 0 ? clean : openRedactor(secrets.flatMap(wordsOf))(clean);
 }
 
 type Reached = Pick<TargetView, 'provider' | 'endpoints'>;
@@ -55,8 +66,10 @@ function secretsOf({ provider, endpoints }: Reached): readonly string[] {
   const isSecret = (_: unknown, at: number): boolean => provider.entry.headers[at]?.credential !== undefined;
   const secrets = provider.headers.filter(isSecret).map(({ value }) => value);
   const keys = endpoints.flatMap(({ key }) => (key ? [key.secret] : []));
-  // A value may hold its scheme too: `Bearer <key>`.
-  return [...secrets, ...keys, ...provider.connectionSecrets.values()].flatMap((secret) =>
-    secret.reveal().split(/\s+/),
-  );
+  return [...secrets, ...keys, ...provider.connectionSecrets.values()].flatMap(wordsOf);
+}
+
+/** A value may hold its scheme too: `Bearer <key>`. */
+function wordsOf(secret: Secret): readonly string[] {
+  return secret.reveal().split(/\s+/);
 }

@@ -335,8 +335,8 @@ export const answers: readonly Mutant[] = [
   {
     name: 'an answer of another content type is none',
     file: 'gateway/attempt/answer-head.ts',
-    from: "return type === '' || readTypes.some((read) => type.includes(read))",
-    to: "return type === '' || readTypes.length > 0",
+    from: "return type === '' || type.includes('json') || type.includes(streamType)",
+    to: "return type === '' || streamType.length > 0",
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
 ];

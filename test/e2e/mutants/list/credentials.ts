@@ -33,9 +33,9 @@ export const credentials: readonly Mutant[] = [
   },
   {
     name: 'a caller does not send what a Provider is signed in with',
-    file: 'gateway/pipeline/client-headers.ts',
-    from: '...(entry.auth ? [entry.auth.header] : [])',
-    to: '',
+    file: 'gateway/upstream/request-headers.ts',
+    from: "set(ofLease[at] ?? '', ofLease[at + 1] ?? '');",
+    to: "byName.set(ofLease[at] ?? '', ofLease[at + 1] ?? '');",
     tests: ['test/gateway/endpoints/own-sign-in.test.ts'],
   },
   {
@@ -121,8 +121,8 @@ export const credentials: readonly Mutant[] = [
   {
     name: 'a header that the Provider sets goes out once, and not beside ours',
     file: 'gateway/upstream/request-headers.ts',
-    from: '[...byName].flat();',
-    to: "['user-agent', 'penstock', ...[...byName].flat()];",
+    from: '[...byName].flat()',
+    to: "['user-agent', 'penstock', ...[...byName].flat()]",
     tests: ['test/gateway/upstream/request-headers.test.ts'],
   },
   {

@@ -1,0 +1,107 @@
+// How does one request set out for an upstream? Addressed, signed in and sent by the seats of its provider type.
+
+import type { Receiver, Transmission } from '../attempt/ends.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Framing } from '../dialects/events/framing.ts';
+import type { OperationName } from '../operations/operation-name.ts';
+import type { Candidate } from '../route/plan.ts';
+import type { Address, UpstreamAsk } from '../upstream/address.ts';
+import type { Lease } from '../upstream/credential.ts';
+import { baseHeaders } from '../upstream/request-headers.ts';
+import { credentialOf, seatsOf } from '../upstream/seats.ts';
+import { send } from '../upstream/send.ts';
+import { sendOnceRenewed } from '../upstream/send-once-renewed.ts';
+import { addDialectHeaders, forwardedQuery } from './client-headers.ts';
+import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
+
+/** One request to a candidate, its body final. */
+export interface Outgoing {
+  readonly upstream: Dialect;
+  readonly ask: UpstreamAsk;
+  /** Of the stream that is asked for. */
+  readonly framing: Framing;
+  readonly body: readonly Buffer[];
+  /** The client speaks the dialect of the upstream: its own headers may go on. */
+  readonly isNative: boolean;
+}
+
+/** @param isNative The client's own body goes through, and with it its query. */
+export function askOf(
+  exchange: Exchange,
+  { target }: Candidate,
+  upstream: Dialect,
+  operation: OperationName,
+  path: string,
+  isNative: boolean,
+  isStream: boolean,
+): UpstreamAsk {
+  const query = forwardedQuery(exchange, upstream, isNative);
+  return { model: target.entry.upstreamModel, dialect: upstream.name, operation, isStream, path, query };
+}
+
+/** What requests to the candidate are signed in with now. */
+export function leaseOf(
+  { seats }: Pick<PipelineParts, 'seats'>,
+  { target: { provider }, endpoint }: Candidate,
+): Lease | undefined {
+  return credentialOf(seatsOf(seats, provider), provider, endpoint).lease;
+}
+
+type SendingParts = Pick<PipelineParts, 'clock' | 'pools' | 'defaults' | 'play' | 'seats'>;
+
+export function sendUpstream(
+  parts: SendingParts,
+  exchange: RoutedExchange,
+  candidate: Candidate,
+  outgoing: Outgoing,
+  receiver: Receiver,
+): Transmission {
+  const { target, endpoint } = candidate;
+  const { provider } = target;
+  const seats = seatsOf(parts.seats, provider);
+  const address = seats.addressFor(provider, outgoing.ask);
+  if (address.host !== provider.host)
+    throw new Error(`${provider.entry.id} is at ${provider.host}: nothing of it is sent to ${address.host}`);
+  if (parts.play) {
+    return parts.play(candidate, { path: address.path + address.query, body: outgoing.body }, receiver);
+  }
+  const credential = credentialOf(seats, provider, endpoint);
+  const { lease } = credential;
+  if (lease && parts.clock.wallMs() < lease.endsAtMs)
+    return sendWith(parts, exchange, candidate, outgoing, address, lease, receiver);
+  return sendOnceRenewed(
+    credential.renew(),
+    (renewed) => sendWith(parts, exchange, candidate, outgoing, address, renewed, receiver),
+    receiver,
+  );
+}
+
+function sendWith(
+  parts: SendingParts,
+  exchange: RoutedExchange,
+  candidate: Candidate,
+  { ask, framing, body, isNative, upstream }: Outgoing,
+  { host, path, query }: Address,
+  lease: Lease,
+  receiver: Receiver,
+): Transmission {
+  const { provider } = candidate.target;
+  const base = baseHeaders(provider, lease, ask.isStream ? framing.mediaType : 'application/json');
+  const headers = [...base.headers];
+  addDialectHeaders(headers, base.ofProvider, exchange, candidate, upstream, isNative);
+  if (lease.sign) {
+    const unsigned = { method: 'POST', host, path, query, headers } as const;
+    headers.push(...lease.sign(unsigned, body, parts.clock.wallMs()));
+  }
+  const connectMs = timeoutFor(exchange, candidate, 'connectMs', parts.defaults);
+  return send(
+    {
+      pool: parts.pools.poolFor(provider, connectMs, candidate.isFresh),
+      isFresh: candidate.isFresh === true,
+      path: path + query,
+      headers,
+      body,
+    },
+    receiver,
+  );
+}

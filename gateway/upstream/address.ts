@@ -1,0 +1,38 @@
+// Seat: where does one request to an upstream go? Most provider types have their dialect's path behind the base URL. Others have
+// the model in the path, a path of their own for streams, or a query.
+
+import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { OperationName } from '../operations/operation-name.ts';
+import type { ProviderView } from '../table/view.ts';
+
+/** What is asked of an upstream, as far as its address and its framing depend on it. */
+export interface UpstreamAsk {
+  /** The upstream's name for the model, not encoded for a path. */
+  readonly model: string;
+  readonly dialect: DialectName;
+  readonly operation: OperationName;
+  /** The upstream is asked for a stream, whatever its client gets. */
+  readonly isStream: boolean;
+  /** The dialect's own path for the operation, behind a base URL that ends in `/v1`. */
+  readonly path: string;
+  /** The part of the client's query that goes on, with its `?`; empty: none. */
+  readonly query: string;
+}
+
+export interface Address {
+  /** Of the Provider's base URL, with a port that is not the scheme's: credentials are bound to it, so nothing is sent elsewhere. */
+  readonly host: string;
+  /** As it is sent, encoded. */
+  readonly path: string;
+  /** With its `?`, as it is sent; empty: none. */
+  readonly query: string;
+}
+
+export type AddressFor = (provider: ProviderView, ask: UpstreamAsk) => Address;
+
+/** The path of the dialect behind the base URL, with the client's query. */
+export const dialectAddress: AddressFor = ({ host, basePath }, { path, query }) => ({
+  host,
+  path: basePath + path,
+  query,
+});

@@ -1,0 +1,43 @@
+// How do requests travel to providers of a type: to which address, signed in with what, answered in which framing? A provider type
+// that does not differ from the others needs no row; one that does is a folder beside this file, and a row here.
+
+import { type Framing, serverSentEvents } from '../dialects/events/framing.ts';
+import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
+import { type AddressFor, dialectAddress, type UpstreamAsk } from './address.ts';
+import { type Credential, type CredentialFor, staticKey } from './credential.ts';
+
+export interface UpstreamSeats {
+  readonly addressFor: AddressFor;
+  readonly credentialFor: CredentialFor;
+  readonly framingFor: (ask: UpstreamAsk) => Framing;
+}
+
+/** By the type of the Provider; `plainSeats` for all others. */
+export type SeatRows = ReadonlyMap<string, UpstreamSeats>;
+
+export const seatRows: SeatRows = new Map();
+
+export const plainSeats: UpstreamSeats = {
+  addressFor: dialectAddress,
+  credentialFor: staticKey,
+  framingFor: () => serverSentEvents,
+};
+
+export function seatsOf(rows: SeatRows | undefined, { entry }: ProviderView): UpstreamSeats {
+  return rows?.get(entry.type) ?? plainSeats;
+}
+
+export function credentialOf(
+  seats: UpstreamSeats,
+  provider: ProviderView,
+  endpoint: KeyedEndpoint,
+): Credential {
+  const known = credentials.get(endpoint);
+  if (known) return known;
+  const credential = seats.credentialFor(provider, endpoint);
+  credentials.set(endpoint, credential);
+  return credential;
+}
+
+/** Kept as long as the table view they belong to. */
+const credentials = new WeakMap<KeyedEndpoint, Credential>();
