@@ -1,7 +1,7 @@
 // Who is asking, and is it their own page that asks? What stands before every answer below `/api`.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../core/kube/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/kube/log.ts';
 import type { Cluster, Ledger } from './cluster.ts';
 import { DashboardError, issuerAway, notSignedIn, renewalRefused } from './errors.ts';

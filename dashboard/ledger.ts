@@ -1,6 +1,6 @@
 // How is the ledger's read API reached? One call over HTTP with the person's token, bounded in time and size.
 
-import type { Clock } from '../core/kube/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 import { type Ledger, LedgerAway } from './cluster.ts';
 

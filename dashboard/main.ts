@@ -1,7 +1,7 @@
 // The dashboard process: settings, its ways to Kubernetes and the ledger, the server, and an orderly end on SIGTERM. Wiring only.
 
 import closeWithGrace from 'close-with-grace';
-import { systemClock } from '../core/kube/clock.ts';
+import { systemClock } from '../core/clock.ts';
 import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
 import { buildProcessServer, listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import { sendMetrics } from '../core/telemetry/send-metrics.ts';

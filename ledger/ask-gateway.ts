@@ -1,7 +1,7 @@
 // What would a gateway do with a request? One call to the internal port of one that is ready.
 
+import type { Clock } from '../core/clock.ts';
 import type { CATALOG_PATH, PLAN_PATH } from '../core/contract/plan.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 import type { JournalPod } from './ask-journal.ts';
 

@@ -1,8 +1,8 @@
 // What has a gateway pod written behind a cursor? One call to its internal port.
 
 import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../core/clock.ts';
 import { JOURNAL_CURSOR_HEADER, JOURNAL_PATH } from '../core/contract/exchange.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 
 export interface JournalPod {

@@ -2,9 +2,9 @@
 // the settings.
 
 import { z } from 'zod';
+import type { Clock } from '../core/clock.ts';
 import { type BudgetPeriod, budgetPeriodSchema } from '../core/contract/budget.ts';
 import type { KubeClient } from '../core/kube/client.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import { isRecord, type KubeObject } from '../core/kube/object.ts';
 import { collectionPath, type Resource } from '../core/kube/paths.ts';
 import { type Reflector, startReflector, type Trouble } from '../core/kube/watch.ts';

@@ -1,7 +1,7 @@
 // Which records are old enough to go? Once an hour those of days before the kept ones, with the lines that were put aside then; daily sums stay.
 // A clock that is ahead takes nothing: days are counted back from the youngest record where that is older than the clock says now is.
 
-import type { Clock } from '../core/kube/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { wait } from '../core/kube/wait.ts';
 import { dayOf } from './store/periods.ts';
 import type { LedgerState, LedgerStore } from './store/store.ts';

@@ -1,9 +1,9 @@
 // Which gateway pods have a journal, and with which token is it read? Two watches: the pods of the release, and the pointer
 // Secret alone.
 
+import type { Clock } from '../core/clock.ts';
 import { POINTER_DATA, pointerName } from '../core/contract/manifest.ts';
 import type { KubeClient } from '../core/kube/client.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import { isRecord, type KubeObject } from '../core/kube/object.ts';
 import { collectionPath, pods, secrets } from '../core/kube/paths.ts';
 import { type Reflector, startReflector, type Trouble } from '../core/kube/watch.ts';

@@ -5,9 +5,9 @@
 //                            |  \--cursor unknown--> ask from the oldest on
 //                            +--failed, or not stored--> wait --> ask behind the same cursor
 
+import type { Clock } from '../core/clock.ts';
 import { EXCHANGE_WAIT_MS_MAX } from '../core/contract/exchange.ts';
 import { type Backoff, backoffMs } from '../core/kube/backoff.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import { wait } from '../core/kube/wait.ts';
 import type { AskJournal, JournalPod } from './ask-journal.ts';
 import { readPage } from './read-page.ts';

@@ -1,7 +1,7 @@
 // A whole ledger out of its parts: it pulls, keeps, answers and tells others, until it is closed.
 
+import type { Clock } from '../core/clock.ts';
 import type { KubeClient } from '../core/kube/client.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import type { Log } from '../core/kube/log.ts';
 import { listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import { openGatewayAsker } from './ask-gateway.ts';

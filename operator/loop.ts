@@ -6,7 +6,7 @@
 //       ▲              ▲                                │ added meanwhile, or failed
 //       │ addAfter     └── at once ◄── or backoff ◄─────┘
 
-import type { Clock } from '../core/kube/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { createTokenBucket } from './token-bucket.ts';
 import { letOthers } from './turn.ts';
 

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
-import { systemClock } from '../core/kube/clock.ts';
+import { systemClock } from '../core/clock.ts';
 import { openConfiguredClient } from '../core/kube/config.ts';
 import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
 import { sendMetrics } from '../core/telemetry/send-metrics.ts';

@@ -1,8 +1,8 @@
 // A whole operator out of its parts: it watches from the start, and leads while it holds the lease.
 
 import { CONDITIONS } from '../core/catalog/conditions.ts';
+import type { Clock } from '../core/clock.ts';
 import type { KubeClient } from '../core/kube/client.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import { type Election, startElection } from '../core/kube/lease.ts';
 import type { Log } from '../core/kube/log.ts';
 import { listenAt, stopServer } from '../core/telemetry/process-server.ts';

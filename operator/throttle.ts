@@ -1,7 +1,7 @@
 // How fast may we ask the API server? A client that keeps to a rate, lets urgent calls go first, and counts.
 
+import type { Clock } from '../core/clock.ts';
 import { type KubeClient, KubeError, type KubeRequest } from '../core/kube/client.ts';
-import type { Clock } from '../core/kube/clock.ts';
 import { createTokenBucket } from './token-bucket.ts';
 
 export interface ThrottleOptions {

@@ -1,6 +1,6 @@
 // How long until one more is allowed? So many at once, then so many a second.
 
-import type { Clock } from '../core/kube/clock.ts';
+import type { Clock } from '../core/clock.ts';
 
 export interface TokenBucket {
   /** Takes one token, of the future if none is left; gives the time until that one is there. */

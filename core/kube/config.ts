@@ -2,8 +2,8 @@
 
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
+import { type Clock, systemClock } from '../clock.ts';
 import type { KubeClient } from './client.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { type Authenticator, type Credentials, openConnection } from './connection.ts';
 
 export interface ConfiguredClient {

@@ -4,8 +4,8 @@
 // unchanged for its whole duration. Both count on their own clock, so clocks that differ do no harm, and in between
 // lies the time in which a write of the old holder may still be on its way.
 
+import type { Clock } from '../clock.ts';
 import { isConflict, isNotFound, type KubeClient } from './client.ts';
-import type { Clock } from './clock.ts';
 import { isRecord, type KubeObject } from './object.ts';
 import { createObject, readObject, replaceObject } from './patch.ts';
 import { collectionPath, leases, objectPath } from './paths.ts';

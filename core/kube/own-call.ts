@@ -3,7 +3,7 @@
 
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** Its words are fit to be shown to users: no address, no token, nothing of a body. */
 export class CallFault extends Error {}

@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../clock.ts';
 import type { KubeClient } from './client.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { type Authenticator, type Credentials, openConnection } from './connection.ts';
 import { isRecord } from './object.ts';
 

@@ -1,6 +1,6 @@
 // How does a loop rest? Until the time has come, or until it is told to end.
 
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

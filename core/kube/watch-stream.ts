@@ -1,8 +1,8 @@
 // What does one watch say, until it ends? Bytes become events; silence, cuts and nonsense become faults.
 
+import type { Clock } from '../clock.ts';
 import { parseStatus, reasonOf } from './answer.ts';
 import { type KubeClient, KubeError, type KubeRequest } from './client.ts';
-import type { Clock } from './clock.ts';
 import { makeLineSplitter } from './lines.ts';
 import { isRecord, type KubeObject, parseObject } from './object.ts';
 

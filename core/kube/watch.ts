@@ -4,9 +4,9 @@
 //    ^             |
 //    +--- wait <---+-- 410, garbled, older than what was seen, handler failed, refused five times
 
+import type { Clock } from '../clock.ts';
 import { type Backoff, backoffMs } from './backoff.ts';
 import { type KubeClient, KubeError } from './client.ts';
-import type { Clock } from './clock.ts';
 import { type ListQuery, listPages } from './list.ts';
 import { makeMirror, type ReflectorEvent } from './mirror.ts';
 import type { KubeObject } from './object.ts';

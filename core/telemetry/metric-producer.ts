@@ -11,7 +11,7 @@ import {
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics';
 import type { Registry } from 'prom-client';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { exposed, type Metric, type MetricTable } from './metric.ts';
 
 /** Of all that is sent. */

@@ -30,7 +30,7 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
 import type { Registry } from 'prom-client';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import type { MetricTable } from './metric.ts';
 import { metricProducer, scope } from './metric-producer.ts';
 import type { TelemetrySettings } from './settings.ts';

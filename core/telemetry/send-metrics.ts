@@ -2,7 +2,7 @@
 // loaded.
 
 import type { Registry } from 'prom-client';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import type { MetricTable } from './metric.ts';
 import type { Telemetry } from './open.ts';
 import type { TelemetrySettings } from './settings.ts';

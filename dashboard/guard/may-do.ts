@@ -1,7 +1,7 @@
 // May this person do that, and may they still? Kubernetes is asked in their own name.
 
 import { z } from 'zod';
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { wait } from '../../core/kube/wait.ts';
 import type { RightName } from '../api-types.ts';
 import { type Cluster, ClusterAway } from '../cluster.ts';

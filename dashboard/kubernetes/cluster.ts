@@ -1,8 +1,8 @@
 // How does Kubernetes answer for one person? With their own token on every call: this server has no rights of its own to lend.
 
 import { readFile } from 'node:fs/promises';
+import type { Clock } from '../../core/clock.ts';
 import { KubeError } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { type Authenticator, type KubeConnection, openConnection } from '../../core/kube/connection.ts';
 import {
   type Cluster,

@@ -6,9 +6,9 @@
 //
 // Read by a generator: whoever takes no next event makes the API server wait, and nothing is kept here.
 
+import type { Clock } from '../../core/clock.ts';
 import { type Backoff, backoffMs } from '../../core/kube/backoff.ts';
 import { KubeError, type KubeStream } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { KubeConnection } from '../../core/kube/connection.ts';
 import { makeLineSplitter } from '../../core/kube/lines.ts';
 import { isRecord } from '../../core/kube/object.ts';

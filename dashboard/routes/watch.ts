@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { WatchChange, WatchEnd, WatchReset } from '../api-types.ts';
 import { ClusterAway, type ClusterEvent, ClusterRefusal } from '../cluster.ts';
 import { type Door, sessionOf } from '../door.ts';

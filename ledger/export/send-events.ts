@@ -3,9 +3,9 @@
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { Clock } from '../../core/clock.ts';
 import { readRetryAfterMs } from '../../core/egress/retry-after.ts';
 import { type Backoff, backoffMs } from '../../core/kube/backoff.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { wait } from '../../core/kube/wait.ts';
 import type { LedgerStore } from '../store/store.ts';
 import { BATCH_TYPE, buildBatch, idOf } from './cloud-events.ts';

@@ -3,8 +3,8 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { collectionPath, subjectAccessReviews, tokenReviews } from '../../core/kube/paths.ts';
 
 export interface Access {

@@ -4,9 +4,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
+import type { Clock } from '../../core/clock.ts';
 import { PLAN_BODY_BYTES_MAX } from '../../core/contract/plan.ts';
 import { SPEND_DAY_HEADER, SPEND_KEYS_MAX, SPEND_PATH, type SpendReport } from '../../core/contract/spend.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { serverPatience } from '../../core/kube/server-patience.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Budgeted } from '../budgets.ts';

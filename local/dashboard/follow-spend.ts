@@ -1,9 +1,9 @@
 // What have keys spent by now? The ledger here is asked as the operator asks that of a cluster: for those that have changed, all in one
 // question.
 
+import type { Clock } from '../../core/clock.ts';
 import { periodAt } from '../../core/contract/budget.ts';
 import { SPEND_KEYS_MAX, type Spent } from '../../core/contract/spend.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { readSpendPage } from '../../ledger/read-api/spend-page.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { followLedger } from '../../operator/usage/follow-ledger.ts';

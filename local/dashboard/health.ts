@@ -1,5 +1,6 @@
 // Does an upstream answer? What the gateway in this process has learnt from its calls, in the words that the operator has for many pods.
 
+import type { Clock } from '../../core/clock.ts';
 import {
   EXCHANGE_PATH,
   EXCHANGE_WAIT_MS_MAX,
@@ -7,7 +8,6 @@ import {
   type UpstreamHealth,
 } from '../../core/contract/exchange.ts';
 import { podWordOf } from '../../core/contract/pod-word.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { CallFault, OwnCalls, readBytes } from '../../core/kube/own-call.ts';
 import { timeOf } from '../../core/kube/time.ts';
 import { wait } from '../../core/kube/wait.ts';

@@ -1,7 +1,7 @@
 // Who may use the dashboard of a laptop? Whoever sees the terminal: a link is printed there that lets one browser in, once.
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { SignIn } from '../../dashboard/sign-in.ts';
 
 export interface OneTimeLinks {

@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { type OpenLedger, openLedger } from '../../dashboard/ledger.ts';
 import type { SignIn } from '../../dashboard/sign-in.ts';
 import { openGatewayAsker } from '../../ledger/ask-gateway.ts';

@@ -2,7 +2,7 @@
 
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/kube/log.ts';
 import { startDashboard } from '../../dashboard/start.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';

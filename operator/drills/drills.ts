@@ -1,8 +1,8 @@
 // Which drills are due, who runs them, and what came of them? Each run is ordered of one gateway pod in the exchange, and of
 // another one where that pod leaves before it has told how it went.
 
+import type { Clock } from '../../core/clock.ts';
 import type { DrillOrder, DrillOutcome } from '../../core/contract/exchange.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { Drill } from '../compile/drill.ts';
 import { placeOf } from '../compile/index-by-place.ts';
 import type { ModelRouteVerdict, RoutingVerdict } from '../compile/verdict.ts';

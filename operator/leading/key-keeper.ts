@@ -2,7 +2,7 @@
 // staged keys are in the table, and what it has just written and the watch has not brought.
 
 import { hash } from 'node:crypto';
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/kube/log.ts';
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
 import type { Waits } from '../hold/waits.ts';

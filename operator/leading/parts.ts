@@ -1,7 +1,7 @@
 // What does a term of leadership work with?
 
+import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { Log } from '../../core/kube/log.ts';
 import type { Compile } from '../compile/compile.ts';
 import type { NamesOf } from '../compile/verdict-names.ts';

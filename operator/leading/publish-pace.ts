@@ -1,6 +1,6 @@
 // When is the next publish due, and does it take access away? Changes wait here until a publish takes them up.
 
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from '../publish/pace.ts';
 import { createAlarm } from './alarm.ts';
 

@@ -4,9 +4,9 @@
 //   ledger ──► book ──► usage of each key that was used: slowly
 //                └────► budgets of these keys: at once ──► their statuses
 
+import type { Clock } from '../../core/clock.ts';
 import { periodAt } from '../../core/contract/budget.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { WorkQueue } from '../loop.ts';
 import { budgetsIn } from '../resources/api-key.ts';
 import { EVENT_REASONS } from '../resources/event-reasons.ts';

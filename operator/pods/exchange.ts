@@ -1,6 +1,7 @@
 // What does every ready gateway pod say? One long-poll per pod, for as long as the pod is ready: it answers when it has
 // something new to say, and is asked again at once.
 
+import type { Clock } from '../../core/clock.ts';
 import {
   type DrillOrder,
   EXCHANGE_PATH,
@@ -9,7 +10,6 @@ import {
   type ExchangeResponse,
   exchangeResponseSchema,
 } from '../../core/contract/exchange.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { CallFault, OwnCalls } from '../../core/kube/own-call.ts';
 import { readAnswer } from '../read-answer.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';

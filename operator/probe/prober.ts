@@ -1,5 +1,6 @@
 // How are the upstreams, by the operator's own checks? Each Provider is asked once an interval, with each of its keys in turn.
 
+import type { Clock } from '../../core/clock.ts';
 import {
   type Credential,
   credentialsOf,
@@ -8,7 +9,6 @@ import {
   type TableContent,
 } from '../../core/contract/routing-table.ts';
 import { type AddressRules, parseAddressRules } from '../../core/egress/address-rules.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { HealthCheck } from '../compile/health-check.ts';
 import { createMemo } from '../compile/memo.ts';
 import { buildCheck, type CheckOutcome, judgeCheck } from './check.ts';

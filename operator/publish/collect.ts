@@ -1,7 +1,7 @@
 // Which shards and copies of manifests may go? Those that no table of late names, and copies but the last ones. By this leader's own clock and memory: a shard that it
 // has not known unused for ten minutes may be on its way into a gateway.
 
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 
 export interface CollectDecision {
   readonly collect: readonly string[];

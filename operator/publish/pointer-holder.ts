@@ -2,10 +2,10 @@
 // resourceVersion that was seen; of two leaders one loses, and then this one is never to write again.
 
 import { hash } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import type { Manifest } from '../../core/contract/manifest.ts';
 import { isConflict, isNotFound, KubeError } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { DeposedError } from './deposed.ts';
 import type { Pointer, TableStore } from './table-store.ts';

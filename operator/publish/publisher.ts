@@ -2,10 +2,10 @@
 // heartbeat, repairs. Shards first, the pointer last: killed between any two writes it leaves the old table or
 // the new one, and at most shards that nobody names.
 
+import type { Clock } from '../../core/clock.ts';
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import type { TableContent } from '../../core/contract/routing-table.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { DeposedError } from './deposed.ts';
 import { type EarlierTable, listAllPieces, readEarlier } from './earlier-tables.ts';
 import { createLane } from './lane.ts';

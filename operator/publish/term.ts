@@ -1,8 +1,8 @@
 // What does one leader know of the table while its term lasts?
 
+import type { Clock } from '../../core/clock.ts';
 import { keptManifestName } from '../../core/contract/manifest.ts';
 import type { TableContent } from '../../core/contract/routing-table.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { PointerHolder } from './pointer-holder.ts';
 import type { PublishReport } from './report.ts';
 import type { RetiredStore } from './retired-store.ts';

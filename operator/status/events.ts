@@ -2,8 +2,8 @@
 // courtesy: it is bounded, it never waits, and where it fails nothing else does.
 
 import { type ConditionType, REASONS, type Reason } from '../../core/catalog/conditions.ts';
+import type { Clock } from '../../core/clock.ts';
 import { isNotFound, type KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { createObject, mergePatch } from '../../core/kube/patch.ts';
 import { collectionPath, events as eventResource, objectPath } from '../../core/kube/paths.ts';
 import { cutBytes } from '../cut-text.ts';

@@ -1,8 +1,8 @@
 // Who remembers, from one look at an object to the next, what its status needs? When a wait began, and what was
 // written but has not come back through the watch yet.
 
+import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { keyOf } from '../compile/verdict-names.ts';
 import { createStatusPool } from '../watch/status-pool.ts';
 import { decideStatus, type StatusFacts } from './decide-status.ts';

@@ -1,7 +1,7 @@
 // What has the ledger to tell behind a sequence? One call to its read API.
 
+import type { Clock } from '../../core/clock.ts';
 import { SPEND_PATH, type SpendReport, spendReportSchema } from '../../core/contract/spend.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { CallFault, OwnCalls } from '../../core/kube/own-call.ts';
 import { readAnswer } from '../read-answer.ts';
 

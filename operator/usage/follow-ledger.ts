@@ -1,8 +1,8 @@
 // Who hears of every spend? One loop asks the ledger behind the last that it was told, and hands on what is new. While the ledger is
 // away it goes on asking, ever more seldom, and nothing else minds.
 
+import type { Clock } from '../../core/clock.ts';
 import type { SpendReport } from '../../core/contract/spend.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { wait } from '../../core/kube/wait.ts';
 import { letOthers } from '../turn.ts';
 import type { AskLedger } from './ask-ledger.ts';

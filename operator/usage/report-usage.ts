@@ -1,8 +1,8 @@
 // How does what was spent come to stand in `status.usage`? Object by object, paced: fifty thousand of them are a walk of three
 // quarters of an hour, and statuses that somebody waits for go on beside it. Whoever passes a budget goes before all others.
 
+import type { Clock } from '../../core/clock.ts';
 import { isNotFound, type KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { apply } from '../../core/kube/patch.ts';
 import { objectPath } from '../../core/kube/paths.ts';
 import { wait } from '../../core/kube/wait.ts';

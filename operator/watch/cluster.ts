@@ -1,8 +1,8 @@
 // What is in the cluster now? Everything that the operator watches, kept up to date and given as one Snapshot.
 // What came in is looked at once, on arrival; who asks gets plain values.
 
+import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { Kind } from '../resources/resource.ts';
 import { createDeletions } from './deletions.ts';
 import type { GatewayPod } from './gateway-pods.ts';

@@ -1,8 +1,8 @@
 // What stands in the ConfigMaps that Providers name? Of all others only their place is known: metadata are watched, and
 // the few that are named are read one by one, each time their version moves.
 
+import type { Clock } from '../../core/clock.ts';
 import { isNotFound, type KubeClient, KubeError } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { isRecord, parseObject } from '../../core/kube/object.ts';
 import { configMaps, objectPath } from '../../core/kube/paths.ts';
 import type { Trouble } from '../../core/kube/watch.ts';

@@ -1,8 +1,8 @@
 // Do the CustomResourceDefinitions of the cluster belong to this operator? They are installed apart from it in many places,
 // and an older one prunes fields that this operator acts on without a word.
 
+import type { Clock } from '../../core/clock.ts';
 import { type KubeClient, KubeError } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { Log } from '../../core/kube/log.ts';
 import { readObject } from '../../core/kube/patch.ts';
 import { objectPath } from '../../core/kube/paths.ts';

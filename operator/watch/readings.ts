@@ -1,7 +1,7 @@
 // Which watches are open, and what has been read? Each is a reflector; a tenant can forbid those of its namespace.
 
+import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import type { KubeObject } from '../../core/kube/object.ts';
 import { collectionPath, type Resource } from '../../core/kube/paths.ts';
 import { type Reflector, type ReflectorEvent, startReflector, type Trouble } from '../../core/kube/watch.ts';

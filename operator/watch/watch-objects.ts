@@ -1,8 +1,8 @@
 // Which objects of ours are there, and which ConfigMaps do Providers name? A Provider whose ConfigMap is being read stays as it
 // was until then: to judge it without its authority would take it out of service for these moments.
 
+import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
-import type { Clock } from '../../core/kube/clock.ts';
 import { configMaps } from '../../core/kube/paths.ts';
 import { createChangingList } from '../lists/changing-list.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';

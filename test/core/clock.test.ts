@@ -24,3 +24,20 @@ test('a timer that is cancelled does not come', async () => {
   await new Promise<void>((resolve) => void systemClock.setTimer(3, resolve));
   expect(came).toEqual([]);
 });
+
+test('a wait that is longer than a timer of Node can be does not end at once', async () => {
+  const came: string[] = [];
+  const cancel = systemClock.setTimer(2 ** 40, () => came.push('early'));
+  await new Promise<void>((resolve) => void systemClock.setTimer(20, resolve));
+  cancel();
+  expect(came).toEqual([]);
+});
+
+test('a timer does not keep its process alive', () => {
+  const timersOfProcess = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timersOfProcess();
+  const cancel = systemClock.setTimer(3_600_000, () => {});
+  const during = timersOfProcess();
+  cancel();
+  expect(during).toBe(before);
+});

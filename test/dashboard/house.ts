@@ -3,7 +3,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { createLog } from '../../core/kube/log.ts';
 import type { SessionAnswer } from '../../dashboard/api-types.ts';
 import type { ServerParts } from '../../dashboard/door.ts';

@@ -73,7 +73,7 @@ function openCluster() {
 const arrive = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function openHouse() {
-  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const clock = makeFakeClock();
   const world = openCluster();
   const lists = openKeyLists({ clock, clusterOf: () => world.cluster, ledger: undefined });
   const read = async () => {

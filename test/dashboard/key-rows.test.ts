@@ -261,7 +261,7 @@ describe('a page', () => {
 });
 
 test('a list is read once for all who wait, is gone after ten seconds, and is never another person’s', async () => {
-  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const clock = makeFakeClock();
   const asked: string[] = [];
   const clusterOf = ({ token }: { token: string }): Cluster => ({
     async call({ path }) {
@@ -367,7 +367,7 @@ test('where more keys were used than the ledger is asked for, none of them is ca
 });
 
 test('a key is found by its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
-  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const clock = makeFakeClock();
   const bot = (team: string) => ({
     metadata,
     spec: {
@@ -396,7 +396,7 @@ test('a key is found by its team, its mail address and the hint of any key it st
 });
 
 test('a list that is half as old as it may become is read anew beside it, and hears of changes meanwhile', async () => {
-  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const clock = makeFakeClock();
   const items = [{ metadata }];
   let reads = 0;
   let answer = Promise.withResolvers<void>();
@@ -442,7 +442,7 @@ test('a list that is half as old as it may become is read anew beside it, and he
 });
 
 test('what has changed between a list and the watch is in the next answer, which says how new it is', async () => {
-  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const clock = makeFakeClock();
   const keyOf = (name: string, version: number, owner = '') => ({
     metadata: { ...metadata, name, resourceVersion: String(version) },
     spec: { owner: { name: owner } },

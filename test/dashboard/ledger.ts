@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { LedgerAway } from '../../dashboard/cluster.ts';
 import { openLedger } from '../../dashboard/ledger.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';

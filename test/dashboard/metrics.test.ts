@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { exposed } from '../../core/telemetry/metric.ts';
 import { type Answered, isStream, routeWord, signInOf, statusWord } from '../../dashboard/answered.ts';
 import { openKubernetes } from '../../dashboard/kubernetes/cluster.ts';

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import type { Issuer } from '../support/issuer.ts';
 import { type Browser, type House, onlySet, openBrowser } from './house.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { openKubernetes } from '../../dashboard/kubernetes/cluster.ts';
 import { openOidc } from '../../dashboard/kubernetes/oidc.ts';
 import { kubernetesSignIn } from '../../dashboard/kubernetes/sign-in.ts';

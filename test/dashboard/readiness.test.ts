@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { listenAt, stopServer } from '../../core/telemetry/process-server.ts';
 import { openOidc } from '../../dashboard/kubernetes/oidc.ts';
 import { openReadiness } from '../../dashboard/readiness.ts';

@@ -2,7 +2,7 @@
 // `kubectl auth can-i`; then rows and streams, which are the server's own.
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import type { KeyRow, Kind, RightName, Verb } from '../../dashboard/api-types.ts';
 import { RIGHTS } from '../../dashboard/guard/kube-paths.ts';
 import { callKubernetes, openKubernetes } from '../../dashboard/kubernetes/cluster.ts';

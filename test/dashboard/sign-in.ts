@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { openSealer } from '../../dashboard/session/seal.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type Browser, type House, OUTSIDE, onlySet, openBrowser, openHouse, type People } from './house.ts';

@@ -20,7 +20,7 @@ async function openStream(
   tell: (signal: AbortSignal) => AsyncIterable<ClusterEvent>,
   call: Cluster['call'] = async () => allowed(true),
 ) {
-  const clock = { ...makeFakeClock(), wallMs: () => clock.now() };
+  const clock = makeFakeClock();
   const cluster: Cluster = {
     call,
     async *watch(_path, signal) {

@@ -1,9 +1,9 @@
 // Does a budget hold over gateways, restarts, and a ledger that goes away? Real gateways with journals, and the ledger that reads them.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../core/clock.ts';
 import type { BudgetPeriod } from '../../core/contract/budget.ts';
 import type { RoutingTable } from '../../core/contract/routing-table.ts';
-import { systemClock } from '../../core/kube/clock.ts';
 import { CallFault } from '../../core/kube/own-call.ts';
 import { errorOf, post } from '../gateway/endpoints/ask.ts';
 import { type LedgerHouse, openLedgerHouse } from '../gateway/limits/ledger-house.ts';

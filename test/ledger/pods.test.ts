@@ -1,7 +1,7 @@
 // Which pods are asked for their journals, and with which token? Seen on a real API server.
 
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { mergePatch } from '../../core/kube/patch.ts';
 import { objectPath, secrets } from '../../core/kube/paths.ts';
 import type { JournalPod } from '../../ledger/ask-journal.ts';

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { expect } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { buildReadApi, type ReadApiParts } from '../../ledger/read-api/read-api.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';

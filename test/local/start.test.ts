@@ -3,7 +3,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../core/kube/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import { createPressCounter } from '../../local/count-presses.ts';
 import { createManifestReader } from '../../local/manifest-reader.ts';
 import { readSettings } from '../../local/settings.ts';

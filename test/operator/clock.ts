@@ -1,9 +1,8 @@
 // A clock for the operator in a test: it stands still until it is told to move.
 
-import type { Clock } from '../../core/kube/clock.ts';
 import { type FakeClock, makeFakeClock } from '../support/fake-clock.ts';
 
-export function makeClock(): FakeClock & Clock {
+export function makeClock(): FakeClock {
   const clock = makeFakeClock();
   return { ...clock, wallMs: () => Date.UTC(2026, 0, 1) + clock.now() };
 }

@@ -3,7 +3,7 @@
 // An event runs, then everything that waits for nothing but promises, then the next event. Nothing else is under way in
 // between, so a seed decides the whole run.
 
-import type { Clock } from '../../core/kube/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 
 /** The beginning of every run: 2026, in Unix milliseconds. */
 const startWallMs = Date.UTC(2026, 0, 1);

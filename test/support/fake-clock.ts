@@ -1,10 +1,9 @@
-// What time is it in a test? A clock that stands still until it is told to move, with timers that fire in order.
+// What time is it in a test? A clock that moves only when a test says so, with timers that fire in order.
 
-export interface FakeClock {
-  /** Milliseconds. */
-  now(): number;
-  /** Returns the function that takes the timer back. */
-  setTimer(ms: number, fire: () => void): () => void;
+import type { Clock } from '../../core/clock.ts';
+
+/** Its calendar begins with 1970, and goes with it. */
+export interface FakeClock extends Clock {
   /** Moves on; everything that falls due is fired at its own time, also what is set meanwhile. */
   advance(ms: number): void;
   /** The times of the timers that are set, soonest first: a test can ask that none is left. */
@@ -29,6 +28,7 @@ export function makeFakeClock(startMs = 0): FakeClock {
 
   return {
     now: () => nowMs,
+    wallMs: () => nowMs,
     setTimer(ms, fire) {
       if (Number.isNaN(ms)) throw new RangeError('A timer needs a number of milliseconds, not NaN');
       const timer = { dueMs: nowMs + Math.max(0, ms), fire };

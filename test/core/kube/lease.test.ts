@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../../../core/clock.ts';
 import type { KubeClient } from '../../../core/kube/client.ts';
-import { systemClock } from '../../../core/kube/clock.ts';
 import { openConnection } from '../../../core/kube/connection.ts';
 import { type Election, type ElectionOptions, startElection } from '../../../core/kube/lease.ts';
 import { deleteObject, readObject } from '../../../core/kube/patch.ts';

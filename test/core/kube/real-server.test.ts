@@ -3,8 +3,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../../../core/clock.ts';
 import { isConflict, isNotFound, type KubeClient, KubeError } from '../../../core/kube/client.ts';
-import { systemClock } from '../../../core/kube/clock.ts';
 import { listAll, listPages } from '../../../core/kube/list.ts';
 import { keyOf } from '../../../core/kube/object.ts';
 import {

@@ -4,7 +4,7 @@
 // something new to say: if the reflector stays dead, `until` never settles.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Clock } from '../../../core/kube/clock.ts';
+import type { Clock } from '../../../core/clock.ts';
 import { openConnection } from '../../../core/kube/connection.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import {

@@ -1,6 +1,6 @@
 // What does a reflector tell? Everything written down, and a promise for the moment when it holds what a test wants.
 
-import { systemClock } from '../../../core/kube/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import type { KubeObject } from '../../../core/kube/object.ts';
 import {
   type Reflector,

@@ -1,7 +1,7 @@
 // What the other processes measure, does it arrive at a real collector as their tables have it, and as it is pulled?
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../core/kube/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { type Metric, type MetricTable, prometheusName } from '../../../core/telemetry/metric.ts';
 import { sendMetrics } from '../../../core/telemetry/send-metrics.ts';
 import { readTelemetrySettings } from '../../../core/telemetry/settings.ts';

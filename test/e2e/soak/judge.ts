@@ -1,7 +1,7 @@
 // Is everything where it should be, now that it is quiet? What the objects say is compiled by somebody who has just come and
 // remembers nothing; table, gateways and statuses must say the same.
 
-import { systemClock } from '../../../core/kube/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { isRecord } from '../../../core/kube/object.ts';
 import { canonicalJson } from '../../../operator/canonical-json.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';

@@ -1,6 +1,6 @@
 // How many objects are programmed in their present form? A watch of all three kinds that counts, and says when so many are.
 
-import { systemClock } from '../../../core/kube/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { isRecord, type KubeObject } from '../../../core/kube/object.ts';
 import { collectionPath } from '../../../core/kube/paths.ts';
 import { startReflector } from '../../../core/kube/watch.ts';

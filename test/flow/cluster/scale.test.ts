@@ -2,7 +2,7 @@
 // afterwards? The figures are printed; the bounds are against faults, not against slow machines.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../../core/kube/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { mergePatch } from '../../../core/kube/patch.ts';
 import { collectionPath, secrets } from '../../../core/kube/paths.ts';
 import { startReflector } from '../../../core/kube/watch.ts';

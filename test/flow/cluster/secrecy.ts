@@ -5,9 +5,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { systemClock } from '../../../core/clock.ts';
 import { POINTER_DATA } from '../../../core/contract/manifest.ts';
 import type { KubeClient } from '../../../core/kube/client.ts';
-import { systemClock } from '../../../core/kube/clock.ts';
 import { collectionPath, configMaps, events, type Resource, secrets } from '../../../core/kube/paths.ts';
 import { startReflector } from '../../../core/kube/watch.ts';
 import { findLeaks, type Secrets, type Texts } from '../../security/leaks.ts';

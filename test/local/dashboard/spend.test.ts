@@ -1,8 +1,8 @@
 // What a key has spent stands on its page in local mode as in the list: in its status, from the ledger beside it.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Clock } from '../../../core/clock.ts';
 import type { Spent } from '../../../core/contract/spend.ts';
-import type { Clock } from '../../../core/kube/clock.ts';
 import type { LedgerStore } from '../../../ledger/store/store.ts';
 import { followSpend } from '../../../local/dashboard/follow-spend.ts';
 import { spendStatusOf } from '../../../local/dashboard/spend-status.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../core/kube/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { openFolderCluster } from '../../../local/dashboard/cluster.ts';
 import { writeText } from '../../../local/dashboard/edit-text.ts';
 import { openObjects } from '../../../local/dashboard/objects.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock as gatewayClock } from '../../../core/clock.ts';
+import { systemClock as gatewayClock, systemClock } from '../../../core/clock.ts';
 import {
   type DrillOrder,
   EXCHANGE_WAIT_MS_MAX,
@@ -12,7 +12,6 @@ import {
   type ExchangeResponse,
   exchangeRequestSchema,
 } from '../../../core/contract/exchange.ts';
-import { systemClock } from '../../../core/kube/clock.ts';
 import { Drills } from '../../../gateway/drill/drills.ts';
 import { PodState } from '../../../gateway/exchange/pod-state.ts';
 import { buildExchangeServer } from '../../../gateway/exchange/server.ts';

@@ -2,10 +2,10 @@
 // that break where a test wants them to.
 
 import { randomBytes, randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../../core/clock.ts';
 import type { Manifest } from '../../../core/contract/manifest.ts';
 import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { type KubeClient, KubeError, type KubeRequest } from '../../../core/kube/client.ts';
-import { type Clock, systemClock } from '../../../core/kube/clock.ts';
 import { createPublisher, type Publisher } from '../../../operator/publish/publisher.ts';
 import type { PublishReport } from '../../../operator/publish/report.ts';
 import { openTableStore, type TableStore } from '../../../operator/publish/table-store.ts';

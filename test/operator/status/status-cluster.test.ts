@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../core/clock.ts';
 import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { KubeClient, KubeRequest } from '../../../core/kube/client.ts';
-import { systemClock } from '../../../core/kube/clock.ts';
 import { objectPath } from '../../../core/kube/paths.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import type { Verdict } from '../../../operator/compile/verdict.ts';
@@ -274,32 +274,31 @@ test('a status is written again before the watch has brought the first', async (
 
 test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s; another form begins anew', async () => {
   const namespace = await inNamespace('status-lag');
-  const fake = makeFakeClock(NOW_MS);
-  const clock = { ...fake, wallMs: () => fake.now() };
+  const clock = makeFakeClock(NOW_MS);
   const { client, events } = publisher();
   const statuses = createStatusPublisher({ client, clock, events });
   const object = await create(apiKey({}, { namespace }));
   const lagging = { ...facts(object), pods: fleet(runs(7), runs(6)) };
   expect(await statuses.publish(lagging)).toEqual({ did: 'nothing', afterMs: 5_000 });
-  fake.advance(3_000);
+  clock.advance(3_000);
   expect(await statuses.publish(lagging)).toEqual({ did: 'nothing', afterMs: 2_000 });
   const other = { ...lagging, since: 8 };
   expect(await statuses.publish(other)).toEqual({ did: 'nothing', afterMs: 5_000 });
-  fake.advance(5_000);
+  clock.advance(5_000);
   expect(await statuses.publish(other)).toEqual({ did: 'wrote', afterMs: 25_000 });
-  fake.advance(10_000);
+  clock.advance(10_000);
   expect(await statuses.publish(other)).toEqual({ did: 'nothing', afterMs: 15_000 });
-  fake.advance(15_000);
+  clock.advance(15_000);
   // At 10 min from its first word on it is no longer on its way.
   expect(await statuses.publish(other)).toEqual({ did: 'wrote', afterMs: 575_000 });
   const told = await plane().mustKubectl(['get', 'akey', 'bot', '-n', namespace, '-o', 'wide']);
   expect(told).toMatch(/False .*0\/2 +Pending/);
   expect(JSON.stringify((await read(object)).status)).toContain('pod b runs table generation 6');
-  fake.advance(60_000);
+  clock.advance(60_000);
   const back = await read(object);
   expect(await statuses.publish({ ...other, object: back })).toEqual({ did: 'nothing', afterMs: 515_000 });
   expect(kstatusOf(back)).toBe('InProgress');
-  fake.advance(515_000);
+  clock.advance(515_000);
   expect(await statuses.publish({ ...other, object: back })).toMatchObject({ did: 'wrote' });
   expect(kstatusOf(await read(object))).toBe('Failed');
   statuses.forget(refOf('ApiKey', object));

@@ -3,8 +3,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../../core/clock.ts';
 import type { SpendReport } from '../../../core/contract/spend.ts';
-import { systemClock } from '../../../core/kube/clock.ts';
 import { openLedgerClient } from '../../../operator/usage/ask-ledger.ts';
 import { followLedger } from '../../../operator/usage/follow-ledger.ts';
 import { createSpendBook, type SpendNews } from '../../../operator/usage/spend-book.ts';

@@ -1,7 +1,7 @@
 // A cluster that is watched, and the API server behind it, for a test that changes one and looks at the other.
 
+import { type Clock, systemClock } from '../../../core/clock.ts';
 import { type KubeClient, KubeError, type KubeStream } from '../../../core/kube/client.ts';
-import { type Clock, systemClock } from '../../../core/kube/clock.ts';
 import {
   type Cluster,
   type ClusterChange,

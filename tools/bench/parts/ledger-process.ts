@@ -2,7 +2,7 @@
 // Kubernetes. After each page it says how many records of
 // that port it has stored.
 
-import { systemClock } from '../../../core/kube/clock.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { openJournalClient } from '../../../ledger/ask-journal.ts';
 import { startPulls } from '../../../ledger/pull.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
