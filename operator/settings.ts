@@ -1,11 +1,13 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
+import { limitMembers } from '../core/catalog/limits.ts';
 import { budgetPeriodSchema } from '../core/contract/budget.ts';
 import { rateLimitsSchema } from '../core/contract/routing-table.ts';
 import { parseAddressRules } from '../core/egress/address-rules.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
 import { durationMs } from './resources/duration.ts';
+import { inWords } from './resources/in-words.ts';
 import type { PlatformSettings, TenantBudgets, TenantLimits } from './watch/snapshot.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -124,6 +126,11 @@ const tenantBudgets = jsonList<TenantBudgets>(tenantBudgetsSchema, {
   fault: (list) => namedTwice(list, 'budgets'),
 });
 
+const limitsInWords = inWords(
+  limitMembers.map((member) => `"${member}"`),
+  'or',
+);
+
 const tenantLimitsSchema = z.array(
   z.strictObject({
     namespace,
@@ -136,7 +143,7 @@ const tenantLimitsSchema = z.array(
 const tenantLimits = jsonList<TenantLimits>(tenantLimitsSchema, {
   example: '[{"namespace":"team-a","limits":{"requestsPerMinute":600}}]',
   shape: (path) =>
-    `must be a list of {"namespace": …, "limits": {"requestsPerMinute", "tokensPerMinute" or "maxConcurrentRequests": a whole number from 1}}; it is not at ${path}`,
+    `must be a list of {"namespace": …, "limits": {${limitsInWords}: a whole number from 1}}; it is not at ${path}`,
   fault: (list) => namedTwice(list, 'limits'),
 });
 

@@ -1,6 +1,7 @@
 // Which rows of the catalogue do the pages of the dashboard offer? Only what they show: a browser loads each byte.
 
 import { DIALECTS, dialectNames } from '../core/catalog/dialects.ts';
+import { LIMITS, limitMembers } from '../core/catalog/limits.ts';
 import { PROVIDER_TYPES, typesThat } from '../core/catalog/provider-types.ts';
 
 export function pagesChoices(): string {
@@ -11,7 +12,7 @@ export function pagesChoices(): string {
   ];
   const dialects = dialectNames.map((name) => DIALECTS[name]);
   return [
-    '// Which provider types and dialects may be chosen? Generated from core/catalog by `npm run generate`; do not edit.',
+    '// Which provider types, dialects and limits may be chosen? Generated from core/catalog by `npm run generate`; do not edit.',
     '',
     ...record('PROVIDER_TYPES', types, (type) => {
       const { title, baseUrl, apis, isSelfHosted } = PROVIDER_TYPES[type];
@@ -30,6 +31,13 @@ export function pagesChoices(): string {
     '',
     ...record('DIALECTS', dialects, ({ spoken, title }) => `${spoken}: '${title}'`),
     'export type DialectName = keyof typeof DIALECTS;',
+    '',
+    ...record('LIMITS', limitMembers, (member) => {
+      const { label, unit, max } = LIMITS[member];
+      return `${member}: { label: '${label}', unit: '${unit}', max: ${String(max).replace(/\B(?=(\d{3})+$)/g, '_')} }`;
+    }),
+    'export type LimitMember = keyof typeof LIMITS;',
+    'export const limitMembers = Object.keys(LIMITS) as readonly LimitMember[];',
     '',
   ].join('\n');
 }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { spokenNames } from '../catalog/dialects.ts';
+import { rateNames } from '../catalog/limits.ts';
 import { dialectNameSchema } from './routing-table.ts';
 
 /** On the internal port of a gateway, beside the exchange and with its bearer; POST, JSON. */
@@ -80,7 +81,7 @@ const limitsSchema = z.object({
   rates: z.array(
     z.object({
       of: limitedSchema,
-      name: z.enum(['requests', 'tokens']),
+      name: z.enum(rateNames),
       perMinute: z.number(),
       remaining: z.number(),
       /** Until all of it is there again. */

@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { dialectNames } from '../catalog/dialects.ts';
+import { type LimitMember, limitMembers } from '../catalog/limits.ts';
 import { budgetSchema } from './budget.ts';
 
 /** The table format this code writes. Raised only by a change an older reader would misread. */
@@ -42,12 +43,12 @@ export type Timeouts = z.infer<typeof timeoutsSchema>;
  * How much may pass in all pods together; what is absent has no limit. An older gateway does not read them, wherever they
  * stand, and lets all through.
  */
-export const rateLimitsSchema = z.object({
-  requestsPerMinute: z.int().min(1).optional(),
-  /** Input and output. */
-  tokensPerMinute: z.int().min(1).optional(),
-  maxConcurrentRequests: z.int().min(1).optional(),
-});
+export const rateLimitsSchema = z.object(
+  Object.fromEntries(limitMembers.map((member) => [member, z.int().min(1).optional()])) as Record<
+    LimitMember,
+    z.ZodOptional<z.ZodInt>
+  >,
+);
 export type RateLimits = z.infer<typeof rateLimitsSchema>;
 
 const ratesSchema = z.object({

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
+import { rateNames } from '../../core/catalog/limits.ts';
 import { explainNotFound } from './not-found.ts';
 
 export interface CrossOrigin {
@@ -26,13 +27,11 @@ const requestHeaders = new Set([
 /** What SDKs add, each release some more. */
 const ofSdks = /^(anthropic|openai|x-stainless)-[a-z0-9-]{1,60}$/;
 
-const limitKinds = ['requests', 'tokens'];
-
 /** Without a word on them a page sees `content-type` and little else. */
 const exposedHeaders = [
   ...['x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'],
   ...['generation', 'attempts', 'provider', 'dropped', 'estimated'].map((name) => `x-penstock-${name}`),
-  ...limitKinds.flatMap((kind) =>
+  ...rateNames.flatMap((kind) =>
     ['limit', 'remaining', 'reset'].flatMap((what) => [
       `x-ratelimit-${what}-${kind}`,
       ...Object.values(ERROR_SHAPES).flatMap(({ rateLimitPrefix }) =>

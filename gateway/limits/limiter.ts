@@ -1,6 +1,7 @@
 // May this request spend now? Asked of the store that all pods share, or of this pod's own share of each limit; whoever was let in
 // is held until it has ended.
 
+import type { LimitName } from '../../core/catalog/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import {
   type AskedBudget,
@@ -26,14 +27,7 @@ import {
   type Settlement,
 } from './reservation.ts';
 import type { LimitStore } from './store.ts';
-import {
-  type Amounts,
-  claimOf,
-  type LimitName,
-  type Subject,
-  type SubjectKind,
-  type Wanted,
-} from './subject.ts';
+import { type Amounts, claimOf, type Subject, type SubjectKind, type Wanted } from './subject.ts';
 
 /** Who asks: of the whole process nothing but this is needed to serve a request. */
 export interface Limits {
@@ -53,7 +47,7 @@ export interface Limits {
 export const noLimits: Limits = { reserve: () => undefined };
 
 export interface LimiterEvents extends StoreEvents {
-  onLimited(subject: SubjectKind, limit: LimitName): void;
+  onLimited(subject: SubjectKind, limit: LimitName | 'budget'): void;
 }
 
 export interface LimiterParts {

@@ -1,14 +1,15 @@
 // What does a reservation come to? Who stands how, which limit refuses for how long. Pure.
 
+import { type LimitName, limitMemberOf, type RateName, rateNames } from '../../core/catalog/limits.ts';
 import type { Budget, PeriodBounds } from '../../core/contract/budget.ts';
 import { lackOf, leakMs } from './meter.ts';
 import type { Claim, Reading, ReservationAnswer } from './reservation.ts';
-import { type LimitName, limitMember, meterNames, type Subject } from './subject.ts';
+import type { Subject } from './subject.ts';
 
 /** How much of one limit is left, for the headers of an answer. */
 export interface Standing {
   readonly subject: Subject;
-  readonly name: (typeof meterNames)[number];
+  readonly name: RateName;
   readonly limit: number;
   readonly remaining: number;
   /** Until all of it is there again. */
@@ -34,7 +35,7 @@ export type Outcome =
   | {
       readonly type: 'refused';
       readonly subject: Subject;
-      readonly limit: Exclude<LimitName, 'budget'>;
+      readonly limit: LimitName;
       readonly waitMs: number;
       readonly standings: readonly Standing[];
     }
@@ -64,9 +65,7 @@ export interface Judged {
 export function refusalOf(
   judged: readonly Judged[],
   { readings }: ReservationAnswer,
-):
-  | { readonly subject: Subject; readonly limit: Exclude<LimitName, 'budget'>; readonly waitMs: number }
-  | undefined {
+): { readonly subject: Subject; readonly limit: LimitName; readonly waitMs: number } | undefined {
   const refusals = judged.flatMap(({ subject, claim }, at) => {
     const reading = readings[at];
     if (reading === undefined) return [];
@@ -94,10 +93,10 @@ export function standingsOf(
   return judged.flatMap(({ subject, claim }, at) => {
     if (subject.kind === 'provider' || subject.kind === 'provider-key') return [];
     const reading: Reading | undefined = readings[at];
-    return meterNames.flatMap((name): Standing[] => {
+    return rateNames.flatMap((name): Standing[] => {
       const of = claim.meters.findIndex((meter) => meter.name === name);
       const meter = claim.meters[of];
-      const limit = subject.limits[limitMember[name]];
+      const limit = subject.limits[limitMemberOf[name]];
       if (meter === undefined || limit === undefined || reading === undefined) return [];
       const used = (reading.used[of] ?? 0) + (isGranted ? meter.amount : 0);
       return [

@@ -1,12 +1,12 @@
 // Whose limits are they, and what does one request ask of them?
 
+import { limitMemberOf, rateNames } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { Meter } from './meter.ts';
 import type { Claim } from './reservation.ts';
 
 export type SubjectKind = 'api-key' | 'tenant' | 'model-route' | 'provider' | 'provider-key';
-export type LimitName = 'requests' | 'tokens' | 'concurrency' | 'budget';
 
 export interface Subject {
   readonly kind: SubjectKind;
@@ -42,7 +42,7 @@ const minuteMs = 60_000;
  * @param pods 1 where all claim of the same store.
  */
 export function claimOf({ kind, id, limits }: Subject, wanted: Wanted, pods: number): Claim | undefined {
-  const meters = meterNames.flatMap((name) => meterOf(name, limits[limitMember[name]], wanted[name], pods));
+  const meters = rateNames.flatMap((name) => meterOf(name, limits[limitMemberOf[name]], wanted[name], pods));
   const { maxConcurrentRequests } = limits;
   const hasPlaces = maxConcurrentRequests !== undefined && wanted.takesPlace;
   if (meters.length === 0 && !hasPlaces) return undefined;
@@ -52,14 +52,6 @@ export function claimOf({ kind, id, limits }: Subject, wanted: Wanted, pods: num
     ...(hasPlaces ? { placesMax: Math.max(1, Math.floor(maxConcurrentRequests / pods)) } : {}),
   };
 }
-
-/** What is counted over time, in the order in which it is told. */
-export const meterNames = ['requests', 'tokens'] as const;
-
-export const limitMember = {
-  requests: 'requestsPerMinute',
-  tokens: 'tokensPerMinute',
-} as const satisfies Record<(typeof meterNames)[number], keyof RateLimits>;
 
 function meterOf(name: string, limit: number | undefined, amount: number, pods: number): Meter[] {
   if (limit === undefined || amount === 0) return [];

@@ -2,6 +2,7 @@
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
+import { LIMITS, limitMemberOf } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { Outcome, Standing } from './outcome.ts';
@@ -54,12 +55,9 @@ function inTime(unixMs: number): string {
 export function refusalError({ subject, limit, waitMs }: Refused, model: string): GatewayError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   const whose = whoseLimit(subject, model);
-  const { requestsPerMinute, tokensPerMinute, maxConcurrentRequests } = subject.limits;
-  const fact = {
-    requests: `has used up its limit of ${requestsPerMinute} requests per minute`,
-    tokens: `has used up its limit of ${tokensPerMinute} tokens per minute`,
-    concurrency: `has reached its limit of ${maxConcurrentRequests} requests at a time`,
-  }[limit];
+  const member = limitMemberOf[limit];
+  const [before, after] = LIMITS[member].refusal;
+  const fact = `${before} ${subject.limits[member]} ${after}`;
   // In these words clients look for the time where they cannot see headers.
   return new GatewayError('rate_limit_exceeded', `${whose} ${fact}. Please try again in ${seconds}s.`, {
     retryAfterSeconds: waitMs / 1_000,

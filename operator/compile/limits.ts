@@ -1,5 +1,6 @@
 // What becomes of the limits and budgets in a spec: in the table, and in the words of its status?
 
+import { type LimitMember, limitMembers } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { ApiKeySpec } from '../resources/api-key.ts';
@@ -8,17 +9,15 @@ import { compareText } from './order.ts';
 import { scaled } from './price.ts';
 
 /** As a schema gives them: what is left out is undefined. */
-type LimitsSpec = { readonly [Name in keyof RateLimits]?: number | undefined };
+type LimitsSpec = { readonly [Name in LimitMember]?: number | undefined };
 
 /** Nothing where nothing is limited. */
-export function buildLimits({ requestsPerMinute, tokensPerMinute, maxConcurrentRequests }: LimitsSpec = {}): {
-  readonly limits?: RateLimits;
-} {
-  const limits = {
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-    ...(maxConcurrentRequests === undefined ? {} : { maxConcurrentRequests }),
-  };
+export function buildLimits(spec: LimitsSpec = {}): { readonly limits?: RateLimits } {
+  const limits: { [Name in LimitMember]?: number } = {};
+  for (const member of limitMembers) {
+    const limit = spec[member];
+    if (limit !== undefined) limits[member] = limit;
+  }
   return Object.keys(limits).length === 0 ? {} : { limits };
 }
 

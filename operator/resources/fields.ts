@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { apis } from '../../core/catalog/dialects.ts';
+import { LIMITS, type LimitMember, limitMembers } from '../../core/catalog/limits.ts';
 import { durationField } from './duration.ts';
 import { atomicList, defaulted, listMap, refObject, stringMap } from './lists.ts';
 import { withRules } from './rule.ts';
@@ -145,26 +146,17 @@ export const ownTimeoutsSchema = z.strictObject({
 export type OwnTimeouts = z.infer<typeof ownTimeoutsSchema>;
 
 /** How much may pass. Absent: no limit of this kind. */
-export const limitsSchema = z.strictObject({
-  requestsPerMinute: z
-    .int32()
-    .min(1)
-    .max(100_000_000)
-    .optional()
-    .describe('Requests per minute, over all pods.'),
-  tokensPerMinute: z
-    .int()
-    .min(1)
-    .max(1_000_000_000_000)
-    .optional()
-    .describe('Tokens per minute, input and output, over all pods.'),
-  maxConcurrentRequests: z
-    .int32()
-    .min(1)
-    .max(1_000_000)
-    .optional()
-    .describe('Requests under way at one time, over all pods.'),
-});
+export const limitsSchema = z.strictObject(
+  Object.fromEntries(limitMembers.map((member) => [member, limitField(LIMITS[member])])) as Record<
+    LimitMember,
+    ReturnType<typeof limitField>
+  >,
+);
+
+function limitField({ max, text }: { readonly max: number; readonly text: string }) {
+  const whole = max < 2 ** 31 ? z.int32() : z.int();
+  return whole.min(1).max(max).optional().describe(text);
+}
 
 // The format `date-time` of the API server knows the calendar, but takes spellings that JavaScript does not:
 // the pattern leaves those out, and `isOnCalendar` does here what the format does there.

@@ -1,6 +1,7 @@
 // What do the schema and its texts say of provider types? Read off the rows of the catalogue.
 
 import { PROVIDER_TYPES, type ProviderType, typesThat } from '../../core/catalog/provider-types.ts';
+import { inWords } from './in-words.ts';
 
 export const typesWithoutAddress = typesThat(({ baseUrl }) => baseUrl === undefined);
 export const typesWithoutApis = typesThat(({ apis }) => apis === undefined);
@@ -19,12 +20,6 @@ export function celIsNoneOf(types: readonly ProviderType[]): string {
 /** `the type A`, `the types A and B`. */
 export function theTypes(types: readonly ProviderType[]): string {
   return `the type${types.length === 1 ? '' : 's'} ${inWords(types)}`;
-}
-
-/** `A`, `A and B`, `A, B and C`. */
-export function inWords(names: readonly string[], word = 'and'): string {
-  const last = names.at(-1) ?? '';
-  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} ${word} ${last}`;
 }
 
 /** What most types speak is said once. */

@@ -18,6 +18,7 @@ import {
   secretKeyRefSchema,
   timeSchema,
 } from './fields.ts';
+import { inWords } from './in-words.ts';
 import { atomicList, defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
@@ -25,7 +26,6 @@ import {
   celIsNoneOf,
   celIsOneOf,
   defaultApis,
-  inWords,
   keyHeaders,
   knownOptions,
   selfHostedTypes,

@@ -4,6 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { useShell } from '../shell/context.tsx';
+import { LIMITS, limitMembers } from '../words/choices.ts';
 import {
   type BudgetForm,
   endHint,
@@ -74,24 +75,15 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
       <section class="fields" aria-labelledby="limits-heading">
         <h2 id="limits-heading">Limits</h2>
         <div class="triple">
-          <TextField
-            label="Requests per minute"
-            inputMode="numeric"
-            placeholder="No limit"
-            {...field('requestsPerMinute')}
-          />
-          <TextField
-            label="Tokens per minute"
-            inputMode="numeric"
-            placeholder="No limit"
-            {...field('tokensPerMinute')}
-          />
-          <TextField
-            label="Requests at once"
-            inputMode="numeric"
-            placeholder="No limit"
-            {...field('maxConcurrentRequests')}
-          />
+          {limitMembers.map((member) => (
+            <TextField
+              key={member}
+              label={LIMITS[member].label}
+              inputMode="numeric"
+              placeholder="No limit"
+              {...field(member)}
+            />
+          ))}
         </div>
         <p class="hint">Over all gateway pods together.</p>
       </section>

@@ -1,10 +1,11 @@
 // What does somebody say of an API key, and what object comes of it? Pure: the same checks as the API server's, before anything is sent.
 
+import { LIMITS, type LimitMember, limitMembers } from '../words/choices.ts';
 import type { Formats } from '../words/format.ts';
 import type { ApiKey, Budget, Limits } from '../words/kube.ts';
 import { namePattern, namespacePattern } from '../words/names.ts';
 
-export interface KeyForm {
+export interface KeyForm extends Readonly<Record<LimitMember, string>> {
   readonly namespace: string;
   readonly name: string;
   readonly displayName: string;
@@ -15,9 +16,6 @@ export interface KeyForm {
   readonly expires: string;
   /** Ids, or beginnings with a `*`, between commas or spaces. */
   readonly allow: string;
-  readonly requestsPerMinute: string;
-  readonly tokensPerMinute: string;
-  readonly maxConcurrentRequests: string;
   readonly budgets: readonly BudgetForm[];
 }
 
@@ -47,9 +45,7 @@ export const emptyKeyForm: KeyForm = {
   team: '',
   expires: '',
   allow: '',
-  requestsPerMinute: '',
-  tokensPerMinute: '',
-  maxConcurrentRequests: '',
+  ...perLimit(() => ''),
   budgets: [newBudget([])],
 };
 
@@ -61,11 +57,6 @@ export type KeyProblems = Problems<Omit<KeyForm, 'budgets'>> & {
 
 const modelPattern = /^(\*|[A-Za-z0-9][A-Za-z0-9._:@+/-]*\*?)$/;
 export const dollarsPattern = /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/;
-const limitBounds = {
-  requestsPerMinute: 100_000_000,
-  tokensPerMinute: 1_000_000_000_000,
-  maxConcurrentRequests: 1_000_000,
-} as const;
 
 /** Empty: everything may be sent. */
 export function checkKeyForm(form: KeyForm, nowMs: number): KeyProblems {
@@ -93,10 +84,11 @@ export function checkKeyForm(form: KeyForm, nowMs: number): KeyProblems {
   if (odd !== undefined)
     problems.allow = `“${odd}” is no model id, nor the beginning of one with a * at its end.`;
   else if (models.length > 64) problems.allow = 'At most 64 entries.';
-  for (const [name, most] of Object.entries(limitBounds) as [keyof typeof limitBounds, number][]) {
-    const text = form[name].trim();
-    if (text !== '' && !(/^[1-9][0-9]*$/.test(text) && Number(text) <= most))
-      problems[name] = `A whole number from 1 to ${most}, or nothing.`;
+  for (const member of limitMembers) {
+    const text = form[member].trim();
+    const { max } = LIMITS[member];
+    if (text !== '' && !(/^[1-9][0-9]*$/.test(text) && Number(text) <= max))
+      problems[member] = `A whole number from 1 to ${max}, or nothing.`;
   }
   const ofBudgets = form.budgets.map((budget, at) => checkBudget(budget, form.budgets.slice(0, at)));
   if (ofBudgets.some((found) => Object.keys(found).length > 0)) problems.budgets = ofBudgets;
@@ -147,9 +139,7 @@ export function keyFormOf({ metadata, spec }: ApiKey): KeyForm {
     team: spec.owner?.team ?? '',
     expires: dayOf(spec.expiresAt),
     allow: (spec.models?.allow ?? []).join(', '),
-    requestsPerMinute: text(spec.limits?.requestsPerMinute),
-    tokensPerMinute: text(spec.limits?.tokensPerMinute),
-    maxConcurrentRequests: text(spec.limits?.maxConcurrentRequests),
+    ...perLimit((member) => text(spec.limits?.[member])),
     budgets: budgets.length === 0 ? emptyKeyForm.budgets : budgets,
   };
 }
@@ -186,23 +176,23 @@ export function editPatch(before: ApiKey, form: KeyForm) {
         spec.models === undefined && before.spec.models?.deny === undefined
           ? null
           : { allow: spec.models?.allow ?? null },
-      limits:
-        limits === undefined
-          ? null
-          : {
-              requestsPerMinute: limits.requestsPerMinute ?? null,
-              tokensPerMinute: limits.tokensPerMinute ?? null,
-              maxConcurrentRequests: limits.maxConcurrentRequests ?? null,
-            },
+      limits: limits === undefined ? null : perLimit((member) => limits[member] ?? null),
       budgets: budgets ?? null,
     },
   };
 }
 
+function perLimit<Value>(read: (member: LimitMember) => Value) {
+  return Object.fromEntries(limitMembers.map((member) => [member, read(member)])) as Record<
+    LimitMember,
+    Value
+  >;
+}
+
 function bounds(form: KeyForm): { limits?: Limits; budgets?: readonly Budget[] } {
   const limits = Object.fromEntries(
-    Object.keys(limitBounds)
-      .map((name) => [name, form[name as keyof typeof limitBounds].trim()] as const)
+    limitMembers
+      .map((member) => [member, form[member].trim()] as const)
       .filter(([, text]) => text !== '')
       .map(([name, text]) => [name, Number(text)]),
   );

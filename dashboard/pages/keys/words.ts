@@ -1,6 +1,7 @@
 // How are the bounds and the state of a key said in few words?
 
 import type { KeyRow } from '../../api-types.ts';
+import { LIMITS, limitMembers } from '../words/choices.ts';
 import type { Tone } from '../words/conditions.ts';
 import type { Formats } from '../words/format.ts';
 import type { Budget, Limits } from '../words/kube.ts';
@@ -22,13 +23,12 @@ export function stateWords({ state, isExhausted }: Pick<KeyRow, 'state' | 'isExh
 
 /** Short enough for a cell: `60 req/min · 100K tok/min`. Empty: no limits. */
 export function limitWords(limits: Limits | null | undefined, formats: Pick<Formats, 'compact'>): string {
-  const { requestsPerMinute, tokensPerMinute, maxConcurrentRequests } = limits ?? {};
-  return [
-    requestsPerMinute === undefined ? '' : `${formats.compact(requestsPerMinute)}\u00a0req/min`,
-    tokensPerMinute === undefined ? '' : `${formats.compact(tokensPerMinute)}\u00a0tok/min`,
-    maxConcurrentRequests === undefined ? '' : `${formats.compact(maxConcurrentRequests)}\u00a0at\u00a0once`,
-  ]
-    .filter((words) => words !== '')
+  return limitMembers
+    .flatMap((member) => {
+      const limit = limits?.[member];
+      return limit === undefined ? [] : `${formats.compact(limit)} ${LIMITS[member].unit}`;
+    })
+    .map((words) => words.replaceAll(' ', '\u00a0'))
     .join(' · ');
 }
 

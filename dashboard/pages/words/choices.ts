@@ -1,4 +1,4 @@
-// Which provider types and dialects may be chosen? Generated from core/catalog by `npm run generate`; do not edit.
+// Which provider types, dialects and limits may be chosen? Generated from core/catalog by `npm run generate`; do not edit.
 
 export const PROVIDER_TYPES = {
   OpenAICompatible: { label: 'OpenAI-compatible server', needsUrl: true, needsApis: true, needsKey: false },
@@ -25,3 +25,11 @@ export const DIALECTS = {
   completions: 'Completions',
 } as const;
 export type DialectName = keyof typeof DIALECTS;
+
+export const LIMITS = {
+  requestsPerMinute: { label: 'Requests per minute', unit: 'req/min', max: 100_000_000 },
+  tokensPerMinute: { label: 'Tokens per minute', unit: 'tok/min', max: 1_000_000_000_000 },
+  maxConcurrentRequests: { label: 'Requests at once', unit: 'at once', max: 1_000_000 },
+} as const;
+export type LimitMember = keyof typeof LIMITS;
+export const limitMembers = Object.keys(LIMITS) as readonly LimitMember[];

@@ -1,5 +1,7 @@
 // What do the pages read of the objects of Kubernetes? No more than is shown; what else stands in them stays where it is.
 
+import type { LimitMember } from './choices.ts';
+
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -50,11 +52,7 @@ export interface Budget {
   readonly warnPercent?: number;
 }
 
-export interface Limits {
-  readonly requestsPerMinute?: number;
-  readonly tokensPerMinute?: number;
-  readonly maxConcurrentRequests?: number;
-}
+export type Limits = { readonly [Member in LimitMember]?: number };
 
 export interface ApiKey extends KubeObject {
   readonly spec: {
