@@ -14,7 +14,7 @@ export interface Answered {
 export const WAYS = ['token', 'oidc'] as const;
 export const OUTCOMES = ['admitted', 'refused', 'limited', 'failed'] as const;
 
-export interface SignInWords {
+interface SignInWords {
   readonly way: (typeof WAYS)[number];
   readonly outcome: (typeof OUTCOMES)[number];
 }

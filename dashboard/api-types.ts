@@ -58,11 +58,6 @@ export interface SignedOutAnswer extends ErrorAnswer {
   };
 }
 
-/** Body of `POST /api/session`. */
-export interface SignInQuestion {
-  readonly token: string;
-}
-
 /** `GET /api/namespaces` */
 export interface NamespacesAnswer {
   readonly namespaces: readonly string[];
@@ -78,11 +73,6 @@ export interface Right {
   readonly allowed: boolean;
   /** In kubectl's words, such as `create apikeys.penstock.dev in namespace team-a`; null where it is allowed. */
   readonly missing: string | null;
-}
-
-/** Body of `POST /api/rights`. Null: in all namespaces. */
-export interface RightsQuestion {
-  readonly namespace: string | null;
 }
 
 export interface RightsAnswer {

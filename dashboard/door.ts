@@ -167,7 +167,7 @@ export const tokenTooLong = (): DashboardError =>
     'The token is longer than cookies can hold; have the issuer leave groups and claims out of it that Kubernetes does not need.',
   );
 
-export function headerOf(request: FastifyRequest, name: string): string | undefined {
+function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : value?.join(', ');
 }

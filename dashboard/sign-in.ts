@@ -33,7 +33,7 @@ export interface Oidc {
   revoke(refreshToken: string): Promise<void>;
 }
 
-export interface OidcFlow {
+interface OidcFlow {
   readonly verifier: string;
   readonly state: string;
   readonly nonce: string;

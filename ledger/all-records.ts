@@ -3,7 +3,7 @@
 import { type LedgerRecord, ledgerRecordSchema } from '../core/contract/ledger-record.ts';
 import type { LedgerStore, RecordsQuery } from './store/store.ts';
 
-export interface WholeRecord {
+interface WholeRecord {
   readonly line: string;
   readonly record: LedgerRecord;
 }

@@ -23,7 +23,7 @@ export interface GatewayAsker {
   close(): void;
 }
 
-export interface GatewayAskerParts {
+interface GatewayAskerParts {
   readonly clock: Clock;
   /** From 0 up to 1. */
   random(): number;

@@ -13,7 +13,7 @@ export interface JournalPod {
   readonly port: number;
 }
 
-export interface JournalCall {
+interface JournalCall {
   readonly pod: JournalPod;
   readonly token: string;
   /** Undefined: from the oldest record on. */
@@ -24,7 +24,7 @@ export interface JournalCall {
 }
 
 /** `unknown-cursor`: the journal is another one than the cursor is of. */
-export type JournalAnswer = { readonly bytes: Buffer; readonly cursor: string } | 'unknown-cursor';
+type JournalAnswer = { readonly bytes: Buffer; readonly cursor: string } | 'unknown-cursor';
 
 /** Errors are fit to be shown: no address, no token, nothing of a body. */
 export type AskJournal = (call: JournalCall) => Promise<JournalAnswer>;

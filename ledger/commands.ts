@@ -12,7 +12,7 @@ import { readPrices } from './prices/read-prices.ts';
 import { type Payer, type Rerated, rerate } from './prices/rerate.ts';
 import type { Filter, LedgerStore } from './store/store.ts';
 
-export interface CommandParts {
+interface CommandParts {
   open(): Promise<LedgerStore>;
   /** Of the events that the ledger beside it sends; undefined where there is none. */
   readonly source: string | undefined;
@@ -20,7 +20,7 @@ export interface CommandParts {
   write(text: string): Promise<void>;
 }
 
-export const USAGE = `usage: node dist/ledger.js                 pulls, keeps and answers, as the environment says
+const USAGE = `usage: node dist/ledger.js                 pulls, keeps and answers, as the environment says
        node dist/ledger.js export --format jsonl|focus|cloudevents --from 2026-11-01 --to 2026-12-01
        node dist/ledger.js rerate --prices prices.json --from 2026-11-01 --to 2026-12-01 [--json]
 --to is the first day that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down,
@@ -28,7 +28,7 @@ and --payer tenant|platform|own-key, of which rerate takes tenant where none is 
 `;
 
 /** What is wrong with the words of a command; its message is for whoever typed them. */
-export class UsageError extends Error {}
+class UsageError extends Error {}
 
 const PAYERS = ledgerRecordSchema.shape.payer.options;
 const day = z.iso.date('must be a day such as 2026-11-01');

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
 import { buildProcessServer } from '../core/telemetry/process-server.ts';
 
-export interface HealthParts {
+interface HealthParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   /** Which gateway pods there are was read once. */
   isSynced(): boolean;

@@ -6,7 +6,7 @@ import { ledgerMetrics as table } from './metric-table.ts';
 import type { PodLag } from './pull.ts';
 
 /** What is asked of the running process when metrics are read. */
-export interface LedgerReadings {
+interface LedgerReadings {
   lags(): Iterable<PodLag>;
   /** For how long the receiver of events has taken nothing although there is something for it. */
   eventsUntakenMs(): number;

@@ -9,7 +9,7 @@ import { collectionPath, pods, secrets } from '../core/kube/paths.ts';
 import { type Reflector, startReflector, type Trouble } from '../core/kube/watch.ts';
 import type { JournalPod } from './ask-journal.ts';
 
-export interface PodWatchOptions {
+interface PodWatchOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   /** From 0 up to 1. */

@@ -3,7 +3,7 @@
 import { ledgerRecordSchema } from '../core/contract/ledger-record.ts';
 import type { Aside, Entry } from './store/store.ts';
 
-export interface PageLines {
+interface PageLines {
   readonly entries: readonly Entry[];
   readonly asides: readonly Aside[];
   /** Lines of a kind that is no record. */

@@ -19,7 +19,7 @@ import { buildReadApi } from './read-api/read-api.ts';
 import type { LedgerSettings } from './settings.ts';
 import type { LedgerStore } from './store/store.ts';
 
-export interface LedgerParts {
+interface LedgerParts {
   readonly client: KubeClient;
   readonly clock: Clock;
   /** From 0 up to 1. */

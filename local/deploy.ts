@@ -14,7 +14,7 @@ import { type Manifests, objectId, type Place, type Remark } from './manifests.t
 import { createSameRecords } from './same-records.ts';
 import { buildSnapshot, localPlatform } from './snapshot.ts';
 
-export interface DeployParts {
+interface DeployParts {
   readonly keyStore: KeyStore;
   readonly wallMs: () => number;
   /** Base URL of the gateway for OpenAI clients. */

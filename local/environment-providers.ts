@@ -14,7 +14,7 @@ import { isOwnAddress } from './own-address.ts';
 import type { LocalSettings } from './settings.ts';
 import { localPlatform } from './snapshot.ts';
 
-export interface EnvironmentProviders {
+interface EnvironmentProviders {
   readonly manifests: Manifests;
   /** For the person at the terminal, a line each; never with a key, or an address that may hold one. */
   readonly notes: readonly string[];

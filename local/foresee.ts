@@ -4,7 +4,7 @@ import type { Deployer } from './deploy.ts';
 import type { FileChange, ManifestReader } from './manifest-reader.ts';
 import { type Manifests, overlayManifests } from './manifests.ts';
 
-export interface ForesightParts {
+interface ForesightParts {
   readonly reader: ManifestReader;
   readonly deployer: Pick<Deployer, 'foresee'>;
   /** What stands in no file. */

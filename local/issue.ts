@@ -10,7 +10,7 @@ import type { SecretRecord } from '../operator/watch/snapshot.ts';
 import type { KeyStore } from './key-store.ts';
 import type { Manifests } from './manifests.ts';
 
-export interface Issued {
+interface Issued {
   /** Those that no manifest brings. */
   readonly secrets: readonly SecretRecord[];
   /** The keys, by ApiKey (`namespace/name`), in the order of the manifests. */

@@ -8,7 +8,7 @@ import { readPage } from '../ledger/read-page.ts';
 import { openSqliteStore } from '../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../ledger/store/store.ts';
 
-export interface LocalLedger {
+interface LocalLedger {
   readonly store: LedgerStore;
   readonly askSpend: AskSpend;
   /** All that the journal holds by then is taken in. */

@@ -22,7 +22,7 @@ import { readYaml } from './read-yaml.ts';
  *
  * @returns Unix milliseconds.
  */
-export type FirstSeen = (id: string, modifiedMs: number) => number;
+type FirstSeen = (id: string, modifiedMs: number) => number;
 
 export function parseManifests(
   files: readonly (ManifestFile | UnreadableFile)[],

@@ -30,7 +30,7 @@ export interface FolderReading {
   readonly isSettled: boolean;
 }
 
-export interface FolderReader {
+interface FolderReader {
   /** What did not change since the last reading is the same value. @throws {Error} one sentence, where there is no such folder. */
   read(): Promise<FolderReading>;
 }

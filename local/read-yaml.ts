@@ -23,13 +23,13 @@ const piecesMax = 100_000;
 /** Each is looked for among all anchors. */
 const aliasesMax = 1_000;
 
-export interface YamlText {
+interface YamlText {
   readonly documents: readonly Document.Parsed[];
   readonly lines: LineCounter;
 }
 
 /** Too long or too deep: nothing of it was read. */
-export interface YamlExcess {
+interface YamlExcess {
   readonly excess: string;
   readonly line: number;
 }

@@ -5,7 +5,7 @@ import { countModels } from './count-models.ts';
 import type { Deployment } from './deploy.ts';
 import { formatRemark } from './manifests.ts';
 
-export interface Reporter {
+interface Reporter {
   /** What stands at the start; the welcome says the rest. */
   started(deployment: Deployment): void;
   /** After an edit. */

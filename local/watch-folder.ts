@@ -6,7 +6,7 @@ const quietMs = 50;
 /** A folder that is gone (another branch checked out, a build that begins anew) is looked for this often. */
 const returnMs = 250;
 
-export interface FolderWatch {
+interface FolderWatch {
   /** A file was caught while it was saved: as if it had changed. */
   lookAgain(): void;
   close(): void;

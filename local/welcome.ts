@@ -3,7 +3,7 @@
 import { countModels } from './count-models.ts';
 import type { Example } from './example.ts';
 
-export interface WelcomeFacts {
+interface WelcomeFacts {
   /** Base URL for Anthropic clients, which put /v1 behind it themselves. */
   readonly url: string;
   /** Base URL for OpenAI clients. */

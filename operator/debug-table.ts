@@ -5,7 +5,7 @@ import type { ExchangeResponse, UpstreamHealth } from '../core/contract/exchange
 import type { PodAnswers } from './pods/pods-state.ts';
 import type { GatewayPod } from './watch/gateway-pods.ts';
 
-export interface DebugFacts {
+interface DebugFacts {
   /** Name of this replica. */
   readonly replica: string;
   /** Name of the replica that holds the lease; undefined where nobody does, or nothing is known. */
@@ -27,7 +27,7 @@ export interface DebugTable {
   readonly pods?: readonly DebugPod[];
 }
 
-export interface DebugPod {
+interface DebugPod {
   readonly name: string;
   /** Of the table it runs; null where it runs none, or did not say. */
   readonly epoch: number | null;

@@ -47,7 +47,7 @@ export interface OperatorReadings {
 
 export type ReadyStatus = 'True' | 'False' | 'Unknown';
 
-export interface PublishFacts {
+interface PublishFacts {
   readonly durationMs: number;
   readonly shardsWritten: number;
   /** Compressed bytes of those shards. */

@@ -24,7 +24,7 @@ import { letOthers } from './turn.ts';
 import { type Cluster, openCluster } from './watch/cluster.ts';
 import { watchCrdBundles } from './watch/crd-bundles.ts';
 
-export interface OperatorParts {
+interface OperatorParts {
   readonly client: KubeClient;
   /** Of the API server, in metrics. */
   readonly serverHost: string;
@@ -39,7 +39,7 @@ export interface OperatorParts {
   readonly seams?: OperatorSeams;
 }
 
-export interface OperatorSeams {
+interface OperatorSeams {
   readonly openMetrics?: typeof createMetrics;
   /** Gives the address under which it answers. */
   readonly listen?: typeof listenAt;

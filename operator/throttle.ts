@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { type KubeClient, KubeError, type KubeRequest } from '../core/kube/client.ts';
 import { createTokenBucket } from './token-bucket.ts';
 
-export interface ThrottleOptions {
+interface ThrottleOptions {
   readonly clock: Clock;
   readonly callsPerSecond: number;
   /** Calls that may follow each other without a wait after a quiet time. */
@@ -20,7 +20,7 @@ export interface CallMetrics {
   ended(method: string, host: string, code: string, tookMs: number): void;
 }
 
-export interface ThrottledClient extends KubeClient {
+interface ThrottledClient extends KubeClient {
   /** The same client; its calls go before all others that wait. */
   readonly urgent: KubeClient;
 }

@@ -23,7 +23,7 @@ export function anthropicErrorBody(error: WireError, requestId: string): Record<
   };
 }
 
-export function anthropicErrorType(status: number): string {
+function anthropicErrorType(status: number): string {
   return types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
 }
 

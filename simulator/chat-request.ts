@@ -34,7 +34,7 @@ export type ChatSettings = {
   serviceTier: string | undefined;
 };
 
-export type ChatRequest = { prompt: Prompt; isStream: boolean; settings: ChatSettings };
+type ChatRequest = { prompt: Prompt; isStream: boolean; settings: ChatSettings };
 
 /** Throws BadRequest. */
 export function readChatRequest(body: Bag, context: ReadContext): ChatRequest {

@@ -43,7 +43,7 @@ export function missing(path: Path): BadRequest {
   return new BadRequest(path, 'Field required', 'missing_required_parameter');
 }
 
-export function wrongType(path: Path, expected: string, value: unknown): BadRequest {
+function wrongType(path: Path, expected: string, value: unknown): BadRequest {
   return new BadRequest(path, `Input should be ${expected}, but it is ${typeName(value)}`, 'invalid_type');
 }
 
@@ -98,7 +98,7 @@ export function matching(value: unknown, path: Path, pattern: RegExp): string {
   return text;
 }
 
-export type Bounds = { min?: number; max?: number };
+type Bounds = { min?: number; max?: number };
 
 /** An optional number; null counts as absent. */
 export function number(value: unknown, path: Path, bounds: Bounds = {}): number | undefined {

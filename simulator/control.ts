@@ -7,7 +7,7 @@ import { DirectiveError } from './directives.ts';
 import { receive } from './receive.ts';
 import type { Scripts } from './scripts.ts';
 
-export type Books = { ledger: Ledger; scripts: Scripts; reset(): void };
+type Books = { ledger: Ledger; scripts: Scripts; reset(): void };
 
 /** Answers `GET /_simulator/counts` and `calls`, `POST /_simulator/reset` and `script`. */
 export async function serveControl(

@@ -11,7 +11,7 @@ export type KeyScript = { id?: string } & (
   | { behaviour: 'rate-limited'; retryAfterS?: number }
 );
 
-export type Credential = { value: string | null; sha256: string | null };
+type Credential = { value: string | null; sha256: string | null };
 
 /** `Authorization: Bearer` first, else `x-api-key`, else `api-key`. */
 export function readCredential(headers: IncomingHttpHeaders): Credential {

@@ -32,7 +32,7 @@ export type MessagesSettings = {
   hasUsage: boolean;
 };
 
-export type MessagesRequest = { prompt: Prompt; isStream: boolean; settings: MessagesSettings };
+type MessagesRequest = { prompt: Prompt; isStream: boolean; settings: MessagesSettings };
 
 /** Throws BadRequest. */
 export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRequest {

@@ -5,7 +5,7 @@ import { BadRequest, bag, boolean, isAbsent, list, matching, oneOf, string } fro
 import type { Seal } from './seal.ts';
 import { countTokens } from './tokens.ts';
 
-export type Turns = {
+type Turns = {
   lastUserText: string;
   toolResult?: string;
   calledTools: Set<string>;

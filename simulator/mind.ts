@@ -3,7 +3,6 @@
 import type { Directives } from './directives.ts';
 import { valueForPattern } from './pattern-value.ts';
 import type { Answer, Choice, Finish, Part, Piece, Prompt, Tool, Usage } from './prompt.ts';
-import { joinPieces } from './prompt.ts';
 import { valueForSchema } from './schema-value.ts';
 import { countTokens, tokenise } from './tokens.ts';
 
@@ -189,11 +188,6 @@ function group(tokens: string[], directives: Directives): Piece[] {
     pieces.push({ text: some.join(''), tokens: some.length });
   }
   return pieces;
-}
-
-/** The text of a whole call's arguments, or of any other part. */
-export function partText(part: Part): string {
-  return joinPieces(part.pieces);
 }
 
 const closings = [

@@ -1,7 +1,7 @@
 // What does a model refuse that its dialect takes? Read off the model's name, as the vendors document it or answer it.
 
 /** Rows by dialect and vendor. `since` is the first release that refuses: 406 for 4.6. */
-export type ClaudeRefusal = 'prefill' | 'forced-call';
+type ClaudeRefusal = 'prefill' | 'forced-call';
 
 const claudeRefusals: Record<ClaudeRefusal, number> = {
   // A conversation that ends with the assistant: vercel/ai#12296, anomalyco/opencode#13768 (2026-02).

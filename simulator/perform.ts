@@ -7,7 +7,7 @@ import { faultName } from './directives.ts';
 import type { Answer, Usage } from './prompt.ts';
 import type { Reply } from './reply.ts';
 
-export type Performance = {
+type Performance = {
   call: Call;
   reply: Reply;
   dialect: Dialect;
@@ -51,7 +51,7 @@ export function sendError(
 }
 
 /** The error that a scripted fault tells of. */
-export function scriptedError(status: number, directives: Directives): WireError {
+function scriptedError(status: number, directives: Directives): WireError {
   return {
     status,
     message: directives.message ?? `The simulator was told to answer ${status}.`,

@@ -5,7 +5,7 @@ import { BadRequest, bag, filledString, isAbsent, list, matching, missing, oneOf
 import type { ReadContext } from './dialect.ts';
 import { countTokens } from './tokens.ts';
 
-export type Items = {
+type Items = {
   lastUserText: string;
   toolResult?: string;
   calledTools: Set<string>;

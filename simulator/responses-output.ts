@@ -8,7 +8,7 @@ import type { Seal } from './seal.ts';
 
 export type ItemVoice = ResponsesSettings & { seal: Seal };
 
-export type EventTokens = { outputTokens?: number; reasoningTokens?: number };
+type EventTokens = { outputTokens?: number; reasoningTokens?: number };
 
 /** One output item: as it is announced, as it ends, and the part of the answer that it carries. */
 export type Item = {
@@ -45,7 +45,7 @@ export function* partEvents(item: Item, voice: ItemVoice): Generator<PartEvent> 
   }
 }
 
-export type PartEvent = { data: { type: string } & Record<string, unknown>; tokens: EventTokens };
+type PartEvent = { data: { type: string } & Record<string, unknown>; tokens: EventTokens };
 
 type Status = 'completed' | 'incomplete';
 

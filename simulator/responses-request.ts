@@ -38,7 +38,7 @@ export type ResponsesSettings = {
   hasUsage: boolean;
 };
 
-export type ResponsesRequest = { prompt: Prompt; isStream: boolean; settings: ResponsesSettings };
+type ResponsesRequest = { prompt: Prompt; isStream: boolean; settings: ResponsesSettings };
 
 /** Throws BadRequest. */
 export function readResponsesRequest(body: Bag, context: ReadContext): ResponsesRequest {

@@ -1,6 +1,6 @@
 // Which settings does the simulator process take from its environment? Read once, at the start.
 
-export type Settings = { port: number; host: string; models: string[] | undefined };
+type Settings = { port: number; host: string; models: string[] | undefined };
 
 /** `PORT` (default 9090), `HOST` (default 127.0.0.1), `MODELS` (comma-separated ids to list). Throws on a bad value. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): Settings {

@@ -3,7 +3,7 @@
 import type { Bag } from './checks.ts';
 import { isBag } from './checks.ts';
 
-export type StoredResponse = {
+type StoredResponse = {
   /** As it was answered. */
   response: Bag;
   /** All items that led to it, those of earlier responses included. */

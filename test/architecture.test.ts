@@ -309,6 +309,32 @@ describe('every rule can fail', () => {
         },
       }),
     ),
+    ...[
+      'export const a = 1;',
+      'export async function* a() {}',
+      'export abstract class a {}',
+      'export interface a {}',
+      'export type a = 1;',
+    ].map(
+      (declaration): Case => ({
+        rule: 'exportsAreImported',
+        offender: {
+          'gateway/a.ts': declaration,
+          'gateway/b.ts':
+            "import './a.ts';\nimport { b as a } from './a.ts';\nimport { a as c } from './c.ts';",
+        },
+        complaint: 'gateway/a.ts:1 a',
+        innocent: {
+          'gateway/a.ts': declaration,
+          'gateway/b.ts': "import { b, type a as c } from './a.ts';",
+          'dashboard/c.ts': 'export const c = 1;',
+          'dashboard/view.tsx': "import { c } from './c.ts';\nexport const View = () => <p>it's</p>;",
+          'test/d.tsx': "import { View } from '../dashboard/view.tsx';",
+          'gateway/e.ts': 'export const e = 1;',
+          'gateway/f.ts': "const { e } = await import('./e.ts');",
+        },
+      }),
+    ),
     {
       rule: 'importsReadable',
       offender: { 'gateway/a.ts': 'await import(name);' },

@@ -16,7 +16,7 @@ import { pagesChoices } from './pages-choices.ts';
 import { pagesConditions } from './pages-conditions.ts';
 
 /** A file that is made from code: its path from the root of the repository, and its whole content. */
-export interface Generated {
+interface Generated {
   readonly path: string;
   readonly content: () => string;
 }

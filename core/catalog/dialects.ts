@@ -107,7 +107,7 @@ export type Api = (typeof rows)[DialectName]['api'];
 export type Spoken = (typeof rows)[DialectName]['spoken'];
 export type ErrorShape = Row['errorShape'];
 
-export interface DialectFacts extends Row {
+interface DialectFacts extends Row {
   readonly api: Api;
   readonly spoken: Spoken;
   readonly upstreams: readonly DialectName[];

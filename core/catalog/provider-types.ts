@@ -3,7 +3,7 @@
 
 import type { Api } from './dialects.ts';
 
-export interface ProviderTypeFacts {
+interface ProviderTypeFacts {
   /** Label of a choice. */
   readonly title: string;
   /** Where the provider is unless `baseURL` says otherwise; absent: `baseURL` is required. */

@@ -60,7 +60,7 @@ export interface Overshoot {
   readonly unheardMicrodollarsMax: number;
 }
 
-export interface WorstOvershoot extends Overshoot {
+interface WorstOvershoot extends Overshoot {
   /** The same where the store does not answer, or has forgotten what it kept; undefined: there is none. */
   readonly withoutStore: Overshoot | undefined;
 }

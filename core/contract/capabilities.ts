@@ -171,7 +171,7 @@ export function rankUpstreams(
 }
 
 /** One word on a headline: both ways of losing something count as lossy. */
-export type HeadlineVerdict = 'native' | 'translated' | 'lossy' | 'impossible';
+type HeadlineVerdict = 'native' | 'translated' | 'lossy' | 'impossible';
 
 export function judgeHeadline(
   client: DialectName,

@@ -22,7 +22,7 @@ export const drillFaultSchema = z.enum(['ServerError', 'RateLimited', 'Hang', 'R
 export type DrillFault = z.infer<typeof drillFaultSchema>;
 
 /** A failover to play: no upstream is asked, nothing is billed. */
-export const drillOrderSchema = z.object({
+const drillOrderSchema = z.object({
   /** Of this run; the pod that is told of it again does not run it again. */
   id: z.string().min(1).max(400),
   /** `namespace/name` of the ModelRoute. */
@@ -53,7 +53,7 @@ export const exchangeRequestSchema = z.object({
 export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
 
 /** What one pod has learnt about one provider, or about one key of it. */
-export const upstreamHealthSchema = z.object({
+const upstreamHealthSchema = z.object({
   /** `namespace/name` of the Provider. */
   provider: z.string().min(1),
   /** Name of the provider key; absent: this is about its endpoint or a model at it. */

@@ -28,7 +28,7 @@ const objectId = z.string().regex(/^[^/]+\/[^/]+$/, 'must be namespace/name');
  * Timers of one upstream call, in milliseconds. Each is optional; the nearest block wins
  * (target, then route, then provider, then the gateway's defaults).
  */
-export const timeoutsSchema = z.object({
+const timeoutsSchema = z.object({
   connectMs: milliseconds.optional(),
   firstEventMs: milliseconds.optional(),
   lastFirstEventMs: milliseconds.optional(),
@@ -101,7 +101,7 @@ export const credentialSchema = z.object({
 export type Credential = z.infer<typeof credentialSchema>;
 
 /** How the upstream proves who it is, and the gateway to it. Absent: by the public authorities, from TLS 1.2 on. */
-export const upstreamTlsSchema = z.object({
+const upstreamTlsSchema = z.object({
   /** PEM certificates to trust instead of the public authorities. */
   ca: z.string().min(1).optional(),
   /** Presented where the upstream asks for one. */
@@ -122,7 +122,7 @@ export const upstreamTlsSchema = z.object({
 export type UpstreamTls = z.infer<typeof upstreamTlsSchema>;
 
 /** What every connection to the upstream is tunnelled through: HTTP CONNECT, or SOCKS5 that resolves names itself. */
-export const upstreamProxySchema = z.object({
+const upstreamProxySchema = z.object({
   protocol: z.enum(['http', 'https', 'socks5']),
   /** Host name or address literal; IPv6 in brackets. */
   hostname: z.string().min(1),
@@ -219,7 +219,7 @@ export const callersOwnMembers: readonly string[] = [
 ];
 
 /** One provider and model that can serve a route. */
-export const targetEntrySchema = z.object({
+const targetEntrySchema = z.object({
   name: z.string().min(1),
   provider: objectId,
   upstreamModel: z.string().min(1),
@@ -377,7 +377,7 @@ export const tableContentSchema = z.object({
 });
 export type TableContent = z.infer<typeof tableContentSchema>;
 
-export const routingTableSchema = tableContentSchema.extend({
+const routingTableSchema = tableContentSchema.extend({
   hints: z.array(healthHintSchema).max(HINTS_MAX).optional(),
   /** The format it was written in; a newer one may be readable still, see `minReader`. */
   format: z.int().min(1),

@@ -41,7 +41,7 @@ export interface Denied {
   readonly sentence: string;
 }
 
-export type AddressVerdict = AllowedAddress | Denied;
+type AddressVerdict = AllowedAddress | Denied;
 
 /** A name is not judged until it is resolved: give its addresses to `judgeAnswers`. */
 export interface NameToResolve {
@@ -53,9 +53,7 @@ export interface NameToResolve {
 
 export type HostVerdict = AddressVerdict | NameToResolve;
 
-export type AnswersVerdict =
-  | { readonly kind: 'reachable'; readonly addresses: readonly AllowedAddress[] }
-  | Denied;
+type AnswersVerdict = { readonly kind: 'reachable'; readonly addresses: readonly AllowedAddress[] } | Denied;
 
 interface Block {
   readonly cidr: string;

@@ -57,7 +57,7 @@ export interface GuardedConnectorOptions {
 }
 
 /** What undici hands to a connector, and beside it a wish of whoever made the client. */
-export interface ConnectTarget {
+interface ConnectTarget {
   readonly hostname: string;
   readonly host?: string | undefined;
   readonly protocol: string;
@@ -71,7 +71,7 @@ export interface ConnectTarget {
   readonly unwanted?: AbortSignal | undefined;
 }
 
-export type ConnectCallback = (...args: [null, Socket | TLSSocket] | [Error, null]) => void;
+type ConnectCallback = (...args: [null, Socket | TLSSocket] | [Error, null]) => void;
 
 /** Calls back exactly once: with a connected (and for https verified) socket, or with an `EgressError`. */
 export type GuardedConnector = (target: ConnectTarget, callback: ConnectCallback) => void;

@@ -6,7 +6,7 @@ import type { AllowedAddress } from './address-rules.ts';
 import type { Deadline } from './deadline.ts';
 import { EgressError, systemCode } from './egress-error.ts';
 
-export interface DialOptions {
+interface DialOptions {
   readonly host: string;
   readonly family: 4 | 6;
   readonly port: number;

@@ -5,7 +5,7 @@
 
 import type { Resolve } from './resolve.ts';
 
-export interface LookupLanesOptions {
+interface LookupLanesOptions {
   readonly resolve: Resolve;
   /** How many names of doubt may be looked up at a time. */
   readonly doubtedMax: number;

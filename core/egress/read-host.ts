@@ -3,7 +3,7 @@
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
-export type ReadHost =
+type ReadHost =
   | { readonly kind: 'address'; readonly address: string; readonly family: 4 | 6 }
   | { readonly kind: 'name'; readonly name: string; readonly isInternal: boolean }
   | { readonly kind: 'zone-id' }

@@ -5,7 +5,7 @@ import { lookup } from 'node:dns/promises';
 
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-export interface ResolverOptions {
+interface ResolverOptions {
   /** All addresses of a name, in the order to try them; rejects when there is no answer. */
   readonly resolve: Resolve;
   /** A clock that never goes back, in milliseconds. */

@@ -1,6 +1,6 @@
 // When may whoever answered be asked again, by its own words?
 
-export interface WaitWords {
+interface WaitWords {
   readonly 'retry-after'?: string | undefined;
   readonly date?: string | undefined;
 }

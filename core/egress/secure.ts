@@ -22,7 +22,7 @@ export interface TlsTrust {
 }
 
 /** `host` is the name or address to verify, `endpoint` the text for errors and the key for sessions. */
-export type Secure = (
+type Secure = (
   socket: Socket,
   to: { readonly host: string; readonly endpoint: string },
   signal: AbortSignal,

@@ -25,7 +25,7 @@ export function readError(
   );
 }
 
-export interface StatusObject {
+interface StatusObject {
   readonly code: number | undefined;
   readonly reason: string | undefined;
   readonly message: string | undefined;

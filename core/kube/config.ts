@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { KubeClient } from './client.ts';
 import { type Authenticator, type Credentials, openConnection } from './connection.ts';
 
-export interface ConfiguredClient {
+interface ConfiguredClient {
   readonly client: KubeClient;
   /** Its address, for people and metrics. */
   readonly server: string;
@@ -14,7 +14,7 @@ export interface ConfiguredClient {
   readonly namespace?: string;
 }
 
-export interface ConfiguredClientOptions {
+interface ConfiguredClientOptions {
   /** Its path. Without one: the files of the pod's service account. */
   readonly kubeconfig?: string | undefined;
   readonly clock?: Clock;

@@ -13,7 +13,7 @@ export interface Credentials {
 }
 
 /** What the server is judged by, and the certificate of the client. */
-export interface TlsCredentials {
+interface TlsCredentials {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;

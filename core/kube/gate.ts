@@ -1,6 +1,6 @@
 // How many calls at once? So many pass, the others wait in the order in which they came.
 
-export interface Gate {
+interface Gate {
   /** Runs it when there is room. Rejects with the signal's reason where that comes first. */
   pass<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T>;
 }

@@ -55,13 +55,13 @@ export interface LeaseRecord {
   readonly transitions: number;
 }
 
-export interface Observation {
+interface Observation {
   readonly record: LeaseRecord;
   /** When this very record was first seen here. */
   readonly sinceMs: number;
 }
 
-export type LeaseStep =
+type LeaseStep =
   | { readonly type: 'create' }
   /** Nobody holds it any more. */
   | { readonly type: 'take' }

@@ -1,6 +1,6 @@
 // Where does a line end? Bytes in any pieces give whole lines.
 
-export interface LineSplitter {
+interface LineSplitter {
   /** The lines that this piece completes, without their ends. @throws {RangeError} where one is longer than allowed. */
   push(piece: Buffer): string[];
   /** Bytes of a line that has no end yet: after the last piece, of one that was cut off. */

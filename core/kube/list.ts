@@ -8,7 +8,7 @@ export interface ListQuery {
   readonly fieldSelector?: string | undefined;
 }
 
-export interface ListOptions {
+interface ListOptions {
   readonly client: KubeClient;
   /** Of the collection. */
   readonly path: string;
@@ -23,7 +23,7 @@ export interface ListOptions {
   onPage(items: readonly KubeObject[], index: number): void;
 }
 
-export interface ListResult {
+interface ListResult {
   /** From here a watch misses nothing. */
   readonly resourceVersion: string;
   readonly objects: number;

@@ -19,14 +19,14 @@ export type ReflectorEvent<T> =
   /** After each complete list. */
   | { readonly type: 'listed' };
 
-export interface MirrorOptions<T> {
+interface MirrorOptions<T> {
   convert(object: KubeObject): T;
   onEvent(event: ReflectorEvent<T>): void;
   /** This object cannot be read and stays as it was. */
   onUnreadable(key: string, error: unknown): void;
 }
 
-export interface Mirror<T> {
+interface Mirror<T> {
   readonly store: ReadonlyMap<string, T>;
   /** Also where one has begun and did not end: it is forgotten. */
   beginList(): void;

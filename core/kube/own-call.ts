@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 /** Its words are fit to be shown to users: no address, no token, nothing of a body. */
 export class CallFault extends Error {}
 
-export interface OwnCall<T> {
+interface OwnCall<T> {
   readonly to: URL | Pick<RequestOptions, 'host' | 'port' | 'path'>;
   /** The bearer. */
   readonly token: string;

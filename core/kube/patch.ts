@@ -3,26 +3,26 @@
 import type { KubeClient } from './client.ts';
 import { type KubeObject, parseObject } from './object.ts';
 
-export const patchTypes = {
+const patchTypes = {
   apply: 'application/apply-patch+yaml',
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
 } as const;
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Whose fields these are. */
   readonly fieldManager?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-export interface ApplyOptions extends WriteOptions {
+interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** Takes fields over from other managers; without it a shared field is a conflict. */
   readonly force?: boolean;
 }
 
-export interface JsonPatchOperation {
+interface JsonPatchOperation {
   readonly op: 'add' | 'remove' | 'replace' | 'test' | 'move' | 'copy';
   readonly path: string;
   readonly from?: string;

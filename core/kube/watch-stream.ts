@@ -10,7 +10,7 @@ export type WatchEvent =
   | { readonly type: 'upserted' | 'deleted'; readonly object: KubeObject; readonly resourceVersion: string }
   | { readonly type: 'bookmark'; readonly resourceVersion: string };
 
-export interface WatchStreamOptions {
+interface WatchStreamOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly request: KubeRequest;
@@ -88,7 +88,7 @@ export async function readWatch(options: WatchStreamOptions): Promise<void> {
 }
 
 /** @throws {KubeError} `Garbled`, or what an ERROR event of the server says. */
-export function parseWatchLine(line: string, path: string): WatchEvent {
+function parseWatchLine(line: string, path: string): WatchEvent {
   // Neither the line nor what a parser says of it gets into a message: it may be a Secret.
   const garbled = (what: string) => new KubeError(0, 'Garbled', `GET ${path}: ${what}`);
   const event = parseJson(line);

@@ -48,7 +48,7 @@ export interface Trouble {
   readonly retryInMs: number;
 }
 
-export interface ReflectorStats {
+interface ReflectorStats {
   /** Complete ones. */
   readonly lists: number;
   /** Those that the server accepted. */

@@ -41,7 +41,7 @@ export function prometheusLabel(label: string): string {
 }
 
 /** A metric as the pull side has it. */
-export interface ExposedMetric {
+interface ExposedMetric {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];

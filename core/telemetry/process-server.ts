@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
-export interface ProcessParts {
+interface ProcessParts {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   /** What only a restart mends, in words. Left out, or undefined: that there is an answer says enough, the event loop runs. */
   stuck?(): string | undefined;
@@ -14,7 +14,7 @@ export interface ProcessParts {
   readonly pages?: Readonly<Record<string, (request: IncomingMessage) => ProcessPage>>;
 }
 
-export interface ProcessPage {
+interface ProcessPage {
   readonly status: number;
   readonly type: string;
   readonly body: string;

@@ -17,7 +17,7 @@ export function addHistogram(registry: Registry, metric: Metric): Histogram {
 }
 
 /** Sets one series; label values in the order of the metric's labels. */
-export type Tell = (value: number, ...labels: readonly string[]) => void;
+type Tell = (value: number, ...labels: readonly string[]) => void;
 
 /** A gauge that is read when it is asked for: what `read` does not tell then is gone. */
 export function addGauge(registry: Registry, metric: Metric, read: (tell: Tell) => void): void {

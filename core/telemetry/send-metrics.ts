@@ -7,7 +7,7 @@ import type { MetricTable } from './metric.ts';
 import type { Telemetry } from './open.ts';
 import type { TelemetrySettings } from './settings.ts';
 
-export interface SendParts {
+interface SendParts {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly table: MetricTable;

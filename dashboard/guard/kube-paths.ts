@@ -29,7 +29,7 @@ export function partsOfRight(right: RightName): {
   return { verb, group: resource === 'secrets' ? '' : 'penstock.dev', resource };
 }
 
-export interface Asked {
+interface Asked {
   readonly method: string;
   /** Below `/api/kube`, as it stood in the address. */
   readonly path: string;
@@ -37,7 +37,7 @@ export interface Asked {
   readonly body: unknown;
 }
 
-export type Judged =
+type Judged =
   | { readonly isAllowed: true; readonly call: ClusterCall; readonly right: RightName }
   /** `unknown`: no such path. `method`: not so. `query`, `body`: not with that. */
   | { readonly isAllowed: false; readonly why: 'unknown' | 'method' | 'query' | 'body' };
@@ -157,7 +157,7 @@ function isOfKind(body: unknown, apiVersion: string, kind: string): boolean {
   );
 }
 
-export function isKind(text: string): text is Kind {
+function isKind(text: string): text is Kind {
   return KINDS.some((kind) => kind === text);
 }
 

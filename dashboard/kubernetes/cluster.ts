@@ -13,7 +13,7 @@ import {
 } from '../cluster.ts';
 import { watchCollection } from './watch.ts';
 
-export interface KubernetesOptions {
+interface KubernetesOptions {
   readonly url: string;
   /** Read again now and then, as it is renewed. Undefined: what the system trusts. */
   readonly caFile: string | undefined;

@@ -15,7 +15,7 @@ import { isRecord } from '../../core/kube/object.ts';
 import { wait } from '../../core/kube/wait.ts';
 import { ClusterAway, type ClusterEvent, ClusterRefusal, failureAnswer } from '../cluster.ts';
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly connection: KubeConnection;
   readonly token: string;
   readonly clock: Clock;

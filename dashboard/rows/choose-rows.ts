@@ -26,7 +26,7 @@ export const choiceSchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(limitMax).default(50),
   offset: z.coerce.number().int().min(0).max(1_000_000).default(0),
 });
-export type Choice = z.infer<typeof choiceSchema>;
+type Choice = z.infer<typeof choiceSchema>;
 
 export interface ListedKey {
   readonly row: KeyRow;

@@ -14,7 +14,7 @@ import { type KeySpend, keyRowOf } from './key-row.ts';
 import { readSpends } from './spends.ts';
 import { wordsOfKey } from './words-of-key.ts';
 
-export interface KeyList {
+interface KeyList {
   readonly keys: readonly ListedKey[];
   readonly at: string;
   readonly resourceVersion: number;

@@ -12,7 +12,7 @@ import {
   withTokens,
 } from './session.ts';
 
-export type Renewal =
+type Renewal =
   /** To be used; another one than was asked about where it has other tokens. */
   | { readonly is: 'good'; readonly session: Session }
   /** The issuer has ended it, and its token is over. */
@@ -24,7 +24,7 @@ export interface Renewals {
   of(session: Session): Promise<Renewal>;
 }
 
-export interface RenewalsParts {
+interface RenewalsParts {
   readonly oidc: Pick<Oidc, 'renew'> | undefined;
   wallMs(): number;
   onFailed(reason: string): void;

@@ -6,7 +6,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 
 /** What it was sealed for: one never opens as the other. */
-export type Purpose = 'session' | 'sign-in';
+type Purpose = 'session' | 'sign-in';
 
 export interface Sealer {
   seal(purpose: Purpose, value: object): Promise<string>;

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { issuerOf, tokenEndMs } from './session.ts';
 
-export interface SignInAttempt {
+interface SignInAttempt {
   readonly address: string;
   /** What is shown; undefined: a person comes back from the issuer, to a sign-in that was begun here. */
   readonly token: string | undefined;
@@ -18,7 +18,7 @@ export interface SignInLimiter {
   succeeded(attempt: SignInAttempt): void;
 }
 
-export interface SignInBounds {
+interface SignInBounds {
   /** Also for each token that was good before. */
   readonly perAddress: number;
   readonly all: number;
@@ -26,7 +26,7 @@ export interface SignInBounds {
   readonly rememberedMax: number;
 }
 
-export interface SignInLimiterParts {
+interface SignInLimiterParts {
   now(): number;
   wallMs(): number;
   /** Of the OpenID Connect of the settings; others are learnt from tokens that were good. */

@@ -19,7 +19,7 @@ interface Panel {
   readonly isStat?: boolean;
 }
 
-export interface Dashboard {
+interface Dashboard {
   /** Of its file, below charts/penstock/dashboards. */
   readonly name: string;
   readonly title: string;

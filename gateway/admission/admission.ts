@@ -14,7 +14,7 @@ import {
 } from './judge-load.ts';
 import type { LoadMeter } from './load-meter.ts';
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly clock: Clock;
   readonly bounds: LoadBounds;
   /** Bytes of request bodies in flight. */
@@ -28,12 +28,12 @@ export interface AdmissionOptions {
 }
 
 /** Whose request it is. */
-export interface Asker {
+interface Asker {
   readonly key: { readonly id: string };
   readonly namespace: string;
 }
 
-export interface HeldBody {
+interface HeldBody {
   /** Whether there would be room for a body of so many bytes; nothing is taken. */
   fits(bytes: number): boolean;
   /** False: there is no room for a body of so many bytes. What was taken before stays taken. */

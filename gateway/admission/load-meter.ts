@@ -73,7 +73,7 @@ export function openLoadMeter(clock: Clock): LoadMeter {
   };
 }
 
-export interface MemoryLimits {
+interface MemoryLimits {
   /** Of objects that last: where they fill their part of the heap the process ends, however much is left for young ones. */
   readonly lastingHeapBytes: number;
   /** Of them and of what lies beside the heap, such as bodies: where they fill the memory the kernel ends the process. */

@@ -4,7 +4,7 @@
 import type { AttemptFailure } from './failure.ts';
 
 /** Longer ones are cut. */
-export const causeLengthMax = 200;
+const causeLengthMax = 200;
 
 /** Undefined where the failure has no words beside its code, or where they are the upstream's. */
 export function causeOf(failure: AttemptFailure): string | undefined {

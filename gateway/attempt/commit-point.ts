@@ -39,7 +39,7 @@ export type CommitRule =
 export const ordinaryCommit: CommitRule = { type: 'first-content' };
 
 /** What the decision needs to know of the answer so far. */
-export interface AnswerProgress {
+interface AnswerProgress {
   readonly hasContent: boolean;
   /** Content events that have come. */
   readonly contentEvents: number;

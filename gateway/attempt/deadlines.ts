@@ -34,7 +34,7 @@ export interface Deadline {
 }
 
 /** How long the counts and the end mark may take behind the last finish reason, and between each other. */
-export const endMs = 5_000;
+const endMs = 5_000;
 
 /** How long they may take where something comes all the while, and is none of them: the client has everything else. */
 const endAmidPingsMs = 2 * endMs;

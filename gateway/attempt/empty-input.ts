@@ -17,7 +17,7 @@ const holdBackMsMax = 250;
 const bytesPerContent = 8 * 1024;
 
 /** What an answer has come to after one step. */
-export interface InputStep {
+interface InputStep {
   /** Of what has ended with it, also where its beginning came before: what an event is for, its end tells. */
   readonly endedBytes: number;
   /** Those that go on. */

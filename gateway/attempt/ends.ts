@@ -78,7 +78,7 @@ export interface AttemptEnds<Answer> {
 }
 
 /** What is known of it beside, its stream has told. */
-export type GatheredReading<Answer> =
+type GatheredReading<Answer> =
   | { readonly ok: true; readonly value: Answer }
   | Extract<PlainReading<Answer>, { readonly ok: false }>;
 

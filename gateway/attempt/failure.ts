@@ -10,7 +10,7 @@ import type { ErrorCode } from '../request/errors.ts';
 import { type Meaning, meaningOf, type RequestSize } from './error-quirks.ts';
 
 /** Why a connection gave no answer; `reset`: it was there and broke. */
-export type TransportCode = EgressErrorCode | 'reset';
+type TransportCode = EgressErrorCode | 'reset';
 
 /** Why one gave no whole answer; `bad_head`: the answer has begun, and ended before its head was read. */
 export type BreakCode = TransportCode | 'bad_head';

@@ -47,7 +47,7 @@ export function readCredential(rawHeaders: readonly string[]): Credential {
 }
 
 /** What of a table says whose key is good. */
-export interface KeyBook {
+interface KeyBook {
   readonly keys: Pick<TableView['keys'], 'get'>;
   readonly settings: Pick<TableView['settings'], 'keyPrefix'>;
 }

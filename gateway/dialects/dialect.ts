@@ -193,7 +193,7 @@ export interface UpstreamTranslation {
   readonly counting?: TokenCounting;
 }
 
-export interface TokenCounting {
+interface TokenCounting {
   /** Path behind a base URL that ends in `/v1`. */
   readonly path: string;
   /** The members of a request that it takes, where it refuses others; absent: it takes all. */

@@ -29,7 +29,7 @@ import { type DrillFacts, judgeDrill } from './judge-drill.ts';
 import { simulateUpstreams } from './simulated-upstream.ts';
 import { syntheticRequest } from './synthetic-request.ts';
 
-export interface DrillParts {
+interface DrillParts {
   readonly clock: Clock;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;

@@ -8,7 +8,7 @@ import { findDialect } from '../dialects/registry.ts';
 import type { PlayUpstream } from '../pipeline/parts.ts';
 import { type SimulatedAnswer, simulateAnswer } from './simulated-answer.ts';
 
-export interface SimulatedUpstreams {
+interface SimulatedUpstreams {
   readonly play: PlayUpstream;
   /** Name of the target that was asked first, which is the one at fault. */
   faulty(): string | undefined;

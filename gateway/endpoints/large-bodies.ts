@@ -20,7 +20,7 @@ export function isLargeBody(chunks: readonly Buffer[]): boolean {
 const pauseFactor = 3;
 const pauseMaxMs = 1_000;
 
-export interface LargeBodiesParts {
+interface LargeBodiesParts {
   readonly turns: Pick<ReadingTurns, 'run'>;
   readonly admission: Pick<Admission, 'hasOtherKeys'>;
   readonly clock: Pick<Clock, 'now' | 'setTimer'>;

@@ -27,7 +27,7 @@ interface Pricing extends TokenPricing {
 }
 
 /** Which part of the list is asked for, in Anthropic's form (Anthropic API reference, "List Models"); without a limit all that is left. */
-export interface ModelPage {
+interface ModelPage {
   readonly limit: number;
   readonly afterId: string | undefined;
   readonly beforeId: string | undefined;

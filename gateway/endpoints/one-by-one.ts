@@ -31,7 +31,7 @@ interface Line {
   isOver: boolean;
 }
 
-export interface Arriving {
+interface Arriving {
   /** Counted from 1; another one, as soon as it has come whole. */
   readonly number: number;
   /** Undefined as long as its headers are not here. */

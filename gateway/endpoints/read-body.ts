@@ -11,7 +11,7 @@ export const requestBytesMax = 32 * 1024 * 1024;
 const joinBytesMax = 16 * 1024;
 
 /** Room for the bytes of one body. */
-export interface BodyRoom {
+interface BodyRoom {
   /** Whether there would be room for a body of so many bytes; nothing is taken. */
   fits(bytes: number): boolean;
   /** False: there is none for a body of so many bytes. What was taken before stays taken. */

@@ -38,7 +38,7 @@ function pathOf(url: string): string {
 /** How long what is left of a request is read and dropped, before its connection is closed. */
 export const lingerMs = 10_000;
 
-export interface Telling {
+interface Telling {
   readonly requestId: string;
   /** Of the routing table in use; absent while there is none. */
   readonly generation: number | undefined;

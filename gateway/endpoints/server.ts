@@ -32,7 +32,7 @@ import { checkBodyHeaders, readBody, requestBytesMax } from './read-body.ts';
 import { sendError } from './send-error.ts';
 import { watchUnread } from './unread-answers.ts';
 
-export interface ServerParts extends PipelineParts {
+interface ServerParts extends PipelineParts {
   readonly holder: TableHolder;
   readonly admission: Admission;
   readonly failures: FailureLimiter;

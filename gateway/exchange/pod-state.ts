@@ -15,7 +15,7 @@ import type { Drills } from '../drill/drills.ts';
 import type { Health } from '../route/health.ts';
 import type { TableState, TableStatus } from '../table/status.ts';
 
-export interface PodStateParts {
+interface PodStateParts {
   readonly clock: Clock;
   readonly table: TableStatus;
   readonly health: Health;

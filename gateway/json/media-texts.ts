@@ -4,7 +4,7 @@
 import { isAscii } from 'node:buffer';
 
 /** Between its quotes; offsets count bytes over all chunks. */
-export interface MediaText {
+interface MediaText {
   readonly from: number;
   readonly to: number;
   /** A document, as far as its member and its head say: it is as long as its pages are many. */

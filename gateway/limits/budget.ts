@@ -55,7 +55,7 @@ export function budgetsAsked(
  * So it is with a request of which nobody knows how much it will read: it is let in with what is known, and holds the most, also beyond
  * the limit. All that are under way fit in with the most that each can cost, but for the last that was let in.
  */
-export function judgeBudget(
+function judgeBudget(
   { limit, amount }: Pick<BudgetClaim, 'limit' | 'amount'>,
   { spent, held }: BudgetReading,
 ): BudgetVerdict {

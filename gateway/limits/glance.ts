@@ -6,14 +6,14 @@ import { type BudgetReading, isGranted, type Reading, type ReservationAnswer } f
 import type { Subject } from './subject.ts';
 
 /** How much of a limit on requests at a time is in use. */
-export interface Places {
+interface Places {
   readonly subject: Subject;
   readonly limit: number;
   readonly underWay: number;
 }
 
 /** How far one budget is used, in nanodollars (1 USD = 10^9). */
-export interface BudgetStanding {
+interface BudgetStanding {
   readonly subject: Subject;
   readonly period: AskedBudget['budget']['period'];
   readonly limit: number;

@@ -19,7 +19,7 @@ const unsettledMax = 10_000;
 /** Other pods wait meanwhile. */
 const renewedAtOnce = 500;
 
-export type StoreFailure = 'timeout' | 'error';
+type StoreFailure = 'timeout' | 'error';
 
 export interface StoreEvents {
   /** After each call that was answered in time. */

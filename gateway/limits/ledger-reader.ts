@@ -15,7 +15,7 @@ import type { Subject } from './subject.ts';
 export type AskSpend = (after: number, day: string) => Promise<SpendPage>;
 
 /** How far the ledger has come in the journal of this process. */
-export interface JournalProgress {
+interface JournalProgress {
   /** Records that were written down so far. */
   appended(): number;
   /** Of them, the first so many that it has taken over; below 0 while it has not what an earlier process left behind. */

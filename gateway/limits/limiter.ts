@@ -46,11 +46,11 @@ export interface Limits {
 /** Where nothing is limited, such as in drills. */
 export const noLimits: Limits = { reserve: () => undefined };
 
-export interface LimiterEvents extends StoreEvents {
+interface LimiterEvents extends StoreEvents {
   onLimited(subject: SubjectKind, limit: LimitName | 'budget'): void;
 }
 
-export interface LimiterParts {
+interface LimiterParts {
   readonly clock: Clock;
   /** Tells this process from all others. */
   readonly name: string;
@@ -66,7 +66,7 @@ export interface LimiterParts {
   readonly ledger?: LedgerParts | undefined;
 }
 
-export type LedgerParts = Pick<LedgerReaderParts, 'ask' | 'progress' | 'onTurn'>;
+type LedgerParts = Pick<LedgerReaderParts, 'ask' | 'progress' | 'onTurn'>;
 
 /** What is still held so long after its request must have ended was forgotten by us, and is given up. */
 const overdueMs = 60_000;

@@ -28,14 +28,14 @@ export interface MetricReadings {
   readonly load?: LoadReadings;
 }
 
-export interface BreakerFacts {
+interface BreakerFacts {
   readonly provider: string;
   /** Absent: of the endpoint as a whole. */
   readonly upstreamModel?: string;
   readonly phase: string;
 }
 
-export interface RestingKeyFacts {
+interface RestingKeyFacts {
   readonly provider: string;
   /** Absent where the provider takes none. */
   readonly key?: string;
@@ -46,7 +46,7 @@ export interface RestingKeyFacts {
   readonly forMs: number;
 }
 
-export interface LoadReadings {
+interface LoadReadings {
   /** 0 while nothing is under way. */
   loopDelaySeconds(): number;
   bodyBytes(): number;

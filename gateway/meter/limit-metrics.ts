@@ -6,7 +6,7 @@ import { HotCounter, HotHistogram, type Registry } from './hot-metrics.ts';
 import { limitMetrics as table } from './limit-table.ts';
 
 /** What is asked of the running process when metrics are read. */
-export interface LimitReadings {
+interface LimitReadings {
   mode(): 'local' | 'store';
   /** Requests and attempts that hold a reservation now. */
   held(): number;

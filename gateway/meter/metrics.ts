@@ -21,7 +21,7 @@ import {
 } from './hot-metrics.ts';
 import { gatewayMetrics as table } from './metric-table.ts';
 
-export interface RequestFacts {
+interface RequestFacts {
   /** The client dialect's path, e.g. `/chat/completions`. */
   readonly endpoint: string;
   /** A configured model id. */
@@ -33,7 +33,7 @@ export interface RequestFacts {
 }
 
 /** What OpenTelemetry calls the things that are sent. */
-export type TelemetrySignal = 'metrics' | 'traces' | 'logs';
+type TelemetrySignal = 'metrics' | 'traces' | 'logs';
 
 export interface MetricOptions {
   /** Tokens also in the form that the conventions had before. */

@@ -22,7 +22,7 @@ function isSound(line: Buffer): boolean {
   }
 }
 
-export interface SortedLines {
+interface SortedLines {
   /** Whole lines, with their ends, that are as they were written. */
   readonly sound: Buffer;
   /** The others. */

@@ -7,7 +7,7 @@ import { sampleMax, sampleRequest } from './sample-tokens.ts';
 import type { CountAnswer, CountOrder } from './token-thread.ts';
 
 /** An attempt without counts. */
-export interface Uncounted {
+interface Uncounted {
   /** The request's body, as it arrived. */
   readonly request: readonly Buffer[];
   readonly requestBytes: number;

@@ -23,7 +23,7 @@ export type Granted = Extract<Outcome, { readonly type: 'granted' }>;
 type LimitedExchange = Pick<RoutedExchange, 'caller' | 'view' | 'plan' | 'dialect' | 'response'>;
 
 /** Of whom something is asked, and what. */
-export interface LimitsAsked {
+interface LimitsAsked {
   readonly subjects: readonly Subject[];
   readonly wanted: Wanted;
 }

@@ -3,7 +3,7 @@
 import { readClientRequestId } from '../request/request-id.ts';
 import type { PipelineParts } from './parts.ts';
 
-export interface NamedRequest {
+interface NamedRequest {
   readonly requestId: string;
   /** Names and values in turn, as received. */
   readonly request: { readonly rawHeaders: readonly string[] };

@@ -5,7 +5,7 @@ import type { AttemptResult } from '../attempt/ends.ts';
 import { estimateTokens } from '../dialects/answer/estimate-tokens.ts';
 import { sampledText } from '../dialects/answer/sample-text.ts';
 
-export interface UncountedAnswer {
+interface UncountedAnswer {
   /** By our own count without a vocabulary. */
   readonly tokens: number;
   /** What it says, or its beginning; undefined where nothing of it is at hand. */

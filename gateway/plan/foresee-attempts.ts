@@ -5,7 +5,7 @@ import { type AttemptFailure, type Judgement, judgeFailure } from '../attempt/fa
 import { type FailedAttempt, nextStep, type Situation } from '../attempt/next-step.ts';
 
 /** What of a situation does not depend on the attempts before. */
-export type Circumstance = Omit<Situation, 'failed' | 'remainingMs' | 'random'>;
+type Circumstance = Omit<Situation, 'failed' | 'remainingMs' | 'random'>;
 
 const silent = { message: '', type: null, code: null, param: null, status: null };
 const status = (code: number): AttemptFailure => ({

@@ -12,7 +12,7 @@ const rests: Readonly<Record<RestReason, string>> = {
   rejected: 'since the provider refuses it',
 };
 
-export interface RestSaid {
+interface RestSaid {
   readonly reason: RestReason;
   /** For this model, and not as a whole. */
   readonly isForModel: boolean;

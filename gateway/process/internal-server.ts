@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
 import { buildProcessServer } from '../../core/telemetry/process-server.ts';
 
-export interface InternalParts {
+interface InternalParts {
   readonly registry: Registry;
   /** False until one whole table has been loaded, and with budgets for a while until it is known what was spent; and again while draining. */
   isReady(): boolean;

@@ -72,7 +72,7 @@ export interface GatewayOptions {
   readonly openAfterMs?: number;
 }
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly journal: ReadableJournal;

@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';
 
-export interface Watchdog {
+interface Watchdog {
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 
 /** Whose fault: the caller's (4xx), an upstream's, or ours. */
-export type Fault = 'caller' | 'upstream' | 'gateway';
+type Fault = 'caller' | 'upstream' | 'gateway';
 
 interface ErrorRow {
   readonly status: number;

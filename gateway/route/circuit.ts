@@ -38,7 +38,7 @@ export interface Circuit {
   readonly recent: Recent;
 }
 
-export type Phase = 'closed' | 'open' | 'half-open' | 'slow-start';
+type Phase = 'closed' | 'open' | 'half-open' | 'slow-start';
 
 interface Recent {
   readonly now: Tally;

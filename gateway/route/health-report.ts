@@ -16,13 +16,13 @@ const restStates = {
 } as const satisfies Record<RestReason, UpstreamHealth['state']>;
 
 /** All by health id: circuits by that of the provider or the target, the others by that of the key. */
-export interface Learnt {
+interface Learnt {
   readonly circuits: ReadonlyMap<string, Circuit>;
   readonly resting: ReturnType<KeyRests['resting']>;
   readonly answered: ReadonlyMap<string, Answered>;
 }
 
-export interface ReportTime {
+interface ReportTime {
   readonly nowMs: number;
   /** What makes a time of the clock Unix milliseconds. */
   readonly unixOffsetMs: number;

@@ -44,7 +44,7 @@ export type HealthSignal =
   | { readonly type: 'none' };
 
 /** This key must rest. */
-export interface KeyRest {
+interface KeyRest {
   readonly type: 'key-rest';
   /** Of a rate limit: the key as a whole rests, and not for this model alone. */
   readonly isAccount?: boolean;
@@ -66,7 +66,7 @@ export interface Watched {
 }
 
 /** One circuit that is not closed, or was not until lately. */
-export interface BreakerReading {
+interface BreakerReading {
   readonly provider: string;
   /** Absent: the endpoint as a whole. */
   readonly upstreamModel?: string;
@@ -82,7 +82,7 @@ export interface BreakerOfCandidate extends Pick<BreakerReading, 'phase'> {
   readonly forMs: number;
 }
 
-export interface RestReading extends RestingKey {
+interface RestReading extends RestingKey {
   readonly reason: RestReason;
   readonly forMs: number;
 }

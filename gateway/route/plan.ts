@@ -25,7 +25,7 @@ export interface Plan {
 }
 
 /** What this pod knows of its upstreams that decides about the order. */
-export interface Load {
+interface Load {
   /** Attempts under way at a target or with a key, by its health id. */
   inFlight(healthId: string): number;
   /** The part of its usual calls that a target is to get, from 0 to 1. */
@@ -34,7 +34,7 @@ export interface Load {
 
 const idle: Load = { inFlight: () => 0, shareOf: () => 1 };
 
-export interface Circumstances {
+interface Circumstances {
   /** A number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly load?: Load;

@@ -5,7 +5,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
 import { watchTaking } from './taken-bytes.ts';
 
-export interface ClientStreamOptions {
+interface ClientStreamOptions {
   readonly clock: Clock;
   /** Status 200 and the first `keepAlive` go out after this long without content, to keep intermediaries alive. */
   readonly openAfterMs: number;

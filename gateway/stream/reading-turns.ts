@@ -5,7 +5,7 @@
 
 import type { KeyUse, TenantUse } from '../admission/fair-share.ts';
 
-export interface ReadingTurnsOptions {
+interface ReadingTurnsOptions {
   now(): number;
   /** Calls back in the next turn of the event loop. */
   nextTurn(callback: () => void): void;

@@ -29,7 +29,7 @@ export interface RequestStart {
 }
 
 /** What is known of a request that led somewhere. */
-export interface ServedFacts {
+interface ServedFacts {
   /** The id of the route. */
   readonly model: string;
   /** As in metrics: 499 where the client went away. */
@@ -39,7 +39,7 @@ export interface ServedFacts {
   readonly isStream: boolean;
 }
 
-export interface AttemptFacts {
+interface AttemptFacts {
   readonly target: TargetView;
   readonly startedAtMs: number;
   readonly durationMs: number;
@@ -47,7 +47,7 @@ export interface AttemptFacts {
 }
 
 /** What is known of a question for a number of tokens that was put to an upstream. */
-export interface CountFacts {
+interface CountFacts {
   readonly target: TargetView;
   /** Undefined where no answer came. */
   readonly status: number | undefined;

@@ -17,7 +17,7 @@ export type RequestTracing = Pick<
   'openAttempt' | 'endAttempt' | 'endCount' | 'onServed' | 'end'
 >;
 
-export interface RequestTracerParts {
+interface RequestTracerParts {
   readonly clock: Clock;
   readonly tracer: Tracer;
 }

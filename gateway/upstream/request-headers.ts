@@ -7,7 +7,7 @@ import type { Lease } from './credential.ts';
 import { openRedactor } from './redact.ts';
 
 /** The same for every request with one lease. */
-export interface BaseHeaders {
+interface BaseHeaders {
   /** Names in lower case and values in turn. */
   readonly headers: readonly string[];
   /** Those that the Provider sets, and that it is signed in with: nobody else sends them. */

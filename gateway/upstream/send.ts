@@ -19,7 +19,7 @@ export interface UpstreamRequest {
  * `reset`: the connection was there and broke, before any byte of an answer where no head was told. `bad_head`: an answer has begun, and its
  * head cannot be read, is longer than it may be, or is cut.
  */
-export type BreakCode = EgressErrorCode | 'reset' | 'bad_head';
+type BreakCode = EgressErrorCode | 'reset' | 'bad_head';
 
 /** What the sender is told; each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {

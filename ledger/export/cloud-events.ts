@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 export const BATCH_TYPE = 'application/cloudevents-batch+json; charset=utf-8';
-export const EVENT_TYPE = 'dev.penstock.attempt.v1';
+const EVENT_TYPE = 'dev.penstock.attempt.v1';
 
 const factsSchema = z.looseObject({ id: z.string(), startedAt: z.string(), apiKey: z.string() });
 

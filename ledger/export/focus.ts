@@ -4,7 +4,7 @@
 import { usdOf } from '../money.ts';
 import type { Dimension, Filter, LedgerStore, SumsRow } from '../store/store.ts';
 
-export interface FocusQuery {
+interface FocusQuery {
   /** `YYYY-MM-DD`, UTC; the second is the day after the last. */
   readonly from: string;
   readonly to: string;

@@ -27,7 +27,7 @@ export interface SendOptions {
   onLeftOut(record: LeftOut): void;
 }
 
-export interface LeftOut {
+interface LeftOut {
   readonly id: string;
   /** Of the batch that has nothing but it. */
   readonly bodyBytes: number;

@@ -21,7 +21,7 @@ export interface Rerated {
   readonly newPicodollars: bigint;
 }
 
-export interface RerateQuery {
+interface RerateQuery {
   /** `YYYY-MM-DD`, UTC; the second is the day after the last. */
   readonly from: string;
   readonly to: string;

@@ -14,12 +14,12 @@ import type { Costs, CostsRow, Filter, LedgerStore, Spender } from '../store/sto
 import { moneyAnswer } from './answers.ts';
 
 /** A budget and whose it is: of each spender as many as it has. */
-export interface BudgetRow extends Omit<Budgeted, 'budgets'> {
+interface BudgetRow extends Omit<Budgeted, 'budgets'> {
   readonly budget: Budget;
 }
 
 /** And what was spent of it. */
-export interface SpentRow extends BudgetRow {
+interface SpentRow extends BudgetRow {
   readonly picodollars: bigint;
 }
 
@@ -67,7 +67,7 @@ export function spentOf({ budget }: BudgetRow, costs: CostsRow | undefined): big
 }
 
 /** Nothing is left of a budget of nothing. Twelve digits: little of a large budget is not nothing, and almost all of it is not all. */
-export function usedShareOf({ budget: { limitPicodollars }, picodollars }: SpentRow): number {
+function usedShareOf({ budget: { limitPicodollars }, picodollars }: SpentRow): number {
   return limitPicodollars === 0n ? 1 : Number((picodollars * 1_000_000_000_000n) / limitPicodollars) / 1e12;
 }
 

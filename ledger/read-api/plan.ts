@@ -14,7 +14,7 @@ import { CallFault } from '../../core/kube/own-call.ts';
 import type { GatewayAnswer, GatewayAsker } from '../ask-gateway.ts';
 import { badParameter, noGateway, notFound } from './errors.ts';
 
-export interface Question {
+interface Question {
   readonly path: typeof PLAN_PATH | typeof CATALOG_PATH;
   readonly asked: CatalogRequest;
 }

@@ -8,7 +8,7 @@ import { spendAnswer } from './answers.ts';
 
 const dayMs = 86_400_000;
 
-export interface SpendQuery {
+interface SpendQuery {
   readonly after: number;
   readonly limit: number;
   /** Which day it is for whoever asks, `YYYY-MM-DD`; undefined: as it is here. */

@@ -16,7 +16,7 @@ import {
 import type { DatabaseKind } from './schema.ts';
 
 /** How the sums of new records are added to those that are there: a statement for each table, and the rows that go into it. */
-export interface SumUpsert {
+interface SumUpsert {
   readonly text: string;
   readonly columns: readonly string[];
   readonly rowsOf: (sums: Rollups) => readonly Readonly<Record<string, Value>>[];

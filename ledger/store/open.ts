@@ -5,7 +5,7 @@ import { openPostgresStore } from './postgres.ts';
 import { openSqliteStore } from './sqlite.ts';
 import type { LedgerStore } from './store.ts';
 
-export interface StoreTroubles {
+interface StoreTroubles {
   /** An idle connection to a server broke; the next question opens another. */
   onBroken(reason: string): void;
   /** Nothing more will be stored by this process. */

@@ -70,9 +70,9 @@ export const RECORD_COLUMNS = [
   'line',
 ] as const;
 
-export type DailyRow = Record<(typeof DAILY_KEYS)[number], string> & Record<Measure, number>;
+type DailyRow = Record<(typeof DAILY_KEYS)[number], string> & Record<Measure, number>;
 
-export interface RecordRow extends DailyRow {
+interface RecordRow extends DailyRow {
   id: string;
   started_ms: number;
   hour: string;
@@ -84,15 +84,15 @@ export interface RecordRow extends DailyRow {
 }
 
 /** With the name of the spender, and its day, in columns of their own. */
-export type SpendDayRow = Readonly<Record<SpendMeasure, number> & Record<string, string | number>>;
-export type SpendTotalRow = Readonly<
+type SpendDayRow = Readonly<Record<SpendMeasure, number> & Record<string, string | number>>;
+type SpendTotalRow = Readonly<
   Record<SpendMeasure | 'last_used_ms' | 'sequence', number> & Record<string, string | number>
 >;
 
-export type SpanRow = Record<(typeof SPAN_KEYS)[number], string> &
+type SpanRow = Record<(typeof SPAN_KEYS)[number], string> &
   Record<Measure | 'last_ms' | 'last_sequence', number>;
 
-export interface FirstContentSum {
+interface FirstContentSum {
   readonly span: string;
   readonly ms: number;
   readonly answers: number;
@@ -120,7 +120,7 @@ export function daysKeysOf(spender: Spender): readonly string[] {
  */
 export const LOW_PER_HIGH = 1_000_000_000;
 
-export function splitCost(picodollars: number): { readonly high: number; readonly low: number } {
+function splitCost(picodollars: number): { readonly high: number; readonly low: number } {
   // guard: money-in-two-numbers
   return { high: Math.floor(picodollars / LOW_PER_HIGH), low: picodollars % LOW_PER_HIGH };
 }
@@ -189,7 +189,7 @@ export function storableName(name: string): string {
 }
 
 /** No database takes half a character, and Postgres no NUL: one name must not stop a whole journal. */
-export function storable(text: string): string {
+function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
@@ -267,7 +267,7 @@ function firstContentsOf(added: readonly AddedRow[]): readonly FirstContentSum[]
 }
 
 /** So an interval has some four hundred different times at most. SQL does the same: see `request-queries.ts`. */
-export function toTwoDigits(ms: number): number {
+function toTwoDigits(ms: number): number {
   const step = TWO_DIGIT_STEPS.find((one) => ms < one * 100) ?? 100_000;
   return ms - (ms % step);
 }

@@ -28,7 +28,7 @@ export interface SqliteFile {
   close(): void;
 }
 
-export type Purged = Readonly<Record<'records' | 'asides' | 'hours' | 'firstContents', number>>;
+type Purged = Readonly<Record<'records' | 'asides' | 'hours' | 'firstContents', number>>;
 
 /** Others who have the file open, such as whoever looks into it by hand, are waited for. */
 const busyMs = 5_000;

@@ -29,7 +29,7 @@ import { ownFields, withServersFields, withWrittenFields } from './own-fields.ts
 import { watchObjects } from './watch-objects.ts';
 import { FileChanged } from './write-file.ts';
 
-export interface FolderParts {
+interface FolderParts {
   readonly objects: LocalObjects;
   /** Reads the folder anew; settled when `objects` has it. @throws where it cannot be read. */
   refresh(): Promise<void>;

@@ -9,7 +9,7 @@ import type { LedgerStore } from '../../ledger/store/store.ts';
 import { followLedger } from '../../operator/usage/follow-ledger.ts';
 import { createSpendBook } from '../../operator/usage/spend-book.ts';
 
-export interface FollowSpendOptions {
+interface FollowSpendOptions {
   readonly store: Pick<LedgerStore, 'spend'>;
   readonly clock: Clock;
   /** @param apiKeys `namespace/name` of those that have changed; undefined: any may have. */

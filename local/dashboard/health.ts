@@ -87,7 +87,7 @@ export function troublesHere(
   return troubles.length === 0 ? undefined : troubles.slice(0, TROUBLES_MAX);
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   /** Of its exchange. */
   readonly gateway: { readonly url: string; readonly token: string };
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { SignIn } from '../../dashboard/sign-in.ts';
 
-export interface OneTimeLinks {
+interface OneTimeLinks {
   readonly signIn: SignIn;
   /** What is to be opened, as long as nobody has used it. The token stands behind the `#`: browsers send that to nobody. */
   link(url: string): string;
@@ -15,7 +15,7 @@ const printedAgainMs = 1_000;
 /** Long enough to be copied, too short to be found in a scrollback of yesterday. */
 export const LINK_MS = 15 * 60_000;
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly clock: Clock;
   /** Who runs this process. */
   readonly userName: string;

@@ -2,7 +2,7 @@
 
 import { isRecord } from '../../core/kube/object.ts';
 
-export interface OwnFields {
+interface OwnFields {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
 }

@@ -12,7 +12,7 @@ import { buildReadApi, type ReadApiParts } from '../../ledger/read-api/read-api.
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import type { LocalObjects } from './objects.ts';
 
-export interface LocalReadApi {
+interface LocalReadApi {
   readonly ledger: OpenLedger;
   close(): Promise<void>;
 }

@@ -26,14 +26,14 @@ export interface CatalogModel {
   readonly periods: readonly [CatalogPeriod, ...CatalogPeriod[]];
 }
 
-export interface CatalogPeriod {
+interface CatalogPeriod {
   /** Unix milliseconds. */
   readonly fromMs: number;
   /** Or why the entry cannot be used. */
   readonly quote: Rates | { readonly unusable: string };
 }
 
-export type Rates = Omit<Price, 'perRequest' | 'source' | 'catalog'>;
+type Rates = Omit<Price, 'perRequest' | 'source' | 'catalog'>;
 type RateName = 'input' | 'cachedInput' | 'cacheWrite' | 'cacheWriteHour' | 'output' | 'reasoning';
 
 const VERSION = '0.1.8';

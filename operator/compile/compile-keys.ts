@@ -22,7 +22,7 @@ import { isStaying } from './staying.ts';
 import type { ApiKeyVerdict } from './verdict.ts';
 
 /** What has not changed is the same value as before, also where it is a list. */
-export interface KeysInput {
+interface KeysInput {
   readonly apiKeys: readonly RawObject[];
   readonly secrets: readonly SecretRecord[];
   readonly findSecret: FindByPlace<SecretRecord>;
@@ -33,7 +33,7 @@ export interface KeysInput {
   readonly nowMs: number;
 }
 
-export interface KeysResult {
+interface KeysResult {
   /** By digest. */
   readonly entries: KeyEntry[];
   /** By namespace and name. */
@@ -42,7 +42,7 @@ export interface KeysResult {
   readonly staleAtMs: number | undefined;
 }
 
-export interface KeysCompiler {
+interface KeysCompiler {
   compile(input: KeysInput): KeysResult;
   /** How many were computed since this was last asked. */
   takeCount(): number;

@@ -46,7 +46,7 @@ import { startTurns, type Turns } from './turns.ts';
 import type { ProviderVerdict, RoutingVerdict } from './verdict.ts';
 
 /** What has not changed is the same value as before, also where it is a list. */
-export interface RoutingInput {
+interface RoutingInput {
   readonly providers: readonly RawObject[];
   readonly modelRoutes: readonly RawObject[];
   readonly namespaces: readonly NamespaceRecord[];
@@ -59,7 +59,7 @@ export interface RoutingInput {
   readonly nowMs: number;
 }
 
-export interface Routing {
+interface Routing {
   readonly table: Pick<TableContent, 'providers' | 'credentials' | 'routes'>;
   /** Of Providers, then of ModelRoutes; by namespace and name. */
   readonly verdicts: readonly RoutingVerdict[];
@@ -67,7 +67,7 @@ export interface Routing {
   readonly healthChecks: readonly HealthCheck[];
 }
 
-export interface RoutingCompiler {
+interface RoutingCompiler {
   /** With the Unix milliseconds at which the same input gives another result, if there is such a time. */
   compile(input: RoutingInput): { readonly routing: Routing; readonly staleAtMs: number | undefined };
   /** How many were computed since this was last asked. */

@@ -15,7 +15,7 @@ import { type CredentialKind, type ResolvedCredential, resolveCredential } from 
 import { type Destination, type Endpoint, type ProxyEndpoint, proxyOf } from './endpoint.ts';
 import type { Finding } from './verdict.ts';
 
-export interface ConnectionInput {
+interface ConnectionInput {
   readonly secret: (name: string) => SecretRecord | undefined;
   readonly configMap: (name: string) => ConfigMapRecord | undefined;
   /** Unix milliseconds. */

@@ -34,7 +34,7 @@ export interface Pairing {
   readonly unmet: readonly ModelCapability[];
 }
 
-export interface SpokenTarget {
+interface SpokenTarget {
   readonly name: string;
   /** At least one. */
   readonly apis: readonly Api[];

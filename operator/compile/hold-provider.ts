@@ -17,7 +17,7 @@ import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
 import { type CompiledProvider, priceListOf } from './providers.ts';
 import type { HeldForm } from './verdict.ts';
 
-export interface GrantsInput {
+interface GrantsInput {
   /** Finds a Secret of the Provider's own namespace. */
   readonly secret: (name: string) => SecretRecord | undefined;
   readonly platform: PlatformSettings;

@@ -21,7 +21,7 @@ export interface HeldClaim extends Claim {
   readonly present: CompiledRoute;
 }
 
-export interface HoldRouteInput {
+interface HoldRouteInput {
   readonly object: RawObject;
   readonly present: CompiledRoute;
   readonly namespaces: readonly NamespaceRecord[];

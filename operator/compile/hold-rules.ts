@@ -6,7 +6,7 @@
 
 import type { Reason } from '../../core/catalog/conditions.ts';
 
-export type HoldRule = 'held' | 'at-once';
+type HoldRule = 'held' | 'at-once';
 
 /** By the reason of the condition that keeps the present form out. A reason that is not here: at once. */
 const PRESENT_FORM: Partial<Readonly<Record<Reason, HoldRule>>> = {

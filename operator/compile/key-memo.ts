@@ -17,7 +17,7 @@ export interface KeyReader {
   compile(secret: SecretRecord | undefined): CompiledKey;
 }
 
-export interface KeyMemoInput {
+interface KeyMemoInput {
   readonly objects: readonly RawObject[];
   /** Undefined: the object is on its way out. Looks into it, at some cost; only called where something has to be computed. */
   read(object: RawObject): KeyReader | undefined;
@@ -30,14 +30,14 @@ export interface KeyMemoInput {
   readonly nowMs: number;
 }
 
-export interface RememberedKeys {
+interface RememberedKeys {
   /** One for each that is not on its way out; in no order. */
   readonly keys: readonly CompiledKey[];
   /** When some result changes by itself. */
   readonly nextTurnMs: number | undefined;
 }
 
-export interface KeyMemo {
+interface KeyMemo {
   compile(input: KeyMemoInput): RememberedKeys;
   /** How many were computed since this was last asked. */
   takeCount(): number;

@@ -19,7 +19,7 @@ import { buildBudgets, buildLimits, limitsOfTenant, wordsOnLimits } from './limi
 import { compareText, sortedMap } from './order.ts';
 import { type ApiKeyVerdict, type Condition, type Finding, fails, holds, notEvaluated } from './verdict.ts';
 
-export interface KeyInput {
+interface KeyInput {
   readonly object: RawObject;
   readonly parsed: Parsed<ApiKey>;
   /** The Secret under the name that this ApiKey's key is written to, if there is one. */

@@ -2,7 +2,7 @@
 
 import { isSameList } from '../lists/differing.ts';
 
-export interface Memo {
+interface Memo {
   /**
    * The last result for `subject`, if all inputs are identical to then; else computes it. One memo serves
    * one kind of result, so that a subject always stands for the same type. Forgets with the subject.

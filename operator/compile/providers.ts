@@ -72,7 +72,7 @@ export interface CompiledProvider {
 }
 
 /** Whose list prices count for its models. Nobody's, where the models are not the vendor's: a namesake costs what it costs. */
-export type PriceList =
+type PriceList =
   | { readonly vendor: string; readonly why?: undefined }
   | { readonly vendor?: undefined; readonly why: string };
 

@@ -17,7 +17,7 @@ interface QuotePeriod {
 }
 
 /** Of one target, oldest first; none where the catalog is not asked. */
-export type Quotes = readonly QuotePeriod[];
+type Quotes = readonly QuotePeriod[];
 
 /**
  * Everything the catalog will ever say about the targets of a route, in their order. Each quote keeps its identity, so

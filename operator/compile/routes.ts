@@ -51,7 +51,7 @@ export type RouteDraft =
   | { readonly kind: 'claim'; readonly claim: RouteClaim }
   | { readonly kind: 'refused'; readonly verdict: ModelRouteVerdict };
 
-export interface DraftInput {
+interface DraftInput {
   readonly object: RawObject;
   readonly parsed: Parsed<ModelRoute>;
   readonly namespaces: readonly NamespaceRecord[];

@@ -4,7 +4,7 @@
 import { placeOf } from './index-by-place.ts';
 import type { Verdict } from './verdict.ts';
 
-export interface VerdictNames {
+interface VerdictNames {
   /** `Kind/namespace/name`. */
   readonly key: string;
   /** `namespace/name`. */

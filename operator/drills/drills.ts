@@ -35,7 +35,7 @@ export interface DrillReading {
   readonly takeoverMs?: number;
 }
 
-export interface DrillsParts {
+interface DrillsParts {
   readonly clock: Clock;
   /** Those that are ready, by name. */
   pods(): readonly GatewayPod[];

@@ -17,7 +17,7 @@ export interface Forms {
 }
 
 /** With a memory: entries that are the same values as in the last table are not read again. */
-export interface FormIndex {
+interface FormIndex {
   index(content: TableContent): Forms;
   /** Reads the keys in pieces, so that an index of a table that is new as a whole does not have to. */
   prepare(content: TableContent, breathe: () => Promise<void>): Promise<void>;

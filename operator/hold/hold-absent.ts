@@ -42,7 +42,7 @@ export interface HoldAbsentInput {
 /** How many objects of a kind are in the table although they are absent. */
 export type HeldCounts = Readonly<Record<TableObjectKind, number>>;
 
-export interface HeldContent {
+interface HeldContent {
   readonly content: TableContent;
   readonly held: HeldCounts;
 }

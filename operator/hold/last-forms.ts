@@ -9,7 +9,7 @@ import { keyOf } from '../compile/verdict-names.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import { providerOf } from './forms.ts';
 
-export interface LastFormsOptions {
+interface LastFormsOptions {
   /** How long a form is held; 0: not at all. */
   readonly holdMs: number;
   /** As it was read last, with its status. */
@@ -19,7 +19,7 @@ export interface LastFormsOptions {
 /** By `Kind/namespace/name`. */
 type Verdicts = ReadonlyMap<string, RoutingVerdict>;
 
-export interface LastForms {
+interface LastForms {
   /** For the next compile. @param content of the table in use. */
   of(content: TableContent | undefined): LastGood;
   /** To be called after every compile. */

@@ -14,7 +14,7 @@ import { withProviders } from '../publish/unfit-entry.ts';
 import type { RawObject, Snapshot } from '../watch/snapshot.ts';
 import { providerOf } from './forms.ts';
 
-export interface PinnedContent {
+interface PinnedContent {
   readonly content: TableContent;
   /** Objects that have another form in it than they would have without the pin, as `Kind/namespace/name`. */
   readonly differing: ReadonlySet<string>;

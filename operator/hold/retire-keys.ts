@@ -13,7 +13,7 @@ export const RETIRED_FOR_MS = 365 * 24 * 3_600_000;
 /** Of one namespace. At the limit its oldest go, and only the namespace itself can bring it there. */
 export const RETIRED_MAX = 2_000;
 
-export interface RetireInput {
+interface RetireInput {
   /** Known so far, oldest first. */
   readonly retired: readonly RetiredKey[];
   /** Of the table in use. */

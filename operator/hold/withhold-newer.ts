@@ -21,7 +21,7 @@ export interface Reader {
   readonly maxFormat: number | undefined;
 }
 
-export interface WithholdInput {
+interface WithholdInput {
   readonly last: TableContent | undefined;
   readonly next: TableContent;
   readonly readers: readonly Reader[];
@@ -29,7 +29,7 @@ export interface WithholdInput {
   grants(): Grants;
 }
 
-export interface FittingContent {
+interface FittingContent {
   readonly content: TableContent;
   readonly waits: Waits;
 }

@@ -13,9 +13,9 @@ import type { RawObject, SecretOwner } from '../watch/snapshot.ts';
 import { type KeyStep, type NewSecret, planKeySecret, type SecretChange } from './plan-key.ts';
 
 /** Who has written what we write into Secrets of tenants. */
-export const SECRET_MANAGER = 'penstock-secret';
+const SECRET_MANAGER = 'penstock-secret';
 
-export interface KeyIssuerOptions {
+interface KeyIssuerOptions {
   readonly client: KubeClient;
   readonly keyPrefix: string;
   /** Of labels and annotations for Secrets, those that the platform allows. */
@@ -36,7 +36,7 @@ export interface IssueFacts {
   isOut(key: string): boolean;
 }
 
-export type IssueResult =
+type IssueResult =
   | { readonly type: 'created' }
   | { readonly type: 'changed'; readonly step: KeyStep }
   /** There is a Secret of that name; it was left as it is. */

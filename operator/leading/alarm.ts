@@ -3,7 +3,7 @@
 import type { Clock } from '../../core/clock.ts';
 
 /** In the time of the clock's `now`; each call takes the place of the one before, undefined takes it back. */
-export type Alarm = (atMs: number | undefined) => void;
+type Alarm = (atMs: number | undefined) => void;
 
 export function createAlarm(clock: Clock, onRing: () => void): Alarm {
   let cancel: (() => void) | undefined;

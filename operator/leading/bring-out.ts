@@ -55,7 +55,7 @@ export type Pin =
   /** There is no such table: the one in use stays. */
   | { readonly type: 'impossible'; readonly wanted: string; readonly message: string };
 
-export interface RunFacts {
+interface RunFacts {
   readonly judged: Judged;
   /** Unix milliseconds at which the same snapshot gives another table. */
   readonly staleAtMs: number | undefined;
@@ -81,7 +81,7 @@ export type TableRun =
       readonly attempted: FormOf;
     });
 
-export interface BringOut {
+interface BringOut {
   /** One at a time. @throws {KubeError} where the table that is there could not be read. */
   run(isUrgent: boolean): Promise<TableRun>;
   /** False until the table that is there has been read. */

@@ -11,7 +11,7 @@ import { createQueue, type QueueOptions, type RunResult, type WorkQueue } from '
 import { allRun, type PodsState } from '../pods/pods-state.ts';
 import type { Cluster } from '../watch/cluster.ts';
 
-export interface KeyKeeperParts {
+interface KeyKeeperParts {
   readonly cluster: Pick<Cluster, 'object' | 'issuedSecret'>;
   /** Not as of the last look: a pod that has become ready since has to be heard first. */
   podsNow(): PodsState;

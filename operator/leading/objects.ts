@@ -17,7 +17,7 @@ interface Parts extends TermParts {
   readonly pods: LedPods;
 }
 
-export interface LedObjects extends Pick<Spending, 'reading'>, Pick<KeyKeeper, 'published'> {
+interface LedObjects extends Pick<Spending, 'reading'>, Pick<KeyKeeper, 'published'> {
   readonly queues: readonly WorkQueue[];
   /** There may be something new to say of them; by `Kind/namespace/name`. */
   look(keys: Iterable<string>): void;

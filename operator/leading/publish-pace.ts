@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from '../publish/pace.ts';
 import { createAlarm } from './alarm.ts';
 
-export interface PublishPace {
+interface PublishPace {
   note(isUrgent: boolean): void;
   isWaiting(): boolean;
   /** A publish begins. Gives whether one of its changes takes access away. */

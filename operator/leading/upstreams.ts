@@ -9,7 +9,7 @@ import { createProber, type ProberParts } from '../probe/prober.ts';
 import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
 import { withChecks } from '../status/with-checks.ts';
 
-export interface UpstreamsParts extends Pick<ProberParts, 'clock' | 'random' | 'send' | 'onChecked'> {
+interface UpstreamsParts extends Pick<ProberParts, 'clock' | 'random' | 'send' | 'onChecked'> {
   /** From calls alone. */
   readonly callsOf: HealthOf;
   /** The present verdict on a Provider, by `namespace/name`. */

@@ -15,7 +15,7 @@ import { readAnswer } from '../read-answer.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
 import type { PodAnswer, PodAnswers } from './pods-state.ts';
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly clock: Clock;
   /** 0 to 1. */
   random(): number;
@@ -34,7 +34,7 @@ export interface ExchangeOptions {
 /** The body is that of an exchange. Messages of its errors are fit to be shown to users: no address, no token. */
 export type AskPod = (pod: GatewayPod, token: string, body: string, timeoutMs: number) => PodCall;
 
-export interface PodCall {
+interface PodCall {
   readonly answer: Promise<ExchangeResponse>;
   abort(): void;
 }

@@ -43,7 +43,7 @@ interface PodState {
   readonly rejected?: string;
 }
 
-export interface Progress {
+interface Progress {
   readonly running: number;
   readonly ready: number;
   /** Pods that do not run it yet, each with the reason: "pod x runs table generation 481: …". */

@@ -33,7 +33,7 @@ export interface ProberParts {
   onChecked(result: CheckOutcome['type']): void;
 }
 
-export interface Prober {
+interface Prober {
   /** What is in the table now. What is known stays, while address and credentials do. */
   watch(
     checks: readonly HealthCheck[],

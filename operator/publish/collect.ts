@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 
-export interface CollectDecision {
+interface CollectDecision {
   readonly collect: readonly string[];
   /** When each of the other listed shards was in use last, or was first seen here: for the next decision. */
   readonly lastUsedMs: ReadonlyMap<string, number>;
@@ -30,7 +30,7 @@ export function decideCollection(
   };
 }
 
-export interface Collector {
+interface Collector {
   /** To be called now and then by the leader, about once a minute. Gives how many shards were deleted. */
   collect(): Promise<number>;
 }

@@ -13,7 +13,7 @@ import { listRevocations, works } from './revocations.ts';
 import type { Shard } from './shards.ts';
 import type { Table } from './term.ts';
 
-export interface TableFacts {
+interface TableFacts {
   /** In the pointer now. */
   readonly standing: Standing<Table> | undefined;
   /** Names of shards that are in the cluster. */

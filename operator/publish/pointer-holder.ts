@@ -25,7 +25,7 @@ export const ACCEPT_DOWNGRADE_ANNOTATION = 'penstock.dev/accept-downgrade';
  */
 export const RELEASE_KEY_ANNOTATION = 'penstock.dev/release-key';
 
-export interface PointerHolderOptions<Table> {
+interface PointerHolderOptions<Table> {
   readonly store: Pick<TableStore, 'readPointer' | 'createPointer' | 'updatePointer'>;
   readonly clock: Pick<Clock, 'wallMs'>;
   /** What it is called in messages. */

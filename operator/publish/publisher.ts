@@ -19,7 +19,7 @@ import { openTableStore } from './table-store.ts';
 import { type Findings, placeOf, readFindings, type TakenOver } from './take-over.ts';
 import { namesInUse, type PublishTools, type Term } from './term.ts';
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   randomBytes(size: number): Buffer;

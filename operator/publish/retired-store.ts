@@ -15,7 +15,7 @@ import { differing } from '../lists/differing.ts';
 import type { RetiredKey } from '../watch/snapshot.ts';
 
 /** On these Secrets: the namespace whose keys they name. */
-export const RETIRED_KEYS_LABEL = 'penstock.dev/retired-keys';
+const RETIRED_KEYS_LABEL = 'penstock.dev/retired-keys';
 /** Their one value: JSON, the time in Unix milliseconds at which each digest left the table. */
 const RETIRED_DATA = 'retired';
 const RETIRED_SECRET_TYPE = 'penstock.dev/retired-keys';
@@ -34,7 +34,7 @@ export interface RetiredStore {
   tidy(mustStillLead: () => void): Promise<void>;
 }
 
-export interface RetiredStoreOptions {
+interface RetiredStoreOptions {
   readonly client: KubeClient;
   readonly instance: string;
   readonly tableNamespace: string;

@@ -41,7 +41,7 @@ export interface Pointer {
   readonly exchangeToken: string | undefined;
 }
 
-export type ReadManifest =
+type ReadManifest =
   | { readonly kind: 'readable'; readonly manifest: Manifest }
   /** `version` is there where at least that could be read. */
   | {
@@ -53,7 +53,7 @@ export type ReadManifest =
     };
 
 /** The values of the pointer's Secret. */
-export interface PointerData {
+interface PointerData {
   readonly manifestText: string;
   /** RFC 3339. */
   readonly heartbeat: string;
@@ -66,7 +66,7 @@ export interface ShardProblem {
   readonly message: string;
 }
 
-export interface ReadShards {
+interface ReadShards {
   /** Of the shards that could be read; in the order of the compile. */
   readonly content: TableContent;
   readonly problems: readonly ShardProblem[];
@@ -104,7 +104,7 @@ export interface TableStore {
   deleteShard(name: string): Promise<void>;
 }
 
-export interface TableStoreOptions {
+interface TableStoreOptions {
   readonly client: KubeClient;
   readonly instance: string;
   readonly tableNamespace: string;

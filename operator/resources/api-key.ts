@@ -156,7 +156,7 @@ function immutableInSecret(field: string, absent: string): Rule<unknown> {
   };
 }
 
-export const apiKeySpecSchema = withRules(
+const apiKeySpecSchema = withRules(
   z.strictObject({
     displayName: z.string().max(128).optional().describe('Name for people.'),
     owner: ownerSchema.optional().describe('Whose key it is; copied to the ledger.'),

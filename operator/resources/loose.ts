@@ -1,6 +1,6 @@
 // What can be read of a value that may be anything? Whether it is an object, and its members, one by one.
 
-export type Loose = Readonly<Record<string, unknown>>;
+type Loose = Readonly<Record<string, unknown>>;
 
 export function isLoose(value: unknown): value is Loose {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

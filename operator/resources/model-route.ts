@@ -179,7 +179,7 @@ const drillSchema = z.strictObject({
     .describe('Time within which the next target must answer: from the fault to its first content.'),
 });
 
-export const modelRouteSpecSchema = withRules(
+const modelRouteSpecSchema = withRules(
   z.strictObject({
     model: withRules(modelIdSchema, [immutable('model')]).describe(
       'The public model id, as callers write it. Ids that begin with the service prefix and "/" are for platform ' +
@@ -335,7 +335,7 @@ export type ModelRouteSpec = z.infer<typeof modelRouteSpecSchema>;
 export type TargetSpec = ModelRouteSpec['targets'][number];
 
 /** What a target is doing, as status shows it. */
-export const targetStateSchema = z.enum([
+const targetStateSchema = z.enum([
   'Ready',
   'Drained',
   'Unhealthy',

@@ -121,7 +121,7 @@ function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodTy
 }
 
 /** The schema inside `.optional()` and `.default()`. */
-export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   const { def } = schema._zod;
   if (def.type !== 'optional' && def.type !== 'default') return schema;
   return unwrap((def as z.core.$ZodOptionalDef).innerType);

@@ -5,7 +5,7 @@ import { fieldPath, type Problem } from './problems.ts';
 import type { ProviderSpec } from './provider.ts';
 import type { Kind } from './resource.ts';
 
-export interface UnsupportedEntry {
+interface UnsupportedEntry {
   readonly kind: Kind;
   /** Field path; `[]` stands for every entry of a list. */
   readonly path: string;

@@ -24,7 +24,7 @@ export interface EventFact {
 }
 
 /** One of our objects, or where `apiVersion` says so, another. */
-export interface EventSubject extends Omit<ObjectRef, 'kind'> {
+interface EventSubject extends Omit<ObjectRef, 'kind'> {
   readonly kind: string;
   readonly apiVersion?: string;
 }
@@ -39,14 +39,14 @@ export interface EventRecorder {
   close(): Promise<void>;
 }
 
-export interface EventStats {
+interface EventStats {
   readonly written: number;
   /** Over the budget of their object, or more at once than can be written. */
   readonly dropped: number;
   readonly failed: number;
 }
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   /** 0 to 1. */

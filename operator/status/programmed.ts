@@ -5,7 +5,7 @@ import type { Verdict } from '../compile/verdict.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import { conditionsOf } from './object-status.ts';
 
-export interface Published {
+interface Published {
   /** The table generation in force, which says what these verdicts say; newly written or not. */
   readonly generation: number;
   /** By `Kind/namespace/name`. */
@@ -25,7 +25,7 @@ export interface Published {
 }
 
 /** A table that was to be published, and of which nobody knows whether it was. */
-export type Attempted = Pick<Published, 'verdicts' | 'formOf'>;
+type Attempted = Pick<Published, 'verdicts' | 'formOf'>;
 
 export interface ProgrammedTracker {
   /** To be called after each publish, also where there was nothing to write. Forgets objects without a verdict. */

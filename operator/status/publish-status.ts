@@ -13,7 +13,7 @@ import { type ObjectRef, refOf } from './object-ref.ts';
 import { type ObjectStatus, presentStatus } from './object-status.ts';
 import { writeStatus } from './write-status.ts';
 
-export interface StatusPublisherOptions {
+interface StatusPublisherOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly events: EventRecorder;

@@ -13,7 +13,7 @@ import type { Wait } from '../hold/waits.ts';
 import { allRun, type PodsState, progressOf } from '../pods/pods-state.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-export interface ProgrammedFacts {
+interface ProgrammedFacts {
   readonly verdict: Verdict;
   /** All but Programmed, Ready and Healthy. */
   readonly conditions: readonly Condition[];
@@ -26,7 +26,7 @@ export interface ProgrammedFacts {
   readonly waitingSinceMs: number;
 }
 
-export interface SettledProgrammed {
+interface SettledProgrammed {
   readonly condition: Condition;
   readonly where?: NonNullable<ObjectStatus['programmed']>;
   /** Nothing at all is to be written before: all of it together is one write then. */

@@ -10,7 +10,7 @@ import type { Reason } from '../../core/catalog/conditions.ts';
 import type { Condition } from '../compile/verdict.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-export interface SettledProgress {
+interface SettledProgress {
   /** `Reconciling` or `Stalled`; absent where the object is ready. */
   readonly condition?: Condition;
   /** It will say something else then. */

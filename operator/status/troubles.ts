@@ -31,7 +31,7 @@ export interface PodView {
   readonly entries: readonly UpstreamHealth[];
 }
 
-export type SettledTroubles = Pick<Health, 'troubles' | 'troublesObservedAt'> & {
+type SettledTroubles = Pick<Health, 'troubles' | 'troublesObservedAt'> & {
   /** It will say something else then. */
   readonly againMs?: number;
 };

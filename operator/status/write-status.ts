@@ -9,9 +9,9 @@ import { type ObjectRef, resourceOf } from './object-ref.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 /** Owner of every field of a status but `usage`. */
-export const STATUS_MANAGER = 'penstock';
+const STATUS_MANAGER = 'penstock';
 
-export interface StatusWrite {
+interface StatusWrite {
   readonly client: KubeClient;
   readonly object: ObjectRef;
   /**
@@ -24,7 +24,7 @@ export interface StatusWrite {
 }
 
 /** `gone`: the object is not there any more, and nothing was to be done. */
-export type StatusWritten =
+type StatusWritten =
   | { readonly type: 'written'; readonly resourceVersion: string | undefined }
   | { readonly type: 'gone' };
 

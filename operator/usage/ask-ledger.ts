@@ -5,7 +5,7 @@ import { SPEND_PATH, type SpendReport, spendReportSchema } from '../../core/cont
 import { CallFault, OwnCalls } from '../../core/kube/own-call.ts';
 import { readAnswer } from '../read-answer.ts';
 
-export interface LedgerCall {
+interface LedgerCall {
   /** The exchange token. */
   readonly token: string;
   readonly after: number;

@@ -25,7 +25,7 @@ export interface LedgerFollowerParts {
   onBack(): void;
 }
 
-export interface LedgerFollower {
+interface LedgerFollower {
   /** Since its last answer, or since it was asked first. */
   newsAgeMs(): number;
   close(): Promise<void>;

@@ -34,7 +34,7 @@ export interface UsageReporterParts {
 }
 
 /** ApiKeys by `namespace/name`. */
-export interface UsageReporter {
+interface UsageReporter {
   readonly queues: readonly WorkQueue[];
   /** Its spend, its budgets or the time may have changed. */
   look(apiKey: string): void;

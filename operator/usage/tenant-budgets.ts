@@ -8,13 +8,13 @@ import { dollarsOf } from './dollars.ts';
 import { levelOf } from './settle-usage.ts';
 import { type SpendBook, useIn } from './spend-book.ts';
 
-export interface TenantNews {
+interface TenantNews {
   readonly namespace: string;
   readonly reason: Extract<EventReason, `Tenant${string}`>;
   readonly note: string;
 }
 
-export interface TenantWatch {
+interface TenantWatch {
   /** Of the namespaces, those whose budgets have passed a warning or their limit since the last look. */
   look(namespaces: Iterable<string>, nowMs: number): readonly TenantNews[];
   /** As it is now: nothing of it is news. */

@@ -10,7 +10,7 @@ import { createQueue } from '../loop.ts';
 import { sameTexts } from './metadata-texts.ts';
 import type { ConfigMapRecord, RawObject } from './snapshot.ts';
 
-export interface ConfigMapReaderParts {
+interface ConfigMapReaderParts {
   readonly client: KubeClient;
   readonly clock: Clock;
   /** From 0 up to 1. */
@@ -21,7 +21,7 @@ export interface ConfigMapReaderParts {
 }
 
 /** Keys are `namespace/name`. */
-export interface ConfigMapReader {
+interface ConfigMapReader {
   /** Those that are named. Identities last while the contents do. */
   readonly records: ReadonlyMap<string, ConfigMapRecord>;
   placed(key: string, version: string): void;

@@ -10,11 +10,11 @@ import { API_GROUP } from '../resources/metadata.ts';
 
 const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' } as const;
 const names = ['providers', 'modelroutes', 'apikeys'].map((plural) => `${plural}.${API_GROUP}`);
-export const BUNDLE_ANNOTATION = 'penstock.dev/bundle-version';
+const BUNDLE_ANNOTATION = 'penstock.dev/bundle-version';
 
 const againMs = 10 * 60_000;
 
-export interface CrdBundles {
+interface CrdBundles {
   /** Of every CustomResourceDefinition that could be read: whether it is of another release, or missing. */
   mismatches(): Iterable<{ readonly crd: string; readonly isOther: boolean }>;
   close(): void;

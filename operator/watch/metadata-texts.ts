@@ -8,7 +8,7 @@ import { isRecord } from '../../core/kube/object.ts';
  */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-export type Texts = Readonly<Record<string, string>>;
+type Texts = Readonly<Record<string, string>>;
 
 export function withoutLastApplied(annotations: Texts): Texts {
   if (!Object.hasOwn(annotations, LAST_APPLIED)) return annotations;

@@ -24,7 +24,7 @@ export interface WatchTrouble extends Trouble {
   readonly namespace?: string;
 }
 
-export interface ReadingsOptions {
+interface ReadingsOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   /** From 0 up to 1. */

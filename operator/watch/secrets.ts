@@ -28,7 +28,7 @@ export type SecretView = keyof typeof SECRET_SELECTORS;
 const views: readonly SecretView[] = ['credentials', 'issued'];
 
 /** What the metadata of a Secret say. */
-export interface SecretPlace {
+interface SecretPlace {
   readonly namespace: string;
   readonly name: string;
   /** The view in which its values come; undefined: they are none of our business. */

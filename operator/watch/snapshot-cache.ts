@@ -13,7 +13,7 @@ export interface SnapshotLists {
 
 export type ListName = keyof SnapshotLists;
 
-export interface SnapshotCache {
+interface SnapshotCache {
   /** The same value as before where no list was dropped. */
   get(): Snapshot;
   /** Something in it has changed. */

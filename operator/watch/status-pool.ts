@@ -3,7 +3,7 @@
 
 import { isRecord } from '../../core/kube/object.ts';
 
-export interface StatusPool {
+interface StatusPool {
   /** The same status, equal conditions being the same values. It is the caller's to give: it is changed in place. */
   share(status: unknown): unknown;
 }

@@ -29,7 +29,7 @@ interface Parts {
   onTrouble(trouble: WatchTrouble): void;
 }
 
-export interface WatchedObjects {
+interface WatchedObjects {
   /** By `namespace/name`. */
   readonly held: Readonly<Record<Kind, ReadonlyMap<string, HeldObject>>>;
   readonly lists: Pick<SnapshotLists, Kind | 'ConfigMap'>;

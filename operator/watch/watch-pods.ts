@@ -4,7 +4,7 @@ import { pods } from '../../core/kube/paths.ts';
 import { type GatewayPod, readGatewayPod } from './gateway-pods.ts';
 import type { Readings } from './readings.ts';
 
-export interface WatchedPods {
+interface WatchedPods {
   /** By name. */
   ready(): readonly GatewayPod[];
   /** False while their watch is not open: there may be others by now. */

@@ -1,5 +1,6 @@
 // What may import what, and why. Each rule is a sentence, its reason, and a check that lists every place that breaks it.
 
+import { findUnusedExports } from './exports.ts';
 import { type Project, packageOf, type Source, targetOf } from './project.ts';
 import type { Token } from './scan-source.ts';
 
@@ -393,6 +394,11 @@ export const rules = {
             })
             .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
       ),
+  },
+  exportsAreImported: {
+    sentence: 'every export of the product is imported somewhere',
+    why: 'An export is a promise to other files. Without one of them it only hides that the declaration can change or go.',
+    check: (project) => findUnusedExports(project, (path) => floorOf(path) !== undefined),
   },
   importsReadable: {
     sentence: 'no import is computed at run time',

@@ -3,7 +3,7 @@
 /** Another target under the same load, or the same target where nothing is translated. */
 type Against = 'floor' | 'envoy' | 'nginx' | 'pass-through';
 
-export type Bound = {
+type Bound = {
   level: 'gate' | 'goal';
   scenario: string;
   limit: { kind: 'cpu-ratio'; against: Against; max: number } | { kind: 'latency-p99'; maxMs: number };

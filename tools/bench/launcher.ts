@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { processTree } from './measure/process-tree.ts';
 
-export type LaunchOptions = {
+type LaunchOptions = {
   /** For messages and the log file. */
   name: string;
   command: string;

@@ -28,7 +28,7 @@ export type Settings = {
   environment: Readonly<Record<string, string>>;
 };
 
-export type Invocation = { kind: 'help'; text: string } | { kind: 'run'; settings: Settings };
+type Invocation = { kind: 'help'; text: string } | { kind: 'run'; settings: Settings };
 
 const help = `npm run bench -- [options]
 

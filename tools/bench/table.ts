@@ -18,7 +18,7 @@ export const tableSizes: readonly SnapshotSize[] = [
 ];
 
 /** Milliseconds, but for the first two. */
-export type TableCosts = {
+type TableCosts = {
   size: SnapshotSize;
   tableMib: number;
   compileFromNothing: Spread;
@@ -36,7 +36,7 @@ export type TableCosts = {
   stall: Spread;
 };
 
-export type TableParts = {
+type TableParts = {
   launcher: Launcher;
   workFolder: string;
   runs: number;
@@ -189,7 +189,7 @@ function spreadOf(values: readonly number[]): Spread {
   return found;
 }
 
-export type TableReport = { date: string; machine: Machine; runs: number; costs: readonly TableCosts[] };
+type TableReport = { date: string; machine: Machine; runs: number; costs: readonly TableCosts[] };
 
 export function writeTableReport({ date, machine, runs, costs }: TableReport): string {
   const rows: readonly (readonly [string, (cost: TableCosts) => Spread])[] = [

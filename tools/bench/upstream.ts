@@ -5,7 +5,7 @@ import type { Launched, Launcher } from './launcher.ts';
 
 export type Upstream = { process: Launched; port: number };
 
-export type UpstreamStats = { openStreams: number; requests: number; refused: number };
+type UpstreamStats = { openStreams: number; requests: number; refused: number };
 
 export async function startUpstream(launcher: Launcher, program: string, core?: number): Promise<Upstream> {
   const launched = await launcher.start({

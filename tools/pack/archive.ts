@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { type Blob, blobOf, tarOf } from './layer.ts';
 import type { Runtime } from './runtime.ts';
 
-export interface ImageParts {
+interface ImageParts {
   /** With registry, repository and tag: `docker.io/library/penstock:0.1.0`. */
   readonly reference: string;
   readonly architecture: Runtime['architecture'];
@@ -15,7 +15,7 @@ export interface ImageParts {
 }
 
 /** How a container of it starts, in the words of the image specification. */
-export interface StartConfig {
+interface StartConfig {
   readonly User?: string;
   readonly WorkingDir?: string;
   readonly Entrypoint: readonly string[];

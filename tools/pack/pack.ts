@@ -12,7 +12,7 @@ import { image } from './contents.ts';
 import { buildLayer, type LayerEntry } from './layer.ts';
 import { readRuntime } from './runtime.ts';
 
-export interface PackOptions {
+interface PackOptions {
   /** What the build has left, by `buildDist`. */
   readonly dist: string;
   /** Path of a Node binary: it goes into the image. */

@@ -22,7 +22,7 @@ const billSchema = z.looseObject({
   dependencies: z.array(z.looseObject({ ref: z.string(), dependsOn: z.array(z.string()).default([]) })),
 });
 
-export type Bill = z.infer<typeof billSchema>;
+type Bill = z.infer<typeof billSchema>;
 
 /** Reads what npm says now. @returns the text, given the folders of the packages that are in the bundles. */
 export async function billOfMaterials(project: string): Promise<(bundled: readonly string[]) => string> {
@@ -34,7 +34,7 @@ export async function billOfMaterials(project: string): Promise<(bundled: readon
 }
 
 /** @throws {Error} when a bundled package is not in the bill. */
-export function settleBill(npmsBill: unknown, bundled: readonly string[]): Bill {
+function settleBill(npmsBill: unknown, bundled: readonly string[]): Bill {
   const { serialNumber: _random, ...bill } = billSchema.parse(npmsBill);
   const { timestamp: _now, tools: _npm, ...metadata } = bill.metadata;
   const product = bill.components.filter(

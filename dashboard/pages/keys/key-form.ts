@@ -56,7 +56,7 @@ export type KeyProblems = Problems<Omit<KeyForm, 'budgets'>> & {
 };
 
 const modelPattern = /^(\*|[A-Za-z0-9][A-Za-z0-9._:@+/-]*\*?)$/;
-export const dollarsPattern = /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/;
+const dollarsPattern = /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/;
 
 /** Empty: everything may be sent. */
 export function checkKeyForm(form: KeyForm, nowMs: number): KeyProblems {
@@ -205,7 +205,7 @@ function bounds(form: KeyForm): { limits?: Limits; budgets?: readonly Budget[] }
   };
 }
 
-export function modelsIn(text: string): string[] {
+function modelsIn(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))];
 }
 

@@ -1,6 +1,6 @@
 // What has arrived of a streamed answer? Bytes come in pieces of any size; out come the words, and what the gateway says went wrong.
 
-export interface StreamReader {
+interface StreamReader {
   /** The words that this piece brought. @throws Error with the message of an error event. */
   take(piece: string): string;
   /** Whether the answer said that it is whole. */

@@ -164,7 +164,7 @@ export function rotatedManifest(key: ApiKey, rotation: Rotation): object {
   return asManifest('ApiKey', mergePatch(key, rotatedPatch(key, rotation)) as ApiKey);
 }
 
-export interface KeyVersion {
+interface KeyVersion {
   readonly id: string;
   /** How people recognise it: its hint, or the beginning of its hash. */
   readonly name: string;

@@ -9,7 +9,7 @@ export interface Catalog {
   readonly models: readonly CatalogModel[];
 }
 
-export interface CatalogModel {
+interface CatalogModel {
   readonly id: string;
   readonly display_name?: string;
   readonly description?: string;
@@ -23,7 +23,7 @@ export interface CatalogModel {
   readonly dialects: { readonly [Name in DialectName]?: Dialect };
 }
 
-export interface Pricing {
+interface Pricing {
   readonly prompt: string;
   readonly completion: string;
   readonly input_cache_read?: string;
@@ -36,7 +36,7 @@ export interface Pricing {
 
 export type Verdict = 'native' | 'translated' | 'lossy' | 'impossible';
 
-export interface Dialect {
+interface Dialect {
   readonly verdict: Verdict;
   readonly lostFields: readonly string[];
 }

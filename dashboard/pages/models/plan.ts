@@ -21,7 +21,7 @@ export interface Plan {
   readonly refusal?: { readonly status: number; readonly code: string; readonly message: string };
 }
 
-export interface PlanTarget {
+interface PlanTarget {
   readonly order: number;
   readonly isOwn?: boolean;
   readonly priority?: number;
@@ -39,7 +39,7 @@ export interface PlanTarget {
   readonly upstreamDialect?: string;
 }
 
-export interface PlanLimits {
+interface PlanLimits {
   readonly sharedBy?: number;
   readonly rates?: readonly {
     readonly of: string;
@@ -66,7 +66,7 @@ const owners: Readonly<Record<string, string>> = {
   namespace: 'the namespace',
 };
 
-export interface LimitWords {
+interface LimitWords {
   readonly what: string;
   readonly left: string;
 }

@@ -1,6 +1,6 @@
 // What does the ledger answer the overview? No more of it than is shown.
 
-export interface RequestsRow {
+interface RequestsRow {
   readonly hour?: string;
   readonly day?: string;
   readonly requests: number;

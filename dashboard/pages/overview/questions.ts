@@ -17,7 +17,7 @@ const seriesMax = 8;
 /** More that went wrong than anybody reads. */
 const budgetsMax = '100';
 
-export interface Shown {
+interface Shown {
   readonly namespace: string | undefined;
   readonly query: PeriodQuery;
   readonly by: Grouping;

@@ -1,6 +1,6 @@
 // How do rows of the ledger become stacked columns? Pure: the largest groups each, all others together behind them.
 
-export interface StackRow {
+interface StackRow {
   readonly start: string;
   /** Undefined: all others together. */
   readonly group: string | undefined;

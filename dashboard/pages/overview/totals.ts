@@ -2,7 +2,7 @@
 
 import type { FirstContent, RequestsAnswer } from './ledger.ts';
 
-export interface RequestTotals {
+interface RequestTotals {
   readonly requests: number;
   readonly errors: number;
   readonly refused: number;

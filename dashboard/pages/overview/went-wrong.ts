@@ -7,7 +7,7 @@ import { keyStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
 import type { BudgetUse, HealthRow } from './ledger.ts';
 
-export interface Trouble {
+interface Trouble {
   readonly tone: Tone;
   readonly what: string;
   readonly message: string;

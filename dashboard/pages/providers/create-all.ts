@@ -13,7 +13,7 @@ export interface Step {
 }
 
 /** How far it has come, kept from one sending to the next. */
-export interface Created {
+interface Created {
   /** What people call each, by what exactly was made: who changes it in the form is told that another one is there. */
   readonly done: ReadonlyMap<string, string>;
   /** It was sent, and it is not known whether it is there. */
@@ -22,9 +22,7 @@ export interface Created {
 
 export const nothingCreated: Created = { done: new Map(), open: undefined };
 
-export type AllSent =
-  | { readonly is: 'done' }
-  | (NotDone & { readonly what: string; readonly created: Created });
+type AllSent = { readonly is: 'done' } | (NotDone & { readonly what: string; readonly created: Created });
 
 /** @throws nothing: what went wrong is in the answer, with how far it came. */
 export async function createAll(api: Api, steps: readonly Step[], before: Created): Promise<AllSent> {

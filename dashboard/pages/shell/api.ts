@@ -34,7 +34,7 @@ export interface Api {
 }
 
 /** In whose name it is asked. */
-export type Asker = Pick<SessionAnswer, 'csrf' | 'user'>;
+type Asker = Pick<SessionAnswer, 'csrf' | 'user'>;
 
 /**
  * @param asker undefined: nobody is signed in yet.

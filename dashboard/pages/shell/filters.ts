@@ -1,10 +1,8 @@
 // What stands in the address bar? The filters of a view; those that are as usual are left out, and what nobody knows is passed over.
 
 /** Of each filter what it is where nothing is said, and what it may be; without `words` any text. */
-export type FilterSpec = Readonly<
-  Record<string, { readonly usual: string; readonly words?: readonly string[] }>
->;
-export type Filters<Spec extends FilterSpec> = { readonly [Name in keyof Spec]: string };
+type FilterSpec = Readonly<Record<string, { readonly usual: string; readonly words?: readonly string[] }>>;
+type Filters<Spec extends FilterSpec> = { readonly [Name in keyof Spec]: string };
 
 export function readFilters<Spec extends FilterSpec>(spec: Spec, search: string): Filters<Spec> {
   const given = new URLSearchParams(search);

@@ -3,7 +3,7 @@
 import type { WatchChange, WatchReset } from '../../api-types.ts';
 import { withStreamSlot } from './stream-slots.ts';
 
-export interface ChangesHeard {
+interface ChangesHeard {
   readonly change: (change: WatchChange) => void;
   /**
    * Any of it may have changed: with the first event too, since what changed between the first answer and it would be missed.

@@ -1,6 +1,6 @@
 // Who is signed in now? Whoever asks while that is asked has the same answer; what was asked before somebody signed in or out is heard by nobody.
 
-export interface LookUps<Found, Told> {
+interface LookUps<Found, Told> {
   /**
    * @param hear what follows from what was found: that of whoever asked first.
    * @returns undefined: it was overtaken.

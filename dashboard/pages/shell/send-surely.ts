@@ -7,7 +7,7 @@ export interface NotDone {
   readonly is: 'refused' | 'unknown';
   readonly message: string;
 }
-export type Sent = { readonly is: 'done' } | NotDone;
+type Sent = { readonly is: 'done' } | NotDone;
 
 export interface Sending {
   /** Changes nothing, and says what would be refused. */

@@ -1,7 +1,7 @@
 // What time is it for those who judge ends and periods? Their clocks are set right; that of a browser may be hours off, and is moved by
 // what the server says.
 
-export interface ServerClock {
+interface ServerClock {
   /** Unix milliseconds. */
   now(): number;
   /**

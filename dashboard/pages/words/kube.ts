@@ -11,7 +11,7 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-export interface Meta {
+interface Meta {
   readonly name: string;
   readonly namespace: string;
   readonly uid?: string;

@@ -25,7 +25,7 @@ export interface Standing {
 
 const order = Object.keys(CONDITIONS);
 
-export function conditionOf(object: { readonly status?: CommonStatus }, type: string): Condition | undefined {
+function conditionOf(object: { readonly status?: CommonStatus }, type: string): Condition | undefined {
   return object.status?.conditions?.find((condition) => condition.type === type);
 }
 

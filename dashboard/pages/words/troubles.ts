@@ -4,7 +4,7 @@ import type { Tone } from './conditions.ts';
 import type { Formats } from './format.ts';
 import type { Provider, ProviderTrouble } from './kube.ts';
 
-export interface TroubleWords {
+interface TroubleWords {
   readonly id: string;
   /** Such as `Key main`. */
   readonly what: string;

@@ -2,7 +2,7 @@
 
 import { must, readApiServer } from '../api-server.ts';
 
-export interface ApplySettings {
+interface ApplySettings {
   /** A JSON list of objects. */
   readonly objectsFile: string;
   readonly apiServer: ReturnType<typeof readApiServer>;

@@ -3,7 +3,7 @@
 import type { Usage } from '../../../core/contract/ledger-record.ts';
 
 /** More than any answer has, and so little that sums of counts stay exact. */
-export const tokensMax = 1_000_000_000;
+const tokensMax = 1_000_000_000;
 
 /** The count, where it is a whole number of tokens that an answer could have. */
 export function believeCount(value: unknown): number | undefined {

@@ -3,7 +3,7 @@
 
 import { asRecord, tryParseJson } from '../../json/record.ts';
 
-export interface SampledText {
+interface SampledText {
   readonly text: string;
   /** Events that it stood in. */
   readonly events: number;

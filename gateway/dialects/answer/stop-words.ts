@@ -62,7 +62,7 @@ export function buildStopWords(stops: readonly string[]): StopWords {
 type Steps = Pick<StopWords, 'codes' | 'branches'>;
 
 /** The state behind this one; undefined: no sequence goes on so. */
-export function follow({ codes, branches }: Steps, state: number, code: number): number | undefined {
+function follow({ codes, branches }: Steps, state: number, code: number): number | undefined {
   return codes[state + 1] === code ? state + 1 : branches.get(branchKey(state, code));
 }
 

@@ -18,7 +18,7 @@ export interface KnownCall {
 }
 
 /** An entry of `tool_calls`, as far as it says whose it is. */
-export interface CallEntry {
+interface CallEntry {
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;

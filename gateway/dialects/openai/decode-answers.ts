@@ -35,7 +35,7 @@ export interface OpenAiReading {
   openChoice(writer: PartWriter): ChoiceReader;
 }
 
-export interface OpenAiStreamReading extends OpenAiReading {
+interface OpenAiStreamReading extends OpenAiReading {
   /** Whether one entry of `choices` carries content that a client would show. */
   hasContent(choice: JsonRecord): boolean;
 }

@@ -265,7 +265,7 @@ class OpenAiEvents implements EventJudge {
 /** As many as are asked for, and some more: an upstream may make up indexes. */
 const seenMax = 128;
 
-export const noFinishReason = 'a choice of the answer has no finish reason';
+const noFinishReason = 'a choice of the answer has no finish reason';
 
 /** Beside a text: what the text alone does not say must be read. */
 function callsTool(event: string): boolean {

@@ -4,7 +4,7 @@
 import type { UpstreamError } from '../dialect.ts';
 
 /** What every upstream of a dialect knows, its model say, is not among them. */
-export const addedMembers = [
+const addedMembers = [
   'stream_options',
   'store',
   'n',

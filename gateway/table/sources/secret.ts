@@ -23,7 +23,7 @@ import { ShardShelf } from './shelf.ts';
 import type { SourceReport, TableSource } from './source.ts';
 import { type LoadWork, systemWork } from './work.ts';
 
-export interface SecretSourceOptions {
+interface SecretSourceOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   /** From 0 (inclusive) to 1 (exclusive). */

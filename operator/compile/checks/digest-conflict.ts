@@ -26,7 +26,7 @@ export interface RefusedDigest {
   readonly why: 'taken' | 'foreign' | 'retired';
 }
 
-export interface DigestConflicts<C> {
+interface DigestConflicts<C> {
   readonly refused: ReadonlyMap<C, readonly RefusedDigest[]>;
   /** Claims that keep a digest which somebody else claims too. */
   readonly contested: ReadonlySet<C>;

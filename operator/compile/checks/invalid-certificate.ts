@@ -4,7 +4,7 @@ import type { X509Certificate } from 'node:crypto';
 import { type CertificatesRead, fitsKey, invalidAt } from '../certificates.ts';
 import type { Finding } from '../verdict.ts';
 
-export interface CertificateUse {
+interface CertificateUse {
   /** `spec.tls.caRef`. */
   readonly field: string;
   /** `ConfigMap internal-ca`. */

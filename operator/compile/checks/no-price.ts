@@ -2,7 +2,7 @@
 
 import type { Finding } from '../verdict.ts';
 
-export interface UnpricedTarget {
+interface UnpricedTarget {
   readonly name: string;
   /** What was looked for in the catalog, and not found. */
   readonly why: string;
@@ -10,7 +10,7 @@ export interface UnpricedTarget {
   readonly mayPrice: boolean;
 }
 
-export interface PricingRules {
+interface PricingRules {
   readonly namespace: string;
   /** spec.unpriced: targets without a price are not used. */
   readonly isDenied: boolean;

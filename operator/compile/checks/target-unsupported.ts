@@ -7,7 +7,7 @@ import type { Finding } from '../verdict.ts';
 import { providerName, type TargetUse } from './target-use.ts';
 
 /** What a target asks for, and what its route does. */
-export interface TargetDialects {
+interface TargetDialects {
   /** The one dialect that the target asks for, if any. */
   readonly forced: Api | undefined;
   /** The dialects of the Provider. */

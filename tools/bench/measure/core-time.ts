@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-export type CoreTicks = ReadonlyMap<number, { busy: number; total: number }>;
+type CoreTicks = ReadonlyMap<number, { busy: number; total: number }>;
 
 export function readCoreTicks(stat: string = readFileSync('/proc/stat', 'utf8')): CoreTicks {
   const ticks = new Map<number, { busy: number; total: number }>();

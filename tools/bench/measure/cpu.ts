@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Nanoseconds by `pid/tid`. */
-export type CpuReading = ReadonlyMap<string, number>;
+type CpuReading = ReadonlyMap<string, number>;
 
 export function readCpu(pids: readonly number[]): CpuReading {
   const reading = new Map<string, number>();

@@ -24,7 +24,7 @@ export type PartMeasurement = LoadMeasurement & { part: string };
 
 export type BrokenPart = { part: string; why: string };
 
-export type PartsComparison = {
+type PartsComparison = {
   parts: readonly Part[];
   store: string | undefined;
   measurements: PartMeasurement[];

@@ -107,7 +107,7 @@ export function tableWith(table: RoutingTable, features: readonly Feature[]): Ro
 }
 
 /** Where the other ends of the features are. */
-export type Surroundings = { limitStoreUrl: string | undefined; collectorUrl: string };
+type Surroundings = { limitStoreUrl: string | undefined; collectorUrl: string };
 
 /** What a window sees of what is done every so often must not be chance: it is done more often than anybody would. */
 export const collectEveryMs = 1_000;

@@ -6,7 +6,7 @@ import { byRound, differencesByRound, median, ratiosByRound, type Spread, spread
 import type { BrokenPart, PartMeasurement } from './compare-parts.ts';
 import { baseNames, type Part } from './parts.ts';
 
-export type PartRow = {
+type PartRow = {
   part: string;
   rounds: number;
   cpuUsPerUnit: Spread | undefined;
@@ -18,7 +18,7 @@ export type PartRow = {
   rssMib: number | undefined;
 };
 
-export type PartsSummary = { scenario: LoadScenario; rows: PartRow[] };
+type PartsSummary = { scenario: LoadScenario; rows: PartRow[] };
 
 export function summariseParts(
   loads: readonly LoadScenario[],

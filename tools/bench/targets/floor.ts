@@ -26,7 +26,7 @@ export const floor: Target = {
   },
 };
 
-export function undiciVersion(): string {
+function undiciVersion(): string {
   const manifest: unknown = createRequire(import.meta.url)('undici/package.json');
   return z.object({ version: z.string() }).parse(manifest).version;
 }

@@ -37,12 +37,7 @@ export const nginx: Target = {
 };
 
 /** Without these settings nginx buffers answers and bodies, and drops connections after 1,000 requests. */
-export function nginxConfig(at: {
-  port: number;
-  upstreamPort: number;
-  folder: string;
-  isRoot: boolean;
-}): string {
+function nginxConfig(at: { port: number; upstreamPort: number; folder: string; isRoot: boolean }): string {
   return `daemon off;
 ${at.isRoot ? 'user root;' : ''}
 worker_processes 1;
