@@ -1,8 +1,8 @@
 // Can a request be carried to an upstream dialect, and what is lost on the way? Read off the
 // capabilities table; nothing else decides it.
 
+import { capability } from '../../core/catalog/capabilities.ts';
 import { DIALECTS, type DialectName } from '../../core/catalog/dialects.ts';
-import { capability } from '../../core/contract/capabilities.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { Ask, Conversation } from './conversation.ts';
 import type { Dialect, UpstreamTarget } from './dialect.ts';

@@ -4,7 +4,7 @@
 // Tool arguments stay text: they are parsed only where a dialect wants an object. Enumerations
 // that providers extend (effort, service tier) are plain strings.
 
-import type { Feature } from '../../core/contract/capabilities.ts';
+import type { Feature } from '../../core/catalog/capabilities.ts';
 import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { JsonRecord } from '../json/record.ts';
 import type { MarkedState } from './state/opaque.ts';

@@ -1,8 +1,8 @@
 // What does a dialect have to be able to do? The seats every dialect folder fills, as client's
 // language and as upstream's language.
 
+import type { Feature } from '../../core/catalog/capabilities.ts';
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
-import type { Feature } from '../../core/contract/capabilities.ts';
 import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { JsonRecord } from '../json/record.ts';

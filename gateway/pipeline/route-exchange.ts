@@ -1,7 +1,7 @@
 // route → decode*: which candidates can serve this request, and as what? The caller's own bytes
 // where a candidate speaks its dialect, else the request in our form, if it can be carried.
 
-import { rankUpstreams } from '../../core/contract/capabilities.ts';
+import { rankUpstreams } from '../../core/catalog/capabilities.ts';
 import type { DialectName } from '../../core/contract/routing-table.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
 import type { Ask, Conversation } from '../dialects/conversation.ts';

@@ -1,8 +1,8 @@
 // Which models are there for a key, and what becomes of each client dialect at them? As GET /v1/models tells them, with the verdicts that
 // the operator's condition Translatable is made of.
 
+import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/catalog/capabilities.ts';
 import { DIALECTS, type DialectName, dialectNames, type Spoken } from '../../core/catalog/dialects.ts';
-import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/contract/capabilities.ts';
 import type { CatalogAnswer, Verdict } from '../../core/contract/plan.ts';
 import { describeModel, isOwnModel } from '../endpoints/models.ts';
 import type { Caller } from '../request/caller.ts';

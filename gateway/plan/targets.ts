@@ -1,6 +1,6 @@
 // What is said of each target of a plan? Candidates in their order, then the targets of the route that are none for this request.
 
-import { rankUpstreams } from '../../core/contract/capabilities.ts';
+import { rankUpstreams } from '../../core/catalog/capabilities.ts';
 import type { PlanTarget } from '../../core/contract/plan.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';

@@ -1,7 +1,7 @@
 // What can a client dialect carry to a target?
 
+import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/catalog/capabilities.ts';
 import { type Api, apisInOrder, DIALECTS, dialectOfApi } from '../../core/catalog/dialects.ts';
-import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/contract/capabilities.ts';
 import type { ModelRouteSpec } from '../resources/model-route.ts';
 
 export function inOrder(apis: readonly Api[]): Api[] {

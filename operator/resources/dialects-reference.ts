@@ -1,7 +1,6 @@
 // What stands in docs/dialects.md? What becomes of each thing a request can ask for, read off the one table that
 // gateway and operator decide by.
 
-import { DIALECTS, type DialectName, dialectsInOrder } from '../../core/catalog/dialects.ts';
 import {
   type Capability,
   capability,
@@ -11,10 +10,11 @@ import {
   headlines,
   judgeHeadline,
   rankUpstreams,
-} from '../../core/contract/capabilities.ts';
+} from '../../core/catalog/capabilities.ts';
+import { DIALECTS, type DialectName, dialectsInOrder } from '../../core/catalog/dialects.ts';
 import { code, row, table } from './markdown.ts';
 
-const GENERATED = '<!-- Generated from core/contract/capabilities.ts by `npm run generate`; do not edit. -->';
+const GENERATED = '<!-- Generated from core/catalog/capabilities.ts by `npm run generate`; do not edit. -->';
 
 const VERDICTS: Readonly<Record<Capability, string>> = {
   native: 'native',

@@ -1,6 +1,6 @@
 // A messages request in our own form.
 
-import type { Feature } from '../../../core/contract/capabilities.ts';
+import type { Feature } from '../../../core/catalog/capabilities.ts';
 import type { JsonRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { Ask, Conversation } from '../conversation.ts';

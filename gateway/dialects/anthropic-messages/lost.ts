@@ -1,6 +1,6 @@
 // What does a call lose that depends on its model, and on the rest of the request?
 
-import type { Feature } from '../../../core/contract/capabilities.ts';
+import type { Feature } from '../../../core/catalog/capabilities.ts';
 import type { Conversation, Reasoning } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 import { isAnswerForced, isFormLost } from './answer-tool.ts';

@@ -1,6 +1,6 @@
 // What stands inside a request's members? Strict: whoever wrote it is told the path of what is wrong.
 
-import type { Feature } from '../../../core/contract/capabilities.ts';
+import type { Feature } from '../../../core/catalog/capabilities.ts';
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import { keepSources, sourceLengthMax } from '../../json/sources.ts';

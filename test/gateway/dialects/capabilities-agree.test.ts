@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { capability, type Feature, features } from '../../../core/contract/capabilities.ts';
+import { capability, type Feature, features } from '../../../core/catalog/capabilities.ts';
 import { type DialectName, dialectNameSchema } from '../../../core/contract/routing-table.ts';
 import { findImpossible, listDropped } from '../../../gateway/dialects/carry.ts';
 import type { Conversation } from '../../../gateway/dialects/conversation.ts';

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { features } from '../../../../core/contract/capabilities.ts';
+import { features } from '../../../../core/catalog/capabilities.ts';
 import type { Conversation, Part } from '../../../../gateway/dialects/conversation.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import { openCall } from '../../../../gateway/dialects/translate.ts';

@@ -1,7 +1,7 @@
 // What the capabilities table says of every pair, whoever reads it.
 
 import { expect, test } from 'vitest';
-import { capability, features, rankUpstreams } from '../../../core/contract/capabilities.ts';
+import { capability, features, rankUpstreams } from '../../../core/catalog/capabilities.ts';
 import { dialectNameSchema } from '../../../core/contract/routing-table.ts';
 
 const dialects = dialectNameSchema.options;

@@ -4,7 +4,7 @@
 // A refusal where leaving it out would change the result in a way the caller can check; told where
 // quality or cost may change; dropped in silence where it is a hint.
 
-import { DIALECTS, type DialectName } from '../catalog/dialects.ts';
+import { DIALECTS, type DialectName } from './dialects.ts';
 
 export type Capability =
   /** Client and upstream speak the same dialect: the bytes pass through. */
