@@ -162,6 +162,12 @@ export const headlines = {
 
 export type Headline = keyof typeof headlines;
 
+export const headlineNames: readonly Headline[] = Object.keys(headlines).filter(isHeadline);
+
+function isHeadline(name: string): name is Headline {
+  return Object.hasOwn(headlines, name);
+}
+
 /** The given upstream dialects, the one that suits the client best first. */
 export function rankUpstreams(
   client: DialectName,

@@ -1,6 +1,7 @@
 // GET /v1/models: what may this caller use, and what does it cost? One body that OpenAI and
 // Anthropic clients both read. Served from memory.
 
+import { isModelCapability, MODEL_CAPABILITIES } from '../../core/catalog/model-capabilities.ts';
 import { type Rates, ratesFor } from '../../core/contract/cost.ts';
 import type { Price } from '../../core/contract/routing-table.ts';
 import { type Caller, ownsProvider } from '../request/caller.ts';
@@ -212,14 +213,8 @@ function usdPerToken(picodollars: number): string {
   return fraction === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${fraction}`;
 }
 
-const parametersOf: Readonly<Record<string, readonly string[]>> = {
-  Streaming: ['stream', 'stream_options'],
-  Tools: ['tools', 'tool_choice', 'parallel_tool_calls'],
-  Reasoning: ['reasoning_effort'],
-  PromptCaching: ['prompt_cache_key'],
-};
-
 function supportedParameters(capabilities: readonly string[]): readonly string[] {
   const always = ['max_tokens', 'temperature', 'top_p', 'stop'];
-  return [...always, ...capabilities.flatMap((capability) => parametersOf[capability] ?? [])];
+  const own = capabilities.filter(isModelCapability).flatMap((name) => MODEL_CAPABILITIES[name].parameters);
+  return [...always, ...own];
 }

@@ -1,8 +1,18 @@
 // Which models are there for a key, and what becomes of each client dialect at them? As GET /v1/models tells them, with the verdicts that
 // the operator's condition Translatable is made of.
 
-import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/catalog/capabilities.ts';
+import {
+  type Headline,
+  headlineNames,
+  judgeHeadline,
+  rankUpstreams,
+} from '../../core/catalog/capabilities.ts';
 import { DIALECTS, type DialectName, dialectNames, type Spoken } from '../../core/catalog/dialects.ts';
+import {
+  declarableHeadlines,
+  isModelCapability,
+  MODEL_CAPABILITIES,
+} from '../../core/catalog/model-capabilities.ts';
 import type { CatalogAnswer, Verdict } from '../../core/contract/plan.ts';
 import { describeModel, isOwnModel } from '../endpoints/models.ts';
 import type { Caller } from '../request/caller.ts';
@@ -57,24 +67,16 @@ interface Wanted {
   readonly declared: ReadonlySet<Headline>;
 }
 
-/** What of a dialect each capability of a ModelRoute needs. */
-const headlineOf: Readonly<Record<string, Headline>> = {
-  Streaming: 'streaming',
-  Tools: 'tools',
-  Vision: 'images',
-  Reasoning: 'reasoning',
-};
-
-/** Where nobody has said what a model can do, it may do all; nothing declares structured output, so every model may have it. */
+/** Where nobody has said what a model can do, it may do all. */
 function wantedOf(capabilities: readonly string[]): Wanted {
-  const declared = new Set(capabilities.flatMap((capability) => headlineOf[capability] ?? []));
-  const all = Object.keys(headlines).filter((name): name is Headline => Object.hasOwn(headlines, name));
-  const declarable = new Set(Object.values(headlineOf));
+  const declared = new Set(
+    capabilities.filter(isModelCapability).flatMap((name) => MODEL_CAPABILITIES[name].headline ?? []),
+  );
   return {
     headlines:
       capabilities.length === 0
-        ? all
-        : all.filter((headline) => !declarable.has(headline) || declared.has(headline)),
+        ? headlineNames
+        : headlineNames.filter((headline) => !declarableHeadlines.has(headline) || declared.has(headline)),
     declared,
   };
 }

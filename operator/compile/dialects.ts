@@ -1,24 +1,21 @@
 // What can a client dialect carry to a target?
 
-import { type Headline, headlines, judgeHeadline, rankUpstreams } from '../../core/catalog/capabilities.ts';
+import {
+  type Headline,
+  headlineNames,
+  judgeHeadline,
+  rankUpstreams,
+} from '../../core/catalog/capabilities.ts';
 import { type Api, apisInOrder, DIALECTS, dialectOfApi } from '../../core/catalog/dialects.ts';
-import type { ModelRouteSpec } from '../resources/model-route.ts';
+import {
+  declarableHeadlines,
+  MODEL_CAPABILITIES,
+  type ModelCapability,
+} from '../../core/catalog/model-capabilities.ts';
 
 export function inOrder(apis: readonly Api[]): Api[] {
   return apisInOrder.filter((api) => apis.includes(api));
 }
-
-export type ModelCapability = NonNullable<ModelRouteSpec['capabilities']>[number];
-
-/** What of a dialect each capability of a model needs. */
-const HEADLINE_OF: Readonly<Record<ModelCapability, Headline | undefined>> = {
-  Streaming: 'streaming',
-  Tools: 'tools',
-  Vision: 'images',
-  Reasoning: 'reasoning',
-  // Decided by the upstream; a dialect that cannot say it costs money, not answers.
-  PromptCaching: undefined,
-};
 
 /** A client dialect at a target. */
 export interface Pairing {
@@ -48,7 +45,7 @@ export function pairUp(api: Api, target: SpokenTarget, declared: readonly ModelC
     target.apis.map((each) => dialectOfApi[each]),
   );
   const verdictOf = (headline: Headline) => judgeHeadline(client, upstream, headline);
-  const judged = ALL_HEADLINES.filter((headline) => isWanted(headline, declared));
+  const judged = headlineNames.filter((headline) => isWanted(headline, declared));
   return {
     api,
     target: target.name,
@@ -57,20 +54,13 @@ export function pairUp(api: Api, target: SpokenTarget, declared: readonly ModelC
     lost: judged.filter((headline) => verdictOf(headline) === 'lossy'),
     refused: judged.filter((headline) => verdictOf(headline) === 'impossible'),
     unmet: declared.filter((capability) => {
-      const headline = HEADLINE_OF[capability];
+      const { headline } = MODEL_CAPABILITIES[capability];
       return headline !== undefined && verdictOf(headline) === 'impossible';
     }),
   };
 }
 
-const ALL_HEADLINES = Object.keys(headlines).filter(isHeadline);
-
-function isHeadline(name: string): name is Headline {
-  return Object.hasOwn(headlines, name);
-}
-
-/** Nothing declares structured output, so every model may have it. */
 function isWanted(headline: Headline, declared: readonly ModelCapability[]): boolean {
-  if (declared.length === 0 || !Object.values(HEADLINE_OF).includes(headline)) return true;
-  return declared.some((capability) => HEADLINE_OF[capability] === headline);
+  if (declared.length === 0 || !declarableHeadlines.has(headline)) return true;
+  return declared.some((capability) => MODEL_CAPABILITIES[capability].headline === headline);
 }

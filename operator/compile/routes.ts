@@ -2,6 +2,7 @@
 // in the table with the targets that can be used.
 
 import { type Api, apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
+import type { ModelCapability } from '../../core/catalog/model-capabilities.ts';
 import type { Price, RouteEntry, TargetEntry, Timeouts } from '../../core/contract/routing-table.ts';
 import { toMs } from '../resources/duration.ts';
 import type { OwnTimeouts } from '../resources/fields.ts';
@@ -22,7 +23,7 @@ import { targetUnsupported } from './checks/target-unsupported.ts';
 import type { TargetUse } from './checks/target-use.ts';
 import { unsupportedValue } from './checks/unsupported-value.ts';
 import { describePairings } from './describe-pairings.ts';
-import { inOrder, type ModelCapability, type Pairing, pairUp } from './dialects.ts';
+import { inOrder, type Pairing, pairUp } from './dialects.ts';
 import { drillOf } from './drill.ts';
 import { buildLimits, hasTenantBudget, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';

@@ -6,12 +6,12 @@ import {
   capability,
   type Feature,
   features,
-  type Headline,
-  headlines,
+  headlineNames,
   judgeHeadline,
   rankUpstreams,
 } from '../../core/catalog/capabilities.ts';
 import { DIALECTS, type DialectName, dialectsInOrder } from '../../core/catalog/dialects.ts';
+import { inWords } from './in-words.ts';
 import { code, row, table } from './markdown.ts';
 
 const GENERATED = '<!-- Generated from core/catalog/capabilities.ts by `npm run generate`; do not edit. -->';
@@ -119,7 +119,7 @@ export function dialectsReference(): string {
     GENERATED,
     '# Dialects: what is carried, and what is not',
     '',
-    'Clients speak ChatCompletions, Responses, Messages or Completions, and so do upstreams. Where both speak the same, the bytes pass as they came:',
+    `Clients speak ${inWords(dialectsInOrder.map(titleOf), 'or')}, and so do upstreams. Where both speak the same, the bytes pass as they came:`,
     '**native**. Where they differ, the request is said anew in the terms of the upstream, and the answer in those of the client. The',
     'condition `Translatable` of a ModelRoute and the running gateway decide by these tables. How to connect a client: [guide](guides/dialects.md).',
     '',
@@ -153,23 +153,18 @@ function titleOf(dialect: DialectName): string {
 }
 
 function headlineTable(): string[] {
-  const names = Object.keys(headlines).filter(isHeadline);
   return table(
     ['Client', ...dialectsInOrder.map((upstream) => `at ${titleOf(upstream)}`)],
     dialectsInOrder.map((client) =>
-      row([titleOf(client), ...dialectsInOrder.map((upstream) => glance(client, upstream, names))]),
+      row([titleOf(client), ...dialectsInOrder.map((upstream) => glance(client, upstream))]),
     ),
   );
 }
 
-function isHeadline(name: string): name is Headline {
-  return Object.hasOwn(headlines, name);
-}
-
-function glance(client: DialectName, upstream: DialectName, names: readonly Headline[]): string {
+function glance(client: DialectName, upstream: DialectName): string {
   if (client === upstream) return 'native';
-  const refused = names.filter((name) => judgeHeadline(client, upstream, name) === 'impossible');
-  const lost = names.filter((name) => judgeHeadline(client, upstream, name) === 'lossy');
+  const refused = headlineNames.filter((name) => judgeHeadline(client, upstream, name) === 'impossible');
+  const lost = headlineNames.filter((name) => judgeHeadline(client, upstream, name) === 'lossy');
   if (refused.length + lost.length === 0) return 'translated';
   return [
     ...(refused.length === 0 ? [] : [`**refused**: ${refused.join(', ')}`]),

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { apis } from '../../core/catalog/dialects.ts';
+import { modelCapabilities } from '../../core/catalog/model-capabilities.ts';
 import { callersOwnMembers, retryReasonSchema } from '../../core/contract/routing-table.ts';
 import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
 import { cronProblem } from './cron.ts';
@@ -219,10 +220,7 @@ const modelRouteSpecSchema = withRules(
       .describe(
         'Dialects in which the model can be called; default: all four, but those in which no target can do all that `capabilities` says.',
       ),
-    capabilities: listSet(
-      z.enum(['Streaming', 'Tools', 'Vision', 'PromptCaching', 'Reasoning']).describe('A capability.'),
-      5,
-    )
+    capabilities: listSet(z.enum(modelCapabilities).describe('A capability.'), modelCapabilities.length)
       .optional()
       .describe(
         'What the model can do; part of the model list. A dialect counts as served only if a target can carry all of it; left out: text.',

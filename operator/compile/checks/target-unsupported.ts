@@ -1,8 +1,9 @@
 // Is there a dialect in which the target can be spoken to, and which serves the route?
 
 import type { Api } from '../../../core/catalog/dialects.ts';
+import type { ModelCapability } from '../../../core/catalog/model-capabilities.ts';
 import { listed } from '../describe-pairings.ts';
-import { type ModelCapability, pairUp } from '../dialects.ts';
+import { pairUp } from '../dialects.ts';
 import type { Finding } from '../verdict.ts';
 import { providerName, type TargetUse } from './target-use.ts';
 
