@@ -22,7 +22,7 @@ export const localMode: readonly Mutant[] = [
     file: 'dashboard/pages/shell/sign-in.tsx',
     from: 'isLocal && linked !== undefined',
     to: 'linked !== undefined',
-    tests: ['test/dashboard/rig/sign-in.test.ts'],
+    tests: ['test/e2e/dashboard/sign-in.e2e.ts'],
   },
   {
     name: 'the dashboard of local mode listens for this machine alone',

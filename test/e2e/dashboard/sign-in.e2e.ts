@@ -2,8 +2,8 @@
 
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { makeOpen, show } from '../../dashboard/rig/pages.ts';
 import { until } from '../../support/until.ts';
-import { makeOpen, show } from './pages.ts';
 
 const open = makeOpen();
 

@@ -7,11 +7,11 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buildPages } from '../../../dashboard/build-pages.ts';
 import { STREAMS_MAX } from '../../../dashboard/pages/shell/stream-slots.ts';
+import { openChromium, openVisitor, type Visitor } from '../../dashboard/browser/chromium.ts';
+import { show } from '../../dashboard/rig/pages.ts';
+import { type Rig, startRig } from '../../dashboard/rig/server.ts';
+import { USUAL } from '../../dashboard/rig/views.ts';
 import { until } from '../../support/until.ts';
-import { openChromium, openVisitor, type Visitor } from '../browser/chromium.ts';
-import { show } from './pages.ts';
-import { type Rig, startRig } from './server.ts';
-import { USUAL } from './views.ts';
 
 let pages: string;
 let browser: Browser;
