@@ -83,12 +83,15 @@ async function runVitest(folder: string, files: readonly string[]): Promise<Sayi
       process.execPath,
       vitest,
       'run',
+      ...(files.some((file) => file.endsWith('.e2e.ts')) ? ['--config', 'test/e2e/vitest.config.ts'] : []),
       '--bail=1',
       '--reporter=json',
       `--outputFile=${report}`,
       ...files,
     ],
     cwd: folder,
+    // As many seeds as `npm run e2e -- simulation` has.
+    env: { PENSTOCK_SIMULATION_RUNS: '2000' },
   });
   const { code } = await run.exit;
   const tookMs = performance.now() - beganMs;

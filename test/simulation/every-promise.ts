@@ -1,5 +1,5 @@
-// Do operators and gateways keep their promises, whatever goes wrong and in whatever order? Thousands of runs of the real code over
-// a simulated cluster, each decided by its seed. They are dealt out to as many files as this names, so that every core has some.
+// Do operators and gateways keep their promises, whatever goes wrong and in whatever order? Hundreds of runs of the real code over
+// a simulated cluster, each decided by its seed, and thousands in `npm run e2e -- simulation`. They are dealt out to as many files as this names, so that every core has some.
 //
 // One run again, with all that happens in it:  PENSTOCK_SIMULATION_SEED=<n> vitest run test/simulation/every-promise
 // More of them, from a seed on:                PENSTOCK_SIMULATION_RUNS=<n> [PENSTOCK_SIMULATION_FROM=<n>] vitest run test/simulation/every-promise
@@ -12,12 +12,15 @@ const files = 4;
 const { env } = process;
 const oneSeed = env.PENSTOCK_SIMULATION_SEED;
 const firstSeed = Number(oneSeed ?? env.PENSTOCK_SIMULATION_FROM ?? 1);
-const runs = oneSeed === undefined ? Number(env.PENSTOCK_SIMULATION_RUNS ?? 2_000) : 1;
 /** Of which a failure shows the last. */
 const linesShown = 80;
 
-/** @param file Which of the files, from 0. */
-export function testShareOfRuns(file: number): void {
+/**
+ * @param file Which of the files, from 0.
+ * @param usualRuns Of all files together; `npm run e2e -- simulation` makes five times as many.
+ */
+export function testShareOfRuns(file: number, usualRuns = 400): void {
+  const runs = oneSeed === undefined ? Number(env.PENSTOCK_SIMULATION_RUNS ?? usualRuns) : 1;
   const seeds = Array.from({ length: runs }, (_, index) => firstSeed + index).filter(
     (seed) => seed % files === file,
   );
