@@ -5,7 +5,7 @@ import { pickCores } from '../../tools/bench/measure/cores.ts';
 import { compareParts } from '../../tools/bench/parts/compare-parts.ts';
 import { parts } from '../../tools/bench/parts/parts.ts';
 import { scenarios } from '../../tools/bench/scenarios.ts';
-import { startBench } from '../tools/bench/support.ts';
+import { startBench } from './bench/support.ts';
 
 test('a gateway with no part shows no sign of any, and one with all of them shows the signs of all', async () => {
   const bench = await startBench();

@@ -1,11 +1,11 @@
-// A Python with exact packages is built once, also when asked for twice at the same time, and says what is missing.
+// Does a Python with exact packages say what is missing, and leave nothing half-made? e2e/python.e2e.ts builds one.
 
 import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startProcess } from '../support/process.ts';
-import { pythonCacheFolder, pythonWith, runPython } from '../support/python.ts';
+import { pythonCacheFolder, pythonWith } from '../support/python.ts';
 
 let folder: string;
 
@@ -14,26 +14,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-test('asked for twice at once it is built once; then it is found, and it runs scripts', {
-  timeout: 120_000,
-}, async () => {
-  const cacheFolder = join(folder, 'cache');
-  const [first, second] = await Promise.all([
-    pythonWith([], { cacheFolder }),
-    pythonWith([], { cacheFolder }),
-  ]);
-  expect(second).toBe(first);
-  expect(await pythonWith([], { cacheFolder })).toBe(first);
-  expect(await readdir(cacheFolder)).toHaveLength(1);
-
-  const script =
-    'import os, sys; print(sys.argv[1], os.environ["COLOUR"]); print("oh", file=sys.stderr); sys.exit(4)';
-  const ran = await runPython(first, script, { args: ['one'], env: { COLOUR: 'blue' } });
-  expect(ran).toEqual({ stdout: 'one blue\n', stderr: 'oh\n', exitCode: 4 });
-  const endless = await runPython(first, 'import time; time.sleep(600)', { timeoutMs: 50 });
-  expect(endless.exitCode).toBeNull();
-});
 
 test('a lock left behind by a process that has ended is taken over', async () => {
   const python = join(folder, 'quick-python');
