@@ -197,9 +197,9 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'drain: not ready at once, and answers ask their connections to close',
-    file: 'gateway/process/start.ts',
-    from: 'async drain() {\n      isDraining = true;',
-    to: 'async drain() {',
+    file: 'gateway/process/drain.ts',
+    from: 'state.isDraining = true;',
+    to: '',
     tests: ['test/flow/drain.test.ts'],
   },
   {
@@ -232,7 +232,7 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'drain: a connection whose stream has just ended may bring one more request',
-    file: 'gateway/process/start.ts',
+    file: 'gateway/process/drain.ts',
     from: 'await Promise.race([noneLeft, over]);',
     to: 'app.server.closeIdleConnections();\n      await Promise.race([noneLeft, over]);',
     tests: ['test/gateway/endpoints/closing.test.ts'],

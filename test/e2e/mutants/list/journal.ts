@@ -61,14 +61,14 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'a gateway that goes waits for a ledger that has not asked it since a crash',
-    file: 'gateway/process/start.ts',
+    file: 'gateway/process/drain.ts',
     from: 'options.askSpend ? true : undefined',
     to: 'undefined',
     tests: ['test/gateway/process/table-secret.test.ts'],
   },
   {
     name: 'a gateway that goes hands its records over',
-    file: 'gateway/process/start.ts',
+    file: 'gateway/process/drain.ts',
     from: 'await options.exchange?.journal.handOver?.(handOverMs, hasReader);',
     to: '',
     tests: ['test/gateway/process/table-secret.test.ts'],
