@@ -1,8 +1,9 @@
 // Does the chart render what Kubernetes takes, refuse what makes no sense, and give its processes what they read?
 
-import { readdir, readFile } from 'node:fs/promises';
+import { cp, lstat, mkdtempDisposable, readdir, readFile } from 'node:fs/promises';
 import { BlockList } from 'node:net';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
@@ -1097,6 +1098,18 @@ describe('what is rendered', () => {
         ({ kind }) => kind === 'CustomResourceDefinition',
       );
       expect(alone.sort(byName)).toEqual(inside.sort(byName));
+    }
+  });
+
+  test('a copy of the charts without symbolic links, as Flux takes it from Git, renders the same', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'penstock-charts-'));
+    for (const chart of [CHART, CRDS_CHART]) {
+      const copy = join(folder.path, basename(chart));
+      await cp(chart, copy, {
+        recursive: true,
+        filter: async (path) => !(await lstat(path)).isSymbolicLink(),
+      });
+      expect(await render(plane(), {}, copy)).toEqual(await render(plane(), {}, chart));
     }
   });
 
