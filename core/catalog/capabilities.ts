@@ -152,7 +152,7 @@ export function capability(client: DialectName, upstream: DialectName, feature: 
 }
 
 /** What people look at first when they choose a model, and what of the table it stands for. */
-export const headlines = {
+const headlines = {
   streaming: [],
   tools: ['tools'],
   images: ['image'],

@@ -329,7 +329,7 @@ const modelRouteSpecSchema = withRules(
     },
   ],
 );
-export type ModelRouteSpec = z.infer<typeof modelRouteSpecSchema>;
+type ModelRouteSpec = z.infer<typeof modelRouteSpecSchema>;
 export type TargetSpec = ModelRouteSpec['targets'][number];
 
 /** What a target is doing, as status shows it. */
