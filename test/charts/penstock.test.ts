@@ -26,6 +26,7 @@ import { useControlPlane } from '../cluster/control-plane.ts';
 import { oldestKubernetes } from '../cluster/nodes/programs.ts';
 import { compileOnce } from '../operator/compile/support.ts';
 import { snapshotOf } from '../operator/make.ts';
+import { buildWaitMs } from '../support/go-build.ts';
 import { goTool } from '../support/go-tool.ts';
 import { faultsOf, knownMetric, namesIn } from '../support/metric-use.ts';
 import {
@@ -136,18 +137,22 @@ test('the API server takes every object of every set, without a warning', async 
   expect(said.trim().split('\n')).toHaveLength(everything.length);
 }, 150_000);
 
-test('kubeconform finds every object as the schemas of the API server and of our kinds ask for', async () => {
-  const program = await goTool(kubeconform);
-  const folder = await writeSchemas(plane());
-  const known = everything.filter(({ kind }) => !Object.values(FOREIGN_KINDS).flat().includes(kind));
-  const objects = [...known, ...demoObjects(everything), ...(await quickstart())];
-  const judged = await judgeBySchemas(program, folder, objects);
-  expect(judged).toEqual({ valid: objects.length, faults: [] });
-  // It can see a fault: one member that is no member.
-  const [deployment] = known.filter(({ kind }) => kind === 'Deployment');
-  const broken = await judgeBySchemas(program, folder, [{ ...deployment, spec: { replica: 2 } }]);
-  expect(broken.valid).toBe(0);
-}, 900_000);
+test(
+  'kubeconform finds every object as the schemas of the API server and of our kinds ask for',
+  async () => {
+    const program = await goTool(kubeconform);
+    const folder = await writeSchemas(plane());
+    const known = everything.filter(({ kind }) => !Object.values(FOREIGN_KINDS).flat().includes(kind));
+    const objects = [...known, ...demoObjects(everything), ...(await quickstart())];
+    const judged = await judgeBySchemas(program, folder, objects);
+    expect(judged).toEqual({ valid: objects.length, faults: [] });
+    // It can see a fault: one member that is no member.
+    const [deployment] = known.filter(({ kind }) => kind === 'Deployment');
+    const broken = await judgeBySchemas(program, folder, [{ ...deployment, spec: { replica: 2 } }]);
+    expect(broken.valid).toBe(0);
+  },
+  buildWaitMs,
+);
 
 test('every pod is such as the restricted standard asks for', async () => {
   const pods = everything.flatMap(podsOf).map((spec, index) => ({
@@ -1210,25 +1215,33 @@ test('what we tell people to type waits for what it needs', async () => {
   }
 });
 
-test('what the chart tells Artifact Hub about its kinds and its image is so', async () => {
-  const { annotations } = chartSchema.parse(parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8')));
-  const read = (name: string): unknown => parseYaml(annotations[`artifacthub.io/${name}`] ?? '');
-  const crds = (await render(plane())).filter(({ kind }) => kind === 'CustomResourceDefinition');
-  expect(read('crds')).toEqual(
-    expect.arrayContaining(
-      crds.map(({ metadata, spec }) =>
-        expect.objectContaining({ name: metadata.name, kind: Object(spec).names.kind, version: 'v1alpha1' }),
+test(
+  'what the chart tells Artifact Hub about its kinds and its image is so',
+  async () => {
+    const { annotations } = chartSchema.parse(parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8')));
+    const read = (name: string): unknown => parseYaml(annotations[`artifacthub.io/${name}`] ?? '');
+    const crds = (await render(plane())).filter(({ kind }) => kind === 'CustomResourceDefinition');
+    expect(read('crds')).toEqual(
+      expect.arrayContaining(
+        crds.map(({ metadata, spec }) =>
+          expect.objectContaining({
+            name: metadata.name,
+            kind: Object(spec).names.kind,
+            version: 'v1alpha1',
+          }),
+        ),
       ),
-    ),
-  );
-  expect(read('images')).toEqual([{ name: 'penstock', image: `penstock:${packageJson.version}` }]);
-  const judged = await judgeBySchemas(
-    await goTool(kubeconform),
-    await writeSchemas(plane()),
-    z.array(z.unknown()).length(3).parse(read('crdsExamples')),
-  );
-  expect(judged).toEqual({ valid: 3, faults: [] });
-}, 900_000);
+    );
+    expect(read('images')).toEqual([{ name: 'penstock', image: `penstock:${packageJson.version}` }]);
+    const judged = await judgeBySchemas(
+      await goTool(kubeconform),
+      await writeSchemas(plane()),
+      z.array(z.unknown()).length(3).parse(read('crdsExamples')),
+    );
+    expect(judged).toEqual({ valid: 3, faults: [] });
+  },
+  buildWaitMs,
+);
 
 const chartSchema = z.looseObject({ annotations: z.record(z.string(), z.string()) });
 

@@ -20,11 +20,13 @@ export interface Command {
   readonly cwd: string;
   /** Then SIGKILL. */
   readonly timeoutMs: number;
+  /** SIGKILL after so long without output, and no `timeoutMs`: for what goes on as long as it makes progress. */
+  readonly quietMs?: number | undefined;
 }
 
 /** A failing command is a result, not an exception. What it started itself ends with it, at an abort too. */
 export async function runHere(
-  { command, args, stdin, env, cwd, timeoutMs }: Command,
+  { command, args, stdin, env, cwd, timeoutMs, quietMs }: Command,
   signal: AbortSignal,
 ): Promise<Ran> {
   const child = spawn('sh', leashed(command, args, '-$$'), {
@@ -35,11 +37,6 @@ export async function runHere(
     detached: true,
   });
   unleash(child);
-  const text = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name].setEncoding('utf8').on('data', (piece: string) => {
-      text[name] += piece;
-    });
   const end = () => {
     if (child.pid === undefined) return;
     try {
@@ -48,7 +45,13 @@ export async function runHere(
       // It has ended already.
     }
   };
-  const timer = setTimeout(end, timeoutMs);
+  const timer = setTimeout(end, quietMs ?? timeoutMs);
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (piece: string) => {
+      text[name] += piece;
+      if (quietMs !== undefined) timer.refresh();
+    });
   signal.addEventListener('abort', end, { once: true });
   try {
     const code = await new Promise<number | null>((resolve) => {

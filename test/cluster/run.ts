@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Default 60,000; then SIGKILL. */
   readonly timeoutMs?: number;
+  /** In the place of `timeoutMs`: SIGKILL after so long without output. */
+  readonly quietMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -57,6 +59,7 @@ export async function run(command: string, args: readonly string[], options: Run
       env: options.env ?? bareEnvironment(),
       cwd: options.cwd ?? process.cwd(),
       timeoutMs: options.timeoutMs ?? 60_000,
+      quietMs: options.quietMs,
     },
   });
   try {

@@ -11,6 +11,7 @@ import type { RawObject } from '../../operator/watch/snapshot.ts';
 import { run } from '../cluster/run.ts';
 import { apiKey, provider, secret } from '../operator/make.ts';
 import { fleet, judge, look, runs, withStatus, written } from '../operator/status/status-support.ts';
+import { buildWaitMs } from '../support/go-build.ts';
 import { goTool } from '../support/go-tool.ts';
 import { type KStatus, kstatusOf } from '../support/kstatus.ts';
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/guides/gitops.md'), 'utf8');
   script = /```lua\n(.*?)```/s.exec(page)?.[1] ?? '';
   glua = await goTool({ package: 'github.com/yuin/gopher-lua/cmd/glua', version: 'v1.1.1' });
-}, 600_000);
+}, buildWaitMs);
 
 const PROVIDER = provider({}, { generation: 3 });
 const SUSPENDED = provider({ suspended: true }, { generation: 3 });

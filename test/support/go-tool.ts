@@ -5,8 +5,7 @@ import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { hostPlatform } from '../cluster/programs.ts';
-import { run } from '../cluster/run.ts';
-import { goCommand } from './go-command.ts';
+import { goBuild } from './go-build.ts';
 import { withLock } from './lock.ts';
 
 export interface GoTool {
@@ -28,7 +27,8 @@ export async function goTool(tool: GoTool, env: NodeJS.ProcessEnv = process.env)
   return await built(
     { title: `${name} ${tool.version}`, file: `${name}-${tool.version}`, env },
     (scratch, scratchEnv) => ({
-      args: ['install', '-trimpath', `${tool.package}@${tool.version}`],
+      command: 'install',
+      args: ['-trimpath', `${tool.package}@${tool.version}`],
       env: { ...scratchEnv, GOBIN: scratch },
       gives: basename(tool.package),
     }),
@@ -48,7 +48,8 @@ export async function goProgram(
   for (const file of (await readdir(folder)).toSorted()) digest.update(await readFile(join(folder, file)));
   const file = `${name}-${digest.digest('hex').slice(0, 16)}`;
   return await built({ title: name, file, env }, (scratch, scratchEnv) => ({
-    args: ['build', '-mod=readonly', '-trimpath', '-ldflags', '-s -w', '-o', join(scratch, name), '.'],
+    command: 'build',
+    args: ['-mod=readonly', '-trimpath', '-ldflags', '-s -w', '-o', join(scratch, name), '.'],
     cwd: folder,
     env: scratchEnv,
     gives: name,
@@ -56,6 +57,7 @@ export async function goProgram(
 }
 
 interface Build {
+  readonly command: string;
   readonly args: readonly string[];
   readonly cwd?: string;
   readonly env: NodeJS.ProcessEnv;
@@ -83,11 +85,8 @@ async function built(
         GOWORK: 'off',
         GOCACHE: join(scratch, 'go-build'),
       };
-      const { args, gives, ...options } = build(scratch, clean);
-      const said = await run('nice', ['-n', '19', await goCommand(env), ...args], {
-        ...options,
-        timeoutMs: 30 * 60_000,
-      });
+      const { command, args, gives, ...options } = build(scratch, clean);
+      const said = await goBuild(command, args, options);
       if (said.code !== 0)
         throw new Error(
           `This test needs ${title}, and it could not be built (${said.lastLine}): install Go 1.26 or newer, or put the program at ${path}, and run again`,

@@ -1,9 +1,9 @@
 // Can they be built here? With Go and its module proxy; the go.mod and go.sum of a module of ours pin every line.
 
 import { join } from 'node:path';
+import { goBuild } from '../../support/go-build.ts';
 import { goCommand } from '../../support/go-command.ts';
 import { buildFlags, moduleFolder, type ProgramName } from '../programs.ts';
-import { run } from '../run.ts';
 import type { Source } from './source.ts';
 
 /** A module that only names programs, so as to pin them. */
@@ -30,7 +30,7 @@ export function makeGoSource<Name extends string>(module: GoModule<Name>): Sourc
   return {
     name: 'building with Go',
     async bring(missing, { env, scratch, keep, say, signal }) {
-      const go = await goCommand(env);
+      await goCommand(env);
       const buildEnv = {
         ...env,
         CGO_ENABLED: '0',
@@ -47,12 +47,11 @@ export function makeGoSource<Name extends string>(module: GoModule<Name>): Sourc
         const timer = setInterval(() => say(`${what}, ${secondsSince()} s so far`), 20_000);
         const file = join(scratch, name);
         try {
-          const built = await run(
-            'nice',
-            // The tests that need no cluster run meanwhile, and some of them measure time.
-            ['-n', '19', go, 'build', ...module.buildFlags, '-o', file, path],
-            { cwd: module.folder, env: buildEnv, timeoutMs: 40 * 60_000, signal },
-          );
+          const built = await goBuild('build', [...module.buildFlags, '-o', file, path], {
+            cwd: module.folder,
+            env: buildEnv,
+            signal,
+          });
           signal.throwIfAborted();
           if (built.code !== 0) throw new Error(`${name} could not be built (${built.lastLine})`);
         } finally {

@@ -6,6 +6,7 @@ import { readTelemetrySettings } from '../../../core/telemetry/settings.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type Rig, startRig, tableOf, testKey } from '../../gateway/rig.ts';
 import { type ArrivedSpan, type Collector, startCollector } from '../../support/collector/collector.ts';
+import { buildWaitMs } from '../../support/go-build.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
@@ -49,7 +50,7 @@ beforeAll(async () => {
     return told.length >= 3 && told;
   });
   // The collector is built once: two minutes of two cores.
-}, 20 * 60_000);
+}, buildWaitMs);
 
 afterAll(async () => {
   await collector?.close();

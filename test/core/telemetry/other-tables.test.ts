@@ -12,6 +12,7 @@ import { usedMetrics as usedDashboard } from '../../dashboard/used-metrics.ts';
 import { usedMetrics as usedLedger } from '../../ledger/used-metrics.ts';
 import { usedMetrics as usedOperator } from '../../operator/used-metrics.ts';
 import { type ArrivedMetric, type Collector, startCollector } from '../../support/collector/collector.ts';
+import { buildWaitMs } from '../../support/go-build.ts';
 import { type ReadFamily, readPrometheusText } from '../../support/prometheus-text.ts';
 import { until } from '../../support/until.ts';
 import { expectArrived, expectPulled, expectShown, unknownOf } from './told-rows.ts';
@@ -57,7 +58,7 @@ beforeAll(async () => {
   }
   shown = await readPrometheusText(await (await fetch(collector.prometheusUrl)).text());
   // The collector is built once: two minutes of two cores.
-}, 20 * 60_000);
+}, buildWaitMs);
 
 afterAll(() => collector?.close());
 

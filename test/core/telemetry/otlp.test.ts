@@ -14,6 +14,7 @@ import {
   type Collector,
   startCollector,
 } from '../../support/collector/collector.ts';
+import { buildWaitMs } from '../../support/go-build.ts';
 import { type ReadFamily, readPrometheusText } from '../../support/prometheus-text.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
@@ -108,7 +109,7 @@ beforeAll(async () => {
     return told.length >= 3 + traced && told;
   });
   // The collector is built once: two minutes of two cores.
-}, 20 * 60_000);
+}, buildWaitMs);
 
 afterAll(async () => {
   await collector?.close();

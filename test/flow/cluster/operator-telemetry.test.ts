@@ -5,6 +5,7 @@ import { exposed, type Metric } from '../../../core/telemetry/metric.ts';
 import { operatorMetrics } from '../../../operator/metric-table.ts';
 import { expectArrived, expectPulled, unknownOf } from '../../core/telemetry/told-rows.ts';
 import { type ArrivedMetric, type Collector, startCollector } from '../../support/collector/collector.ts';
+import { buildWaitMs } from '../../support/go-build.ts';
 import { type ReadFamily, readPrometheusText } from '../../support/prometheus-text.ts';
 import { until } from '../../support/until.ts';
 import { useInstallation } from './installation.ts';
@@ -37,7 +38,7 @@ beforeAll(async () => {
     );
   });
   // The collector is built once: two minutes of two cores.
-}, 20 * 60_000);
+}, buildWaitMs);
 
 afterAll(() => collector?.close());
 
