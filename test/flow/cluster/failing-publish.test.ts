@@ -1,11 +1,10 @@
 // What if the table cannot be written, or was damaged by hand? Nothing is said to be everywhere that is not; what was taken
 // away stops working all the same; and what was damaged is mended by whoever leads.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createObject, mergePatch } from '../../../core/kube/patch.ts';
 import { collectionPath, secrets } from '../../../core/kube/paths.ts';
-import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { tableNamespace, useInstallation } from './installation.ts';
@@ -18,15 +17,11 @@ import {
   provider,
 } from './manifests.ts';
 import { readManifest } from './read-manifest.ts';
+import { useSimulator } from './simulator.ts';
 import { columnsOf } from './told.ts';
 
 const installation = useInstallation({ operators: 1, gateways: 2, losesRights: true });
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = useSimulator();
 
 const group = '/apis/penstock.dev/v1alpha1/namespaces/platform';
 const key = importedKey('platform', 'bot');
@@ -40,8 +35,8 @@ function prepare(): Promise<void> {
     const { apply, plane } = installation();
     await apply(
       namespaceOf('platform'),
-      credentialSecret('platform', 'sim', simulator.url, 'sk-one'),
-      provider('platform', 'sim', simulator.url, 'sim'),
+      credentialSecret('platform', 'sim', simulator().url, 'sk-one'),
+      provider('platform', 'sim', simulator().url, 'sim'),
       modelRoute('platform', 'm', ['sim']),
       ...['bot', ...others].map((name) => importedApiKey('platform', name)),
     );

@@ -1,8 +1,7 @@
 // What if the API server hangs, dies, comes back, or was never there? Gateways serve throughout, and the operator catches up.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mergePatch } from '../../../core/kube/patch.ts';
-import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { startApiProxy } from '../../cluster/api-proxy.ts';
 import { serviceAccountToken } from '../../cluster/identities.ts';
 import { askGateway } from './ask.ts';
@@ -15,16 +14,12 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { useSimulator } from './simulator.ts';
 import { startTraffic } from './traffic.ts';
 
 const installation = useInstallation({ operators: 2, gateways: 3, losesRights: true });
 const key = importedKey('platform', 'bot');
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = useSimulator();
 
 /** Longer than the lease, the renewal, and the idle limit of every watch but the longest. */
 const frozenMs = 60_000;
@@ -35,8 +30,8 @@ const stormEveryMs = 200;
 test('operators and gateways are up, and a route is served', async () => {
   await installation().apply(
     namespaceOf('platform'),
-    credentialSecret('platform', 'sim', simulator.url, 'sk-one'),
-    provider('platform', 'sim', simulator.url, 'sim'),
+    credentialSecret('platform', 'sim', simulator().url, 'sk-one'),
+    provider('platform', 'sim', simulator().url, 'sim'),
     modelRoute('platform', 'm', ['sim']),
     importedApiKey('platform', 'bot'),
   );

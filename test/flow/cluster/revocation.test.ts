@@ -1,9 +1,8 @@
 // How fast does a key stop working, and what does not stop it? Taken away by its owner: at once, however many. Gone from a
 // list, with nobody having deleted it: not at all, until a human says so.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mergePatch } from '../../../core/kube/patch.ts';
-import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { describeMs, quantile } from './figures.ts';
@@ -16,6 +15,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { useSimulator } from './simulator.ts';
 import { eventsOf } from './told.ts';
 
 const installation = useInstallation({
@@ -24,12 +24,7 @@ const installation = useInstallation({
   plane: { hasOwnEtcd: true },
   losesRights: true,
 });
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = useSimulator();
 
 const keyCount = 40;
 const lanes = 10;
@@ -39,8 +34,8 @@ test('a key that is disabled is refused by every gateway; 40 of them, ten at a t
   const { apply, gateways, plane } = installation();
   await apply(
     ...['platform', 'team-a', 'team-b', 'team-c'].map((name) => namespaceOf(name)),
-    credentialSecret('platform', 'sim', simulator.url, 'sk-one'),
-    provider('platform', 'sim', simulator.url, 'sim'),
+    credentialSecret('platform', 'sim', simulator().url, 'sk-one'),
+    provider('platform', 'sim', simulator().url, 'sim'),
     modelRoute('platform', 'shared', ['sim'], {
       model: 'penstock/shared',
       allowedNamespaces: { from: 'All' },

@@ -2,8 +2,7 @@
 // for anybody but the tenant whose it was? Not after the deletion, not under the next operator, not after a backup was restored.
 
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { useInstallation } from './installation.ts';
@@ -16,13 +15,10 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { useSimulator } from './simulator.ts';
 
 const installation = useInstallation({ operators: 2, gateways: 1 });
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = useSimulator();
 
 const key = importedKey('team-b', 'bot');
 const sha256 = createHash('sha256').update(key).digest('hex');
@@ -34,8 +30,8 @@ const pointer = ['secret', 'penstock-current', '-n', 'penstock-tables'];
 function tenant(name: string): object[] {
   return [
     namespaceOf(name),
-    credentialSecret(name, 'sim', simulator.url, `sk-${name}`),
-    provider(name, 'sim', simulator.url, 'sim'),
+    credentialSecret(name, 'sim', simulator().url, `sk-${name}`),
+    provider(name, 'sim', simulator().url, 'sim'),
     modelRoute(name, 'chat', ['sim'], {
       targets: [{ name: 'sim', providerRef: { name: 'sim' }, upstreamModel: `model-of-${name}` }],
     }),

@@ -6,9 +6,8 @@
 // this hurts is shown on the running installation: a rule is taken away, what hangs on it stops with a word that says so,
 // and goes on when the rule is back.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { mergePatch } from '../../../core/kube/patch.ts';
-import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { expectRights } from '../../cluster/can-i.ts';
 import { makeCertificate } from '../../core/egress/certificates.ts';
@@ -52,14 +51,10 @@ import {
   provider,
 } from './manifests.ts';
 import { readManifest } from './read-manifest.ts';
+import { useSimulator } from './simulator.ts';
 import { eventsOf } from './told.ts';
 
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = useSimulator();
 
 const demo = { enabled: true };
 
@@ -319,8 +314,8 @@ describe('over some namespaces', () => {
     await lived(installation());
     await apply(
       namespaceOf('team-b'),
-      credentialSecret('team-b', 'sim', simulator.url, 'sk-one'),
-      provider('team-b', 'sim', simulator.url, 'sim'),
+      credentialSecret('team-b', 'sim', simulator().url, 'sk-one'),
+      provider('team-b', 'sim', simulator().url, 'sim'),
       modelRoute('team-b', 'of-b', ['sim']),
       importedApiKey('team-b', 'bot'),
       issuedApiKey('team-b', 'issued'),
@@ -431,8 +426,8 @@ async function playAll(installation: Installation): Promise<void> {
   );
   await awaitCondition('provider/private', 'Ready', 'team-a');
   await apply(
-    credentialSecret('team-a', 'sim', simulator.url, 'sk-one'),
-    provider('team-a', 'sim', simulator.url, 'sim'),
+    credentialSecret('team-a', 'sim', simulator().url, 'sk-one'),
+    provider('team-a', 'sim', simulator().url, 'sim'),
     modelRoute('team-a', 'small', ['sim']),
     importedApiKey('team-a', 'imported'),
     issuedApiKey('team-a', 'issued'),

@@ -1,12 +1,11 @@
 // 1,000 ApiKeys and 100 routes: how long until all are programmed, what does one change cost, who stalls, and is it quiet
 // afterwards? The figures are printed; the bounds are against faults, not against slow machines.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../../core/clock.ts';
 import { mergePatch } from '../../../core/kube/patch.ts';
 import { collectionPath, secrets } from '../../../core/kube/paths.ts';
 import { startReflector } from '../../../core/kube/watch.ts';
-import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { askGateway } from './ask.ts';
 import { apiKeyPath, createAll, publishesOf } from './bulk.ts';
@@ -30,16 +29,12 @@ import {
   provider,
 } from './manifests.ts';
 import { readMetrics, untilDecided } from './readings.ts';
+import { useSimulator } from './simulator.ts';
 
 // The rate at which statuses are written is a setting; here it is what the machine gives.
 const operatorEnv = { PENSTOCK_KUBE_QPS: '2000', PENSTOCK_KUBE_BURST: '2000' };
 const installation = useInstallation({ operators: 0, gateways: 2, operatorEnv });
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = useSimulator();
 
 const teams = Array.from({ length: 10 }, (_, index) => `team-${index}`);
 const providers = Array.from({ length: 20 }, (_, index) => `p-${index}`);
@@ -56,8 +51,8 @@ test('1,000 ApiKeys and 100 routes that an operator meets are one table, and all
   const census = await startCensus(plane);
   await apply(
     ...['platform', ...teams].map((name) => namespaceOf(name)),
-    credentialSecret('platform', 'shared', simulator.url, 'sk-one'),
-    ...providers.map((name) => provider('platform', name, simulator.url, 'shared')),
+    credentialSecret('platform', 'shared', simulator().url, 'sk-one'),
+    ...providers.map((name) => provider('platform', name, simulator().url, 'shared')),
   );
   const creatingMs = performance.now();
   await createAll(plane, 'modelroutes', [
