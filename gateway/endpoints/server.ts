@@ -8,7 +8,7 @@ import { Refusals, slowPace } from '../admission/refusals.ts';
 import type { FailureLimiter } from '../auth/failure-limiter.ts';
 import { findDialect } from '../dialects/registry.ts';
 import type { RequestBody } from '../json/request-body.ts';
-import { serveTokenCount } from '../pipeline/count-tokens.ts';
+import { serveTokenCount } from '../operations/count-tokens/index.ts';
 import { logFailure } from '../pipeline/log-failure.ts';
 import type { Exchange, PipelineParts } from '../pipeline/parts.ts';
 import { readsWhole } from '../pipeline/route-exchange.ts';

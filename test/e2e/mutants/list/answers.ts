@@ -5,7 +5,7 @@ import type { Mutant } from '../../../mutants/mutant.ts';
 export const answers: readonly Mutant[] = [
   {
     name: 'an upstream that is asked for a number does not fill the memory',
-    file: 'gateway/pipeline/count-tokens.ts',
+    file: 'gateway/operations/count-tokens/index.ts',
     from: 'if (told.length > toldBytesMax) giveUp();',
     to: '',
     tests: ['test/flow/count-tokens.test.ts'],

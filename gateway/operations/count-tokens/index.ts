@@ -2,27 +2,27 @@
 // it can count, else estimated, rather too high than too low: a client that counts too few makes
 // its conversation shorter too late. It is no generation: nothing is metered, and of all limits only those on requests count it.
 
-import type { Receiver } from '../attempt/ends.ts';
-import { judgeFailure } from '../attempt/failure.ts';
-import type { Conversation } from '../dialects/conversation.ts';
-import { serverSentEvents } from '../dialects/events/framing.ts';
-import { findDialect } from '../dialects/registry.ts';
-import { openCall } from '../dialects/translate.ts';
-import { parseWhole } from '../endpoints/parse-body.ts';
-import { asRecord, tryParseJson } from '../json/record.ts';
-import { answerHeaders } from '../request/answer-headers.ts';
-import type { HealthSignal } from '../route/health.ts';
-import type { Candidate } from '../route/plan.ts';
-import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
-import { Pieces } from '../stream/pieces.ts';
-import { passesThrough, targetOf } from './attempt-ends.ts';
-import { ordinaryDelivery } from './delivery.ts';
-import { estimateInput } from './estimate-input.ts';
-import { healthSignal } from './health-signal.ts';
-import { enterRequest } from './limits.ts';
-import type { Exchange, PipelineParts, RoutedExchange } from './parts.ts';
-import { firstOf, planFor, translateFor } from './route-exchange.ts';
-import { askOf, type Outgoing, sendUpstream } from './send-upstream.ts';
+import type { Receiver } from '../../attempt/ends.ts';
+import { judgeFailure } from '../../attempt/failure.ts';
+import type { Conversation } from '../../dialects/conversation.ts';
+import { serverSentEvents } from '../../dialects/events/framing.ts';
+import { findDialect } from '../../dialects/registry.ts';
+import { openCall } from '../../dialects/translate.ts';
+import { parseWhole } from '../../endpoints/parse-body.ts';
+import { asRecord, tryParseJson } from '../../json/record.ts';
+import { passesThrough, targetOf } from '../../pipeline/attempt-ends.ts';
+import { ordinaryDelivery } from '../../pipeline/delivery.ts';
+import { estimateInput } from '../../pipeline/estimate-input.ts';
+import { healthSignal } from '../../pipeline/health-signal.ts';
+import { enterRequest } from '../../pipeline/limits.ts';
+import type { Exchange, PipelineParts, RoutedExchange } from '../../pipeline/parts.ts';
+import { firstOf, planFor, translateFor } from '../../pipeline/route-exchange.ts';
+import { askOf, type Outgoing, sendUpstream } from '../../pipeline/send-upstream.ts';
+import { answerHeaders } from '../../request/answer-headers.ts';
+import type { HealthSignal } from '../../route/health.ts';
+import type { Candidate } from '../../route/plan.ts';
+import { type LeaveSignal, Leaving } from '../../stream/leaving.ts';
+import { Pieces } from '../../stream/pieces.ts';
 
 /** For all attempts together. Clients ask this in bursts, and can do without: nobody waits long for an exact number. */
 const countWithinMs = 5_000;
