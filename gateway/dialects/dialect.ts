@@ -196,6 +196,8 @@ export interface UpstreamTranslation {
 interface TokenCounting {
   /** Path behind a base URL that ends in `/v1`. */
   readonly path: string;
+  /** Clients can ask the gateway for it too. */
+  readonly isEndpoint?: boolean;
   /** The members of a request that it takes, where it refuses others; absent: it takes all. */
   readonly members?: ReadonlySet<string>;
 }

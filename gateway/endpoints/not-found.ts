@@ -1,12 +1,15 @@
 // Why is there nothing at this address? Mistyped base URLs are told apart from plain mistakes.
 
-import { clientPathOf, dialectNames } from '../../core/catalog/dialects.ts';
+import { operationEndpoints } from '../operations/registry.ts';
 import { GatewayError, shorten } from '../request/errors.ts';
 
 /** Paths that exist, with their method. */
 const routes: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    [...dialectNames.map(clientPathOf), '/v1/messages/count_tokens'].sort().map((path) => [path, 'POST']),
+    operationEndpoints()
+      .map(({ path }) => `/v1${path}`)
+      .sort()
+      .map((path) => [path, 'POST']),
   ),
   '/v1/models': 'GET',
 };

@@ -2,17 +2,15 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { dialectNameSchema } from '../../core/contract/routing-table.ts';
 import type { Admission } from '../admission/admission.ts';
 import { Refusals, slowPace } from '../admission/refusals.ts';
 import type { FailureLimiter } from '../auth/failure-limiter.ts';
-import { findDialect } from '../dialects/registry.ts';
 import type { RequestBody } from '../json/request-body.ts';
-import { serveTokenCount } from '../operations/count-tokens/index.ts';
+import type { OperationEndpoint } from '../operations/operation.ts';
+import { operationEndpoints } from '../operations/registry.ts';
 import { logFailure } from '../pipeline/log-failure.ts';
-import type { Exchange, PipelineParts } from '../pipeline/parts.ts';
-import { readsWhole } from '../pipeline/route-exchange.ts';
-import { admit, admitAnyone, findCaller, serve } from '../pipeline.ts';
+import type { PipelineParts } from '../pipeline/parts.ts';
+import { admit, admitAnyone, findCaller } from '../pipeline.ts';
 import { answerHeaders } from '../request/answer-headers.ts';
 import type { Caller } from '../request/caller.ts';
 import { GatewayError, shorten, statusOf } from '../request/errors.ts';
@@ -45,6 +43,8 @@ interface ServerParts extends PipelineParts {
   isDraining(): boolean;
   /** While true, nothing new is served any more, not even on a connection that is still open. */
   isOver(): boolean;
+  /** For tests; those of the gateway's operations where left out. */
+  readonly endpoints?: readonly OperationEndpoint[] | undefined;
   /** For tests; the gateway's own where left out. */
   readonly patience?: SenderPatience | undefined;
 }
@@ -119,21 +119,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
-  for (const name of dialectNameSchema.options) {
-    const dialect = findDialect(name);
-    const countRefusal = (error: unknown): void => parts.metrics.onRefused(dialect.path, statusOf(error));
-    addPost(app, parts, door, dialect.path, {
-      countRefusal,
-      mustParse: (asking) => readsWhole(parts, { ...asking, dialect }),
-      serve: (exchange) => serve(parts, { ...exchange, dialect }),
-    });
-  }
-  addPost(app, parts, door, '/messages/count_tokens', {
-    countRefusal() {},
-    // Where no upstream counts, it is counted here.
-    mustParse: () => true,
-    serve: (exchange) => serveTokenCount(parts, exchange),
-  });
+  for (const endpoint of parts.endpoints ?? operationEndpoints()) addPost(app, parts, door, endpoint);
   addUpgradeRefusal(app);
   addModels(app, parts);
   parts.crossOrigin?.addPreflight(app);
@@ -281,29 +267,20 @@ function fromFramework(error: unknown): unknown {
   });
 }
 
-interface Service {
-  /** Of a request that does not come to be served. */
-  countRefusal(error: unknown): void;
-  /** Whether a large body has to be parsed whole. */
-  mustParse(asking: Pick<Exchange, 'view' | 'caller' | 'body'>): boolean;
-  /** One whose body has been read; it counts that by itself. */
-  serve(exchange: Omit<Exchange, 'dialect'>): Promise<void>;
-}
-
 /** From here on Fastify has nothing more to do: the body stays as it arrives, the answer is written by us. */
-function addPost(app: FastifyInstance, parts: ServerParts, door: Door, path: string, service: Service): void {
+function addPost(app: FastifyInstance, parts: ServerParts, door: Door, endpoint: OperationEndpoint): void {
   app.route({
     method: 'POST',
-    url: `/v1${path}`,
+    url: `/v1${endpoint.path}`,
     onRequest: (request, reply, _done) => {
       try {
         const admittance = admit(parts, request.raw.rawHeaders);
         reply.hijack();
-        void receive(parts, door, service, admittance, request.raw, reply.raw, request.id, `/v1${path}`);
+        void receive(parts, door, endpoint, admittance, request.raw, reply.raw, request.id);
       } catch (error) {
         if (!(error instanceof GatewayError))
           logFailure(parts, { requestId: request.id, request: request.raw }, error);
-        service.countRefusal(answer(parts, request, reply, error));
+        countRefusal(parts, endpoint, answer(parts, request, reply, error));
       }
     },
     handler: () => {
@@ -312,21 +289,31 @@ function addPost(app: FastifyInstance, parts: ServerParts, door: Door, path: str
   });
 }
 
+/** Of a request that does not come to be served. */
+function countRefusal(
+  { metrics }: ServerParts,
+  { operation, path }: OperationEndpoint,
+  error: unknown,
+): void {
+  if (operation.countsRefusals) metrics.onRefused(path, statusOf(error));
+}
+
 async function receive(
   parts: ServerParts,
   door: Door,
-  service: Service,
+  endpoint: OperationEndpoint,
   { view, caller }: ReturnType<typeof admit>,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
-  route: string,
 ): Promise<void> {
+  const { operation, dialect } = endpoint;
   const arrivedAt = parts.clock.now();
   const { generation: tableGeneration } = view;
   const trace = parts.tracer?.begin(request.rawHeaders, {
     requestId,
-    route,
+    route: `/v1${endpoint.path}`,
+    operation: operation.conventionName,
     arrivedAt,
     tableGeneration,
     namespace: caller.namespace,
@@ -352,7 +339,8 @@ async function receive(
     else response.once('close', leave);
     let body: RequestBody | undefined;
     if (isLargeBody(bytes)) {
-      const mustParse = (large: RequestBody): boolean => service.mustParse({ view, caller, body: large });
+      const mustParse = (large: RequestBody): boolean =>
+        operation.mustParse(parts, { dialect, view, caller, body: large });
       body = await door.largeBodies.read(place, bytes, mustParse, () => !response.destroyed);
       if (!body) return;
       // It may have waited for long.
@@ -364,7 +352,8 @@ async function receive(
     if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;
     isServed = true;
-    await service.serve({
+    await operation.serve(parts, {
+      dialect,
       view,
       caller,
       body,
@@ -378,7 +367,7 @@ async function receive(
     });
   } catch (error) {
     if (!(error instanceof GatewayError)) logFailure(parts, { requestId, request }, error);
-    if (!isServed) service.countRefusal(error);
+    if (!isServed) countRefusal(parts, endpoint, error);
     tell(parts, request, response, error, requestId);
   } finally {
     // A refusal is told a little later.

@@ -7,6 +7,7 @@ import type { LoadMeter } from '../admission/load-meter.ts';
 import type { SenderPatience } from '../endpoints/server.ts';
 import type { AskSpend } from '../limits/ledger-reader.ts';
 import type { Journal, ReadableJournal } from '../meter/journal.ts';
+import type { OperationEndpoint } from '../operations/operation.ts';
 import type { UnusableAnswer } from '../pipeline/log-cause.ts';
 import type { PipelineDefaults, PipelineParts } from '../pipeline/parts.ts';
 import type { TableHolder } from '../table/holder.ts';
@@ -56,6 +57,7 @@ export interface GatewayOptions {
   onTelemetry?(message: string): void;
   /** For tests; the gateway's own where left out. */
   readonly seats?: SeatRows;
+  readonly endpoints?: readonly OperationEndpoint[];
   /** In place of what requests count, for measuring what that costs. */
   readonly requestMetrics?: PipelineParts['metrics'];
   /** What it takes on; what is left out is derived from its memory. */

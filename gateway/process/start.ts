@@ -109,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     refused: new RefusedMembers(),
     pools,
     seats: options.seats ?? seatRows,
+    endpoints: options.endpoints,
     journal,
     tokens,
     metrics: options.requestMetrics ?? metrics,

@@ -21,6 +21,8 @@ export interface RequestStart {
   readonly requestId: string;
   /** Path of the route, such as `/v1/chat/completions`. */
   readonly route: string;
+  /** Its `gen_ai.operation.name`; undefined: that of the dialect. */
+  readonly operation: string | undefined;
   /** Clock time. */
   readonly arrivedAt: number;
   readonly tableGeneration: number;
@@ -84,7 +86,7 @@ export class RequestTrace {
 
   openAttempt({ target, dialect }: Candidate): AttemptTrace {
     const { clock, tracer } = this.parts;
-    const name = `${this.operation ?? operationOf(dialect)} ${target.entry.upstreamModel}`;
+    const name = `${this.start.operation ?? operationOf(dialect)} ${target.entry.upstreamModel}`;
     const options = { kind: SpanKind.CLIENT, startTime: clock.wallMs() };
     const span = tracer.startSpan(name, options, trace.setSpan(ROOT_CONTEXT, this.parts.span));
     return { span, headers: traceHeaders(trace.setSpan(ROOT_CONTEXT, span)) };
@@ -101,7 +103,7 @@ export class RequestTrace {
     const isError = status !== 200;
     span.setAttributes({
       ...targetAttributes(target),
-      'gen_ai.operation.name': this.operation,
+      'gen_ai.operation.name': this.start.operation,
       'http.response.status_code': status,
       'error.type': isError ? String(status ?? 'no_answer') : undefined,
     });
@@ -126,7 +128,7 @@ export class RequestTrace {
       'url.scheme': 'http',
       'http.response.status_code': status,
       'error.type': worst >= 400 ? String(worst) : undefined,
-      'gen_ai.operation.name': this.operation ?? operationOf(route.replace('/v1', '')),
+      'gen_ai.operation.name': this.start.operation ?? operationOf(route.replace('/v1', '')),
       'gen_ai.provider.name': 'penstock',
       'gen_ai.request.model': served?.model,
       'gen_ai.request.stream': served?.isStream,
@@ -139,11 +141,6 @@ export class RequestTrace {
     // What the caller did wrong is no error of the server (conventions for HTTP spans).
     if (worst >= 500) span.setStatus(failed);
     span.end(startedAtMs + clock.now() - arrivedAt);
-  }
-
-  /** Where it is none that the conventions have a name for. */
-  private get operation(): 'count_tokens' | undefined {
-    return this.start.route.endsWith('/count_tokens') ? 'count_tokens' : undefined;
   }
 }
 

@@ -32,7 +32,7 @@ const asUpstream: UpstreamTranslation = {
   },
   refusesBlankText: true,
   lost: lostAt,
-  counting: { path: '/messages/count_tokens' },
+  counting: { path: '/messages/count_tokens', isEndpoint: true },
 };
 
 /**

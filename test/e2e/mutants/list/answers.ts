@@ -5,7 +5,7 @@ import type { Mutant } from '../../../mutants/mutant.ts';
 export const answers: readonly Mutant[] = [
   {
     name: 'an upstream that is asked for a number does not fill the memory',
-    file: 'gateway/operations/count-tokens/index.ts',
+    file: 'gateway/operations/ask-once.ts',
     from: 'if (told.length > toldBytesMax) giveUp();',
     to: '',
     tests: ['test/flow/count-tokens.test.ts'],

@@ -446,7 +446,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'silent upstreams together hold a count up no longer than one',
-    file: 'gateway/operations/count-tokens/index.ts',
+    file: 'gateway/operations/count-tokens/ask-upstreams.ts',
     from: 'const leftMs = giveUpAt - clock.now();',
     to: 'const leftMs = countWithinMs;',
     tests: ['test/flow/count-tokens.test.ts'],
@@ -516,7 +516,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'whoever counts is let go with the caller',
-    file: 'gateway/operations/count-tokens/index.ts',
+    file: 'gateway/operations/ask-once.ts',
     from: 'const stopListening = caller.onLeave(giveUp);',
     to: 'const stopListening = () => {};',
     tests: ['test/flow/count-tokens.test.ts'],
@@ -572,7 +572,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a count takes no trial away from what would give a verdict',
-    file: 'gateway/operations/count-tokens/index.ts',
+    file: 'gateway/operations/count-tokens/ask-upstreams.ts',
     from: ' || health.awaitsTrial(candidate, clock.now())',
     to: '',
     tests: ['test/flow/count-tokens.test.ts'],

@@ -1,0 +1,54 @@
+// How is an upstream asked for something small? One request, one answer in one piece, or none in time.
+
+import type { Receiver } from '../attempt/ends.ts';
+import type { PipelineParts, RoutedExchange } from '../pipeline/parts.ts';
+import { type Outgoing, sendUpstream } from '../pipeline/send-upstream.ts';
+import type { Candidate } from '../route/plan.ts';
+import type { LeaveSignal } from '../stream/leaving.ts';
+import { Pieces } from '../stream/pieces.ts';
+
+export interface SmallAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Undefined where the answer is late, broken or longer than it may be, or the client has gone. */
+export function askOnce(
+  parts: PipelineParts,
+  exchange: RoutedExchange,
+  candidate: Candidate,
+  request: Outgoing,
+  withinMs: number,
+  caller: LeaveSignal,
+): Promise<SmallAnswer | undefined> {
+  return new Promise((resolve) => {
+    const told = new Pieces();
+    let status = 0;
+    const finish = (value: SmallAnswer | undefined): void => {
+      cancel();
+      stopListening();
+      resolve(value);
+    };
+    const receiver: Receiver = {
+      onHead: (head) => {
+        status = head;
+      },
+      onBody: (chunk) => {
+        told.add(chunk);
+        if (told.length > toldBytesMax) giveUp();
+      },
+      onEnd: () => finish({ status, body: told.take().toString('utf8') }),
+      onBreak: () => finish(undefined),
+    };
+    const giveUp = (): void => {
+      call.abort();
+      finish(undefined);
+    };
+    const cancel = parts.clock.setTimer(withinMs, giveUp);
+    const stopListening = caller.onLeave(giveUp);
+    const call = sendUpstream(parts, exchange, candidate, request, receiver);
+  });
+}
+
+/** A number is short, and so is what an upstream says instead. Callers may ask for many at once, of an upstream of their own, and it has no other bound. */
+const toldBytesMax = 16 * 1024;

@@ -1,0 +1,65 @@
+// Which upstream has counted a request? The first that can count and is surely in service; one attempt each, and three in all.
+
+import { judgeFailure } from '../../attempt/failure.ts';
+import { findDialect } from '../../dialects/registry.ts';
+import { asRecord, tryParseJson } from '../../json/record.ts';
+import { healthSignal } from '../../pipeline/health-signal.ts';
+import type { PipelineParts, RoutedExchange } from '../../pipeline/parts.ts';
+import type { HealthSignal } from '../../route/health.ts';
+import type { Candidate } from '../../route/plan.ts';
+import type { LeaveSignal } from '../../stream/leaving.ts';
+import { askOnce, type SmallAnswer } from '../ask-once.ts';
+import { countRequest } from './count-request.ts';
+
+/** For all attempts together. Clients ask this in bursts, and can do without: nobody waits long for an exact number. */
+const countWithinMs = 5_000;
+
+const attemptsMax = 3;
+
+interface Asked {
+  /** Undefined where nobody has counted. */
+  readonly counted: number | undefined;
+  readonly attempts: number;
+}
+
+export async function askUpstreams(
+  parts: PipelineParts,
+  exchange: RoutedExchange,
+  caller: LeaveSignal,
+): Promise<Asked> {
+  const { health, clock } = parts;
+  const giveUpAt = clock.now() + countWithinMs;
+  let attempts = 0;
+  for (const candidate of exchange.plan.candidates) {
+    const leftMs = giveUpAt - clock.now();
+    if (caller.hasLeft || attempts === attemptsMax || leftMs <= 0) break;
+    if (!health.isUsable(candidate, clock.now()) || health.awaitsTrial(candidate, clock.now())) continue;
+    const request = countRequest(exchange, candidate);
+    if (!request) continue;
+    attempts++;
+    const watched = health.onStart(candidate, false, clock.now(), exchange.caller.key.id);
+    const traced = exchange.trace?.openAttempt(candidate);
+    const asked = traced ? { ...candidate, traceHeaders: traced.headers } : candidate;
+    const answer = await askOnce(parts, exchange, asked, request, leftMs, caller);
+    if (traced?.span) {
+      exchange.trace?.endCount(traced.span, { target: candidate.target, status: answer?.status });
+    }
+    health.onEnd(watched, signalOf(answer, candidate), clock.now());
+    const tokens = answer?.status === 200 ? asRecord(tryParseJson(answer.body))?.input_tokens : undefined;
+    if (Number.isSafeInteger(tokens) && Number(tokens) >= 0) return { counted: Number(tokens), attempts };
+  }
+  return { counted: undefined, attempts };
+}
+
+/** Counting has limits, rights and troubles of its own: only of an account without money it says what holds for all requests. */
+function signalOf(answer: SmallAnswer | undefined, candidate: Candidate): HealthSignal {
+  if (answer === undefined || answer.status === 200) return { type: 'none' };
+  const error = findDialect(candidate.dialect).readError(Buffer.from(answer.body));
+  const failure = { kind: 'status', status: answer.status, error, retryAfterMs: undefined } as const;
+  const judgement = judgeFailure(failure);
+  if (judgement.keyRest !== 'out-of-money') return { type: 'none' };
+  return healthSignal({ outcome: 'failed', failure, firstContentMs: undefined, durationMs: 0 }, judgement, {
+    rateLimitCooldownMs: 0,
+    hasStoredState: false,
+  });
+}

@@ -1,0 +1,44 @@
+// What is sent to an upstream that counts? The request itself, or as much of it as the route for counting takes.
+
+import type { Conversation } from '../../dialects/conversation.ts';
+import { serverSentEvents } from '../../dialects/events/framing.ts';
+import { findDialect } from '../../dialects/registry.ts';
+import { openCall } from '../../dialects/translate.ts';
+import { parseWhole } from '../../endpoints/parse-body.ts';
+import { asRecord, tryParseJson } from '../../json/record.ts';
+import { passesThrough, targetOf } from '../../pipeline/attempt-ends.ts';
+import type { RoutedExchange } from '../../pipeline/parts.ts';
+import { firstOf, translateFor } from '../../pipeline/route-exchange.ts';
+import { askOf, type Outgoing } from '../../pipeline/send-upstream.ts';
+import type { Candidate } from '../../route/plan.ts';
+
+/** Undefined: this upstream does not count. */
+export function countRequest(exchange: RoutedExchange, candidate: Candidate): Outgoing | undefined {
+  const upstream = findDialect(candidate.dialect);
+  const { counting } = upstream.asUpstream;
+  if (!counting) return undefined;
+  const { dialect, facts, body } = exchange;
+  // A default for the answer is nothing to count.
+  const target = { ...targetOf(exchange, candidate), parameters: {} };
+  const isWhole = passesThrough(exchange, candidate);
+  return {
+    upstream,
+    ask: askOf(exchange, candidate, upstream, 'count-tokens', counting.path, isWhole, false),
+    framing: serverSentEvents,
+    body: isWhole
+      ? dialect.same.editRequest(body, facts, target)
+      : [Buffer.from(onlyMembers(openCall(upstream, decode(exchange), target).body, counting.members))],
+    isNative: upstream.name === dialect.name,
+  };
+}
+
+function onlyMembers(request: Buffer, names: ReadonlySet<string> | undefined): string {
+  const members = Object.entries(asRecord(tryParseJson(request.toString('utf8'))) ?? {});
+  return JSON.stringify(Object.fromEntries(members.filter(([name]) => names?.has(name) ?? true)));
+}
+
+/** The request in our form. */
+export function decode(exchange: RoutedExchange): Conversation {
+  parseWhole(exchange.body);
+  return firstOf(translateFor(exchange, exchange.plan));
+}

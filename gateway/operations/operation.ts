@@ -1,0 +1,32 @@
+// Seat: what can a client ask of a model? An operation is the unit of an endpoint. Its folder says at the top of `index.ts` what it
+// reads, how it is limited, metered, failed over and answered; its row says what its endpoints need to know of that.
+
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Asking, Exchange, PipelineParts } from '../pipeline/parts.ts';
+import type { OperationName } from './operation-name.ts';
+
+export interface Operation {
+  readonly name: OperationName;
+  /** Its `gen_ai.operation.name` in traces; absent: that of the dialect. */
+  readonly conventionName?: string;
+  /** Where clients ask for it in a dialect, behind `/v1`; undefined: nowhere. */
+  pathIn(dialect: Dialect): string | undefined;
+  /** Whether a large body has to be parsed whole before it is served; else its top-level members are enough. */
+  mustParse(parts: PipelineParts, asking: Pick<Asking, 'dialect' | 'view' | 'caller' | 'body'>): boolean;
+  /** Whether a request that is refused before it is served counts among the requests of clients. One that is served counts by itself. */
+  readonly countsRefusals: boolean;
+  /**
+   * Serves one request, whose body has been read, to its end.
+   *
+   * @throws {GatewayError} where nothing has been sent to the client yet.
+   */
+  serve(parts: PipelineParts, exchange: Exchange): Promise<void>;
+}
+
+/** Where clients ask for an operation. */
+export interface OperationEndpoint {
+  readonly operation: Operation;
+  readonly dialect: Dialect;
+  /** Behind `/v1`. */
+  readonly path: string;
+}
