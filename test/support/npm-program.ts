@@ -2,7 +2,7 @@
 // checkout: they are hundreds of megabytes.
 
 import { execFile } from 'node:child_process';
-import { access, glob, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { access, chmod, glob, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -61,6 +61,8 @@ async function install(pinned: string, cache: string, folder: string): Promise<v
       cwd: temporary,
       timeout: 600_000,
     });
+    // A temporary folder is closed to others, and some programs run as another user.
+    await chmod(temporary, 0o755);
     await rename(temporary, folder);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
