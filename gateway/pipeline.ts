@@ -34,7 +34,7 @@ import {
 } from './pipeline/parts.ts';
 import { routeExchange } from './pipeline/route-exchange.ts';
 import { type Full, tellFailure } from './pipeline/tell-failure.ts';
-import { answerHeaders } from './request/answer-headers.ts';
+import { servedHeaders } from './request/answer-headers.ts';
 import type { Caller } from './request/caller.ts';
 import { GatewayError, statusOf } from './request/errors.ts';
 import type { Candidate } from './route/plan.ts';
@@ -277,11 +277,10 @@ class Run implements OpenRequest {
     const answers = this.conclude(outcomes);
     if (!answers) return;
     const bytes = this.encodeAnswers(answers);
-    exchange.response.writeHead(200, {
-      ...this.headers(),
-      'content-type': 'application/json',
-      'content-length': bytes.length,
-    });
+    const headers = this.headers();
+    headers.push('cache-control', 'no-store', 'content-type', 'application/json');
+    headers.push('content-length', String(bytes.length));
+    exchange.response.writeHead(200, headers);
     exchange.response.end(bytes);
   }
 
@@ -419,28 +418,28 @@ class Run implements OpenRequest {
         const times = this.servers().map((one) => timeoutFor(this.exchange, one, 'clientWriteMs', defaults));
         return times.length > 0 ? Math.max(...times) : defaults.timeouts.clientWriteMs;
       },
-      head: () => ({
-        ...this.headers(),
-        'content-type': 'text/event-stream; charset=utf-8',
+      head: () => {
+        const headers = this.headers();
+        headers.push('content-type', 'text/event-stream; charset=utf-8');
         // no-transform: what compresses on its way through gathers too.
-        'cache-control': 'no-cache, no-store, no-transform',
+        headers.push('cache-control', 'no-cache, no-store, no-transform');
         // Asks intermediaries like nginx not to gather the stream.
-        'x-accel-buffering': 'no',
-      }),
+        headers.push('x-accel-buffering', 'no');
+        return headers;
+      },
       onStall: () => this.caller.leave(),
     });
   }
 
-  private headers(): Record<string, string> {
-    const { view, requestId } = this.exchange;
+  private headers(): string[] {
     const servers = this.servers();
     const [provider, ...others] = new Set(servers.map(({ target }) => target.provider.entry.id));
     const isShown = this.parts.defaults.showProvider && others.length === 0;
     const dropped = this.dropped(servers);
-    const headers = answerHeaders(requestId, view.generation);
-    headers['x-penstock-attempts'] = String(this.attempts);
-    if (provider !== undefined && isShown) headers['x-penstock-provider'] = provider;
-    if (dropped !== undefined) headers['x-penstock-dropped'] = dropped;
+    const headers = servedHeaders(this.exchange);
+    headers.push('x-penstock-attempts', String(this.attempts));
+    if (provider !== undefined && isShown) headers.push('x-penstock-provider', provider);
+    if (dropped !== undefined) headers.push('x-penstock-dropped', dropped);
     return headers;
   }
 

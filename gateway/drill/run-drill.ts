@@ -138,6 +138,7 @@ function openExchange(clock: Clock, view: TableView, { entry, namespace }: Route
     request: { url: `/v1${dialect.path}`, rawHeaders: [] },
     // A socket that was never connected: what is written is kept by the response, and goes with it.
     response: new ServerResponse(new IncomingMessage(new Socket())),
+    isClosing: false,
     arrivedAt: clock.now(),
   };
 }

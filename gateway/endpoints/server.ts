@@ -11,7 +11,7 @@ import { operationEndpoints } from '../operations/registry.ts';
 import { logFailure } from '../pipeline/log-failure.ts';
 import type { PipelineParts } from '../pipeline/parts.ts';
 import { admit, admitAnyone, findCaller } from '../pipeline.ts';
-import { answerHeaders } from '../request/answer-headers.ts';
+import { answerHeaders, keepAliveHint } from '../request/answer-headers.ts';
 import type { Caller } from '../request/caller.ts';
 import { GatewayError, shorten, statusOf } from '../request/errors.ts';
 import { createRequestIds } from '../request/request-id.ts';
@@ -62,12 +62,6 @@ const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, 
 
 /** Above the idle time of common load balancers, so that they close first. */
 const keepAliveTimeoutMs = 75_000;
-
-/**
- * What callers are told instead. Those that listen have closed what they do not use before a pod that leaves stops accepting: a
- * connection that it closed itself may already have been taken for the next request.
- */
-const keepAliveHint = 'timeout=5';
 
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
@@ -348,8 +342,9 @@ async function receive(
         throw shuttingDown();
       }
     } else body = parseBody(bytes);
-    // It may have begun while the body came.
-    if (parts.isDraining()) response.setHeader('connection', 'close').removeHeader('keep-alive');
+    // The drain may have begun while the body came.
+    const isClosing = parts.isDraining();
+    if (isClosing) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;
     isServed = true;
     await operation.serve(parts, {
@@ -362,6 +357,7 @@ async function receive(
       requestId,
       request: { url, rawHeaders },
       response,
+      isClosing,
       arrivedAt,
       trace,
     });

@@ -127,6 +127,8 @@ export interface Exchange {
   readonly requestId: string;
   readonly request: ClientRequest;
   readonly response: ServerResponse;
+  /** The answer asks its connection to close: the process is being drained. */
+  readonly isClosing: boolean;
   /** Clock time of its arrival. */
   readonly arrivedAt: number;
   /** Absent where it is not traced, and came with no trace. */
@@ -134,7 +136,7 @@ export interface Exchange {
 }
 
 /** What of it decides where it goes: all but the way back. */
-export type Asking = Omit<Exchange, 'response'>;
+export type Asking = Omit<Exchange, 'response' | 'isClosing'>;
 
 /** Where a request is going. */
 export interface Routing {

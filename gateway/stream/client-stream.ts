@@ -1,7 +1,7 @@
 // A streamed answer on its way to the client: opened late, kept alive, ended so that nobody can
 // take a broken answer for a whole one.
 
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
 import { watchTaking } from './taken-bytes.ts';
 
@@ -15,8 +15,8 @@ interface ClientStreamOptions {
   readonly keepAlive: string;
   /** A client that takes nothing for this long is gone. Asked whenever it begins to be full: who serves it may have changed. */
   writeStallMs(): number;
-  /** Asked once, when the answer is opened. */
-  head(): OutgoingHttpHeaders;
+  /** Names and values in turn; asked once, when the answer is opened. */
+  head(): string[];
   /** The client was given up because it takes nothing. */
   onStall(): void;
 }

@@ -181,6 +181,7 @@ async function sendingsOf(
     requestId: 'req_0',
     request: { url: `${findDialect(dialectName).path}?api_base=https://c.example`, rawHeaders },
     response: nobodysResponse(),
+    isClosing: false,
     arrivedAt: 0,
   };
   try {

@@ -12,7 +12,7 @@ import { estimateInput } from '../../pipeline/estimate-input.ts';
 import { enterRequest } from '../../pipeline/limits.ts';
 import type { Exchange, PipelineParts } from '../../pipeline/parts.ts';
 import { planFor } from '../../pipeline/route-exchange.ts';
-import { answerHeaders } from '../../request/answer-headers.ts';
+import { servedHeaders } from '../../request/answer-headers.ts';
 import { Leaving } from '../../stream/leaving.ts';
 import type { Operation } from '../operation.ts';
 import { askUpstreams } from './ask-upstreams.ts';
@@ -38,13 +38,12 @@ export async function serveTokenCount(parts: PipelineParts, exchange: Exchange):
   const { counted, attempts } = await askUpstreams(parts, routed, caller);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });
-  exchange.response.writeHead(200, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    ...answerHeaders(exchange.requestId, exchange.view.generation),
-    // Where nobody has counted.
-    ...(counted === undefined ? { 'x-penstock-estimated': 'true' } : {}),
-  });
+  const headers = servedHeaders(exchange);
+  headers.push('cache-control', 'no-store', 'content-type', 'application/json');
+  headers.push('content-length', String(Buffer.byteLength(body)));
+  // Where nobody has counted.
+  if (counted === undefined) headers.push('x-penstock-estimated', 'true');
+  exchange.response.writeHead(200, headers);
   exchange.response.end(body);
   exchange.trace?.onServed({
     model: plan.route.entry.model,

@@ -275,6 +275,7 @@ async function sendRequest(
     {
       ...{ dialect, view, body, response, requestId: 'req_1', caller: { key, namespace: 'team' } },
       request: { url: `/v1${dialect.path}`, rawHeaders: [] },
+      isClosing: false,
       arrivedAt: parts.clock.now(),
     },
   ).then(

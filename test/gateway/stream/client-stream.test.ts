@@ -46,7 +46,7 @@ function openStream(clock: FakeClock, onStall = (): void => {}): ClientStream {
     keepAliveMs: 1_000,
     keepAlive: ': keep-alive\n\n',
     writeStallMs: () => 1_000,
-    head: () => ({ 'content-type': 'text/event-stream' }),
+    head: () => ['content-type', 'text/event-stream'],
     onStall,
   });
 }
