@@ -4,23 +4,20 @@
 import type { LedgerRecord, Usage } from './ledger-record.ts';
 import type { Price } from './routing-table.ts';
 
-/**
- * Of its tokens alone. Those of sound cost what text costs: no price of ours tells them apart, and a list price that does is not used.
- */
-function costOfTokens(usage: Usage, price: Price): bigint {
-  const rates = ratesFor(usage.input, price);
+/** Tokens by the rate that they are charged at. Those of sound cost what text costs: no price of ours tells them apart, and a list price that does is not used. */
+function tokensByRate(usage: Usage): Rates {
   const cached = Math.min(usage.cachedInput, usage.input);
   const written = Math.min(usage.cacheWrite, usage.input - cached);
   const hour = Math.min(usage.cacheWriteHour ?? 0, written);
   const reasoning = Math.min(usage.reasoning, usage.output);
-  return (
-    BigInt(usage.input - cached - written) * BigInt(rates.input) +
-    BigInt(cached) * BigInt(rates.cachedInput) +
-    BigInt(written - hour) * BigInt(rates.cacheWrite) +
-    BigInt(hour) * BigInt(rates.cacheWriteHour) +
-    BigInt(usage.output - reasoning) * BigInt(rates.output) +
-    BigInt(reasoning) * BigInt(rates.reasoning)
-  );
+  return {
+    input: usage.input - cached - written,
+    output: usage.output - reasoning,
+    cachedInput: cached,
+    cacheWrite: written - hour,
+    cacheWriteHour: hour,
+    reasoning,
+  };
 }
 
 /** What of an attempt decides on what it costs. */
@@ -33,13 +30,10 @@ export type Rated = Pick<
  * Whether an attempt is charged what a request costs beside its tokens: where something of it was delivered. Once for a request,
  * however many attempts and calls it took. Counts say nothing of that: a message begins with one token of output.
  */
-export function paysForRequest({
-  payer,
-  outcome,
-  call = 0,
-  isStream,
-  firstContentMs,
-}: Omit<Rated, 'usage'>): boolean {
+export function paysForRequest(
+  { outcome, call = 0, isStream, firstContentMs }: Omit<Rated, 'usage' | 'payer'>,
+  payer: Rated['payer'],
+): boolean {
   const isDelivered =
     outcome === 'answered' || outcome === 'broken-off' || (isStream && firstContentMs !== undefined);
   return call === 0 && payer === 'tenant' && isDelivered; // guard: fee-once
@@ -47,16 +41,27 @@ export function paysForRequest({
 
 /** Of tokens and request, however much it is. */
 export function exactCost(usage: Usage, price: Price): bigint {
-  return costOfTokens(usage, price) + BigInt(price.perRequest ?? 0);
+  const [tokens, rates] = [tokensByRate(usage), ratesFor(usage.input, price)];
+  return rateNames.reduce(
+    (sum, name) => sum + BigInt(tokens[name]) * BigInt(rates[name]),
+    BigInt(price.perRequest ?? 0),
+  );
 }
 
 /**
- * Of tokens and request, as records hold it: exact as long as it is a safe integer (about 9,000 USD for one attempt).
+ * Of tokens and request, as records hold it: exact as long as it is a safe integer (about 9,000 USD for one attempt). Then no part of the
+ * sum was rounded either: none is below zero.
  *
+ * @param isCharged Whether it pays what a request costs beside its tokens.
  * @throws {RangeError} above that: a price or a count is absurd, and a wrong sum would be worse.
  */
-export function costPicodollars(usage: Usage, price: Price): number {
-  const cost = Number(exactCost(usage, price));
+export function costPicodollars(usage: Usage, price: Price, isCharged = true): number {
+  const [tokens, rates] = [tokensByRate(usage), ratesFor(usage.input, price)];
+  let cost = isCharged ? (price.perRequest ?? 0) : 0;
+  for (const name of rateNames) {
+    if (!Number.isInteger(tokens[name])) throw new RangeError(`${tokens[name]} is no count of tokens`);
+    cost += tokens[name] * rates[name];
+  }
   if (!Number.isSafeInteger(cost))
     throw new RangeError(`a cost of ${cost} picodollars cannot be held exactly`);
   return cost;
@@ -72,11 +77,17 @@ export interface Rates {
   readonly reasoning: number;
 }
 
+const rateNames = ['input', 'output', 'cachedInput', 'cacheWrite', 'cacheWriteHour', 'reasoning'] as const;
+
+const noTiers: NonNullable<Price['tiers']> = [];
+
 /** The highest tier that the input is above replaces the rates of the whole call. */
 export function ratesFor(inputTokens: number, price: Price): Rates {
-  const tier = (price.tiers ?? [])
-    .filter(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
-    .toSorted((a, b) => b.aboveInputTokens - a.aboveInputTokens)[0];
+  let tier: NonNullable<Price['tiers']>[number] | undefined;
+  for (const other of price.tiers ?? noTiers) {
+    if (inputTokens > other.aboveInputTokens && other.aboveInputTokens > (tier?.aboveInputTokens ?? 0))
+      tier = other;
+  }
   const input = tier?.input ?? price.input;
   const output = tier?.output ?? price.output;
   // What a tier does not say of a kind it says by the parent kind, before the price below it is looked at.

@@ -47,9 +47,9 @@ export interface AttemptFacts {
   /** Another call of the same request failed before anything of this one was delivered. */
   readonly isWasted?: boolean | undefined;
   /** Tokens of the request sent, by its size; asked only where nobody has counted them. */
-  readonly estimateInput: () => number;
+  estimateInput(): number;
   /** The most that it was expected to answer; asked only of what goes on where nobody sees it. */
-  readonly outputReserved: () => number;
+  outputReserved(): number;
   /** Counted by us, where the upstream gave no counts; see `token-counter.ts`. */
   readonly counted?: Counted | undefined;
 }
@@ -58,20 +58,47 @@ export function recordId(requestId: string, number: number): string {
   return `${requestId}.${number}`;
 }
 
-export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
-  const { caller, target, outcome } = facts;
+/** What of its record everybody wants who counts, limits and settles. */
+export type RatedAttempt = Pick<
+  LedgerRecord,
+  | ('provider' | 'upstreamModel' | 'clientDialect' | 'upstreamDialect' | 'isStream')
+  | ('outcome' | 'failure' | 'durationMs' | 'firstContentMs')
+  | ('usage' | 'isEstimated' | 'costPicodollars' | 'payer')
+>;
+
+function rateAttempt(facts: AttemptFacts): RatedAttempt {
+  const { caller, target, firstContentMs } = facts;
   const { usage, isEstimated } = countUsage(facts);
-  const price = target.entry.price;
   const isOwnKey = ownsProvider(caller, target.provider);
   const payer = isOwnKey ? 'own-key' : isWaste(facts) ? 'platform' : 'tenant'; // guard: waste-payer
+  return {
+    provider: target.provider.entry.id,
+    upstreamModel: target.entry.upstreamModel,
+    clientDialect: facts.clientDialect,
+    upstreamDialect: facts.upstreamDialect,
+    isStream: facts.isStream,
+    outcome: facts.outcome,
+    failure: facts.failure,
+    durationMs: Math.round(facts.durationMs),
+    firstContentMs: firstContentMs === undefined ? undefined : Math.round(firstContentMs),
+    usage,
+    isEstimated,
+    costPicodollars: costOf(facts, usage, payer),
+    payer,
+  };
+}
+
+/** As an object, for the few that want all of it; the journal writes the line at once (ledger-line.ts). */
+export function buildLedgerRecord(facts: AttemptFacts, rated = rateAttempt(facts)): LedgerRecord {
+  const { caller, target } = facts;
   return {
     id: recordId(facts.requestId, facts.number),
     request: facts.requestId,
     attempt: facts.number,
     ...(facts.call === 0 ? {} : { call: facts.call }),
     startedAt: new Date(facts.startedAtMs).toISOString(),
-    durationMs: Math.round(facts.durationMs),
-    firstContentMs: facts.firstContentMs === undefined ? undefined : Math.round(facts.firstContentMs),
+    durationMs: rated.durationMs,
+    firstContentMs: rated.firstContentMs,
     tableGeneration: facts.tableGeneration,
     namespace: caller.namespace,
     apiKey: caller.key.id,
@@ -79,25 +106,29 @@ export function buildLedgerRecord(facts: AttemptFacts): LedgerRecord {
     model: facts.route.entry.model,
     ...(facts.model === facts.route.entry.model ? {} : { requestedModel: facts.model }),
     target: target.entry.name,
-    provider: target.provider.entry.id,
+    provider: rated.provider,
     providerKey: facts.providerKey,
-    upstreamModel: target.entry.upstreamModel,
-    clientDialect: facts.clientDialect,
-    upstreamDialect: facts.upstreamDialect,
-    isStream: facts.isStream,
-    outcome,
+    upstreamModel: rated.upstreamModel,
+    clientDialect: rated.clientDialect,
+    upstreamDialect: rated.upstreamDialect,
+    isStream: rated.isStream,
+    outcome: rated.outcome,
     status: facts.status,
-    failure: facts.failure,
+    failure: rated.failure,
     ...(facts.cause === undefined ? {} : { cause: facts.cause }),
-    usage,
-    isEstimated,
-    ...(isEstimated ? { estimatedBy: facts.counted ? 'tokenizer' : 'characters' } : {}),
-    price,
-    costPicodollars: costOf(facts, usage, payer),
-    payer,
+    usage: rated.usage,
+    isEstimated: rated.isEstimated,
+    ...(rated.isEstimated ? { estimatedBy: estimatedBy(facts) } : {}),
+    price: target.entry.price,
+    costPicodollars: rated.costPicodollars,
+    payer: rated.payer,
     owner: caller.key.owner,
     metadata: caller.key.metadata,
   };
+}
+
+function estimatedBy({ counted }: Pick<AttemptFacts, 'counted'>): LedgerRecord['estimatedBy'] {
+  return counted ? 'tokenizer' : 'characters';
 }
 
 /** Nothing of it has reached the caller. */
@@ -111,9 +142,8 @@ function costOf(facts: AttemptFacts, usage: Usage, payer: LedgerRecord['payer'])
   if (payer === 'own-key') return 0;
   const { price } = facts.target.entry;
   if (!price) return null;
-  const isCharged = paysForRequest({ ...facts, payer });
   try {
-    return costPicodollars(usage, isCharged ? price : { ...price, perRequest: 0 });
+    return costPicodollars(usage, price, paysForRequest(facts, payer));
   } catch {
     // Counts that no model could have produced: the record shows them, and no wrong sum is made of them.
     return null;
@@ -142,9 +172,9 @@ function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEs
  * does not take back what the upstream has read.
  */
 function estimateUsage(facts: AttemptFacts): Usage {
-  const { outputEstimate, estimateInput, counted } = facts;
+  const { outputEstimate, counted } = facts;
   return {
-    input: mayHaveWorked(facts) ? (counted?.input ?? estimateInput()) : 0,
+    input: mayHaveWorked(facts) ? (counted?.input ?? facts.estimateInput()) : 0,
     cachedInput: 0,
     cacheWrite: 0,
     output: counted?.output ?? outputEstimate,

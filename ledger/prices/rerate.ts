@@ -58,5 +58,5 @@ export async function rerate(
 export function costAt(price: Price, record: Rated): bigint {
   // The tenant pays its provider itself.
   if (record.payer === 'own-key') return 0n;
-  return exactCost(record.usage, paysForRequest(record) ? price : { ...price, perRequest: 0 });
+  return exactCost(record.usage, paysForRequest(record, record.payer) ? price : { ...price, perRequest: 0 });
 }
