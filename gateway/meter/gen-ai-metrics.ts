@@ -4,16 +4,10 @@
 import type { Registry } from 'prom-client';
 import { DIALECTS, type DialectName, dialectNames } from '../../core/catalog/dialects.ts';
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
-import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { exposed, type Metric } from '../../core/telemetry/metric.ts';
 import { genAiMetrics as table } from './gen-ai-table.ts';
-import {
-  type CounterSeries,
-  getOrMake,
-  type HistogramSeries,
-  HotCounter,
-  HotHistogram,
-} from './hot-metrics.ts';
+import { type CounterSeries, type HistogramSeries, HotCounter, HotHistogram } from './hot-metrics.ts';
+import type { RatedAttempt } from './ledger.ts';
 
 /** Of an attempt, what its record does not say. */
 export interface AttemptRoute {
@@ -24,19 +18,22 @@ export interface AttemptRoute {
 }
 
 interface RequestFacts {
-  readonly endpoint: string;
-  readonly model: string;
   readonly status: number;
   readonly durationMs: number;
   readonly firstContentMs: number | undefined;
 }
 
-interface RequestSeries {
+/** Of an endpoint and a model. */
+export interface GenAiRequests {
+  readonly labels: readonly [operation: string, provider: string, model: string];
   readonly durations: HistogramSeries;
   readonly firstTokens: HistogramSeries;
 }
 
-interface AttemptSeries {
+/** Of a model at an upstream, and of the dialects that it is called in. */
+export interface GenAiAttempts {
+  readonly upstreamDialect: DialectName;
+  readonly clientDialect: DialectName;
   readonly labels: readonly [operation: string, provider: string, model: string, providerId: string];
   readonly durations: HistogramSeries;
   readonly firstChunks: HistogramSeries;
@@ -84,8 +81,6 @@ export class GenAiMetrics {
   private readonly requestDurations;
   private readonly firstTokens;
   private readonly perToken;
-  private readonly requestsBySeries = new Map<string, RequestSeries>();
-  private readonly attemptsBySeries = new Map<string, AttemptSeries>();
 
   constructor(registry: Registry, hasLegacyTokens: boolean) {
     this.registry = registry;
@@ -116,34 +111,50 @@ export class GenAiMetrics {
       );
     for (const metric of [this.requestDurations, this.firstTokens, this.perToken])
       metric.retain((labelOf) => models.has(labelOf('gen_ai_request_model') ?? ''));
-    this.requestsBySeries.clear();
-    this.attemptsBySeries.clear();
   }
 
-  onRequest({ endpoint, model, status, durationMs, firstContentMs }: RequestFacts): void {
-    const series = getOrMake(this.requestsBySeries, `${endpoint} ${model}`, () => {
-      const labels = [operationOf(endpoint), ownName, model];
-      return {
-        durations: this.requestDurations.series(...labels, ''),
-        firstTokens: this.firstTokens.series(...labels),
-      };
-    });
+  requests(endpoint: string, model: string): GenAiRequests {
+    const labels = [operationOf(endpoint), ownName, model] as const;
+    return {
+      labels,
+      durations: this.requestDurations.series(...labels, ''),
+      firstTokens: this.firstTokens.series(...labels),
+    };
+  }
+
+  onRequest(series: GenAiRequests, { status, durationMs, firstContentMs }: RequestFacts): void {
     if (status < 400) series.durations.observe(durationMs / 1000);
-    else
-      this.requestDurations.observe(
-        durationMs / 1000,
-        operationOf(endpoint),
-        ownName,
-        model,
-        // The conventions name errors of HTTP by their status.
-        String(status),
-      );
+    // The conventions name errors of HTTP by their status.
+    else this.requestDurations.observe(durationMs / 1000, ...series.labels, String(status));
     if (firstContentMs !== undefined) series.firstTokens.observe(firstContentMs / 1000);
   }
 
-  onAttempt(record: LedgerRecord, { model, providerType }: AttemptRoute): void {
+  attempts(
+    { provider, upstreamModel, upstreamDialect, clientDialect }: RatedAttempt,
+    { model, providerType }: AttemptRoute,
+  ): GenAiAttempts {
+    const labels = [
+      operationOf(upstreamDialect),
+      providerNameOf(providerType),
+      upstreamModel,
+      provider,
+    ] as const;
+    return {
+      upstreamDialect,
+      clientDialect,
+      labels,
+      durations: this.durations.series(...labels, ''),
+      firstChunks: this.firstChunks.series(...labels),
+      perToken: this.perToken.series(operationOf(clientDialect), ownName, model),
+      input: this.input.series(...labels, modality),
+      output: this.output.series(...labels, modality),
+      inputSizes: this.inputSizes.series(...labels),
+      outputSizes: this.outputSizes.series(...labels),
+    };
+  }
+
+  onAttempt(series: GenAiAttempts, record: RatedAttempt): void {
     const { usage, outcome, durationMs, firstContentMs } = record;
-    const series = this.attemptSeries(record, model, providerType);
     if (outcome === 'answered') series.durations.observe(durationMs / 1000);
     else this.durations.observe(durationMs / 1000, ...series.labels, record.failure ?? outcome);
     if (record.isStream && firstContentMs !== undefined) {
@@ -163,29 +174,6 @@ export class GenAiMetrics {
     series.outputSizes.observe(usage.output);
     this.legacyTokens?.observe(usage.input, ...series.labels, 'input');
     this.legacyTokens?.observe(usage.output, ...series.labels, 'output');
-  }
-
-  private attemptSeries(record: LedgerRecord, model: string, providerType: string): AttemptSeries {
-    const { provider, upstreamModel, upstreamDialect, clientDialect } = record;
-    const key = `${provider} ${upstreamModel} ${upstreamDialect} ${clientDialect} ${model}`;
-    return getOrMake(this.attemptsBySeries, key, (): AttemptSeries => {
-      const labels = [
-        operationOf(upstreamDialect),
-        providerNameOf(providerType),
-        upstreamModel,
-        provider,
-      ] as const;
-      return {
-        labels,
-        durations: this.durations.series(...labels, ''),
-        firstChunks: this.firstChunks.series(...labels),
-        perToken: this.perToken.series(operationOf(clientDialect), ownName, model),
-        input: this.input.series(...labels, modality),
-        output: this.output.series(...labels, modality),
-        inputSizes: this.inputSizes.series(...labels),
-        outputSizes: this.outputSizes.series(...labels),
-      };
-    });
   }
 
   private counter(metric: Metric): HotCounter<string> {

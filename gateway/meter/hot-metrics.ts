@@ -35,17 +35,26 @@ function retainSeries(
     if (!isKept((name) => labels[names.indexOf(name)])) values.delete(key);
 }
 
-/** The value under a key; made and kept at the first asking. */
-export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
+/** What is found by two names that exist already: no third one is made of them, and hashed, at each look. */
+export class PairMap<Value> {
+  private readonly byFirst = new Map<string, Map<string, Value>>();
+
+  get(first: string, second: string): Value | undefined {
+    return this.byFirst.get(first)?.get(second);
   }
-  return value;
+
+  set(first: string, second: string, value: Value): void {
+    const bySecond = this.byFirst.get(first);
+    if (bySecond) bySecond.set(second, value);
+    else this.byFirst.set(first, new Map([[second, value]]));
+  }
+
+  clear(): void {
+    this.byFirst.clear();
+  }
 }
 
-/** A counter whose increment is one map lookup, or none with a series in hand. */
+/** A counter whose increment makes and looks up a key, or adds one number with a series in hand. */
 export class HotCounter<Label extends string> {
   private readonly head: MetricHead<Label>;
   private readonly perOne: number;
@@ -69,7 +78,13 @@ export class HotCounter<Label extends string> {
   }
 
   series(...labels: readonly string[]): CounterSeries {
-    return getOrMake(this.values, labels.join(separator), () => ({ labels, count: 0 }));
+    const key = labels.join(separator);
+    let series = this.values.get(key);
+    if (series === undefined) {
+      series = { labels, count: 0 };
+      this.values.set(key, series);
+    }
+    return series;
   }
 
   private render(): Rendered {
@@ -101,7 +116,7 @@ export function exportCount(
   }));
 }
 
-/** A histogram whose observation is one map lookup, or none with a series in hand, and a short search. */
+/** A histogram whose observation makes and looks up a key, or nothing with a series in hand, and is a short search. */
 export class HotHistogram<Label extends string> {
   private readonly head: MetricHead<Label>;
   private readonly bounds: readonly number[];
@@ -123,7 +138,13 @@ export class HotHistogram<Label extends string> {
   }
 
   series(...labels: readonly string[]): HistogramSeries {
-    return getOrMake(this.values, labels.join(separator), () => new Series(labels, this.bounds));
+    const key = labels.join(separator);
+    let series = this.values.get(key);
+    if (series === undefined) {
+      series = new Series(labels, this.bounds);
+      this.values.set(key, series);
+    }
+    return series;
   }
 
   private render(): Rendered {
@@ -170,7 +191,12 @@ class Series implements HistogramSeries {
   observe(value: number): void {
     const { bounds, counts } = this;
     let bucket = 0;
-    while (bucket < bounds.length && value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
+    // The first bound that the value is not above.
+    for (let end = bounds.length; bucket < end; ) {
+      const middle = (bucket + end) >> 1;
+      if (value > (bounds[middle] ?? Number.POSITIVE_INFINITY)) bucket = middle + 1;
+      else end = middle;
+    }
     counts[bucket] = (counts[bucket] ?? 0) + 1;
     this.sum += value;
     this.isUsed = true;

@@ -9,16 +9,17 @@ import { type ShedReason, shedReasons } from '../admission/judge-load.ts';
 import { type LoadFailure, loadFailures } from '../table/load-error.ts';
 import type { TableView } from '../table/view.ts';
 import { addGauges, type MetricReadings } from './gauges.ts';
-import { type AttemptRoute, GenAiMetrics } from './gen-ai-metrics.ts';
+import { type AttemptRoute, type GenAiAttempts, GenAiMetrics, type GenAiRequests } from './gen-ai-metrics.ts';
 import {
   type CounterSeries,
-  getOrMake,
   type HistogramSeries,
   HotCounter,
   HotHistogram,
   type IsKept,
+  PairMap,
   Registry,
 } from './hot-metrics.ts';
+import type { RatedAttempt } from './ledger.ts';
 import { gatewayMetrics as table } from './metric-table.ts';
 
 interface RequestFacts {
@@ -75,9 +76,10 @@ export class Metrics {
   private readonly telemetryFailures = this.counter(table.telemetryFailures);
   private readonly genAi: GenAiMetrics;
 
-  private readonly requestsBySeries = new Map<string, RequestSeries>();
-  private readonly attemptsBySeries = new Map<string, AttemptSeries>();
-  private readonly streamsBySeries = new Map<string, StreamSeries>();
+  /** By endpoint and model. */
+  private readonly requestCells = new PairMap<RequestCell>();
+  /** By provider and upstream model. */
+  private readonly upstreamCells = new PairMap<UpstreamCell>();
   private readyGateways = 0;
 
   constructor(readings: MetricReadings, { hasLegacyTokens = false }: MetricOptions = {}) {
@@ -126,18 +128,22 @@ export class Metrics {
       for (const { provider, entry: target } of own)
         if (provider.entry.isPlatform) this.begin(entry.model, provider.entry.id, target.price !== null);
     // They hold series that may be gone.
-    for (const bySeries of [this.requestsBySeries, this.attemptsBySeries, this.streamsBySeries]) {
-      bySeries.clear();
-    }
+    this.requestCells.clear();
+    this.upstreamCells.clear();
   }
 
   onRequest(facts: RequestFacts): void {
     const { endpoint, model, status, durationMs, firstContentMs } = facts;
-    const series = this.requestSeries(endpoint, model);
-    getOrMake(series.byStatus, status, () => this.requests.series(endpoint, model, String(status))).count++;
-    series.durations.observe(durationMs / 1000);
-    if (firstContentMs !== undefined) this.firstContents.observe(firstContentMs / 1000, endpoint, model);
-    this.genAi.onRequest(facts);
+    const cell = this.requestCells.get(endpoint, model) ?? this.openRequestCell(endpoint, model);
+    let counter = cell.byStatus.get(status);
+    if (counter === undefined) {
+      counter = this.requests.series(endpoint, model, String(status));
+      cell.byStatus.set(status, counter);
+    }
+    counter.count++;
+    cell.durations.observe(durationMs / 1000);
+    if (firstContentMs !== undefined) cell.firstContents.observe(firstContentMs / 1000);
+    this.genAi.onRequest(cell.genAi, facts);
   }
 
   /** It led to no model. How long that took says nothing about those that are served. */
@@ -145,12 +151,14 @@ export class Metrics {
     this.requests.add(1, endpoint, unfoundModel, String(status));
   }
 
-  onAttempt(record: LedgerRecord, route: AttemptRoute): void {
+  onAttempt(record: RatedAttempt, route: AttemptRoute): void {
     const { provider, usage, upstreamModel } = record;
     const { model } = route;
     const isAnswered = record.outcome === 'answered';
+    const upstream =
+      this.upstreamCells.get(provider, upstreamModel) ?? this.openUpstreamCell(provider, upstreamModel);
     if (record.isStream && record.firstContentMs !== undefined) {
-      const stream = this.streamSeries(provider, upstreamModel);
+      const stream = this.streamSeries(upstream, record);
       stream.firstEvents.observe(record.firstContentMs / 1000);
       if (isAnswered) stream.complete.count++;
       else this.streamEnds.add(1, provider, upstreamModel, streamEndOf(record));
@@ -159,9 +167,10 @@ export class Metrics {
     if (record.outcome === 'failed' && record.firstContentMs !== undefined) {
       this.failuresHeldBack.add(1, provider, upstreamModel);
     }
-    this.genAi.onAttempt(record, route);
+    const cell = upstream.byModel.get(model) ?? openModelCell(upstream, model);
+    this.genAi.onAttempt(this.genAiOf(cell, record, route), record);
     if (!isAnswered && usage.input + usage.output === 0) return;
-    const { answered, input, output, byPayer } = this.attemptSeries(provider, upstreamModel, model);
+    const { answered, input, output, byPayer } = this.usageSeries(cell, record, model);
     if (isAnswered) answered.count++;
     input.count += usage.input;
     output.count += usage.output;
@@ -172,8 +181,16 @@ export class Metrics {
     if (usage.audioOutput) this.tokens.add(usage.audioOutput, model, provider, 'audio_output');
     const { payer, costPicodollars } = record;
     if (payer === 'own-key') return;
-    if (costPicodollars === null) this.unpriced.add(1, model, provider);
-    else getOrMake(byPayer, payer, () => this.costs.series(model, provider, payer)).count += costPicodollars;
+    if (costPicodollars === null) {
+      this.unpriced.add(1, model, provider);
+      return;
+    }
+    let cost = byPayer.get(payer);
+    if (cost === undefined) {
+      cost = this.costs.series(model, provider, payer);
+      byPayer.set(payer, cost);
+    }
+    cost.count += costPicodollars;
   }
 
   onStaleReuse(provider: string): void {
@@ -194,7 +211,7 @@ export class Metrics {
     this.noTargets.add(1, model);
   }
 
-  onMalformedFrames({ provider, upstreamModel }: LedgerRecord, frames: number): void {
+  onMalformedFrames({ provider, upstreamModel }: RatedAttempt, frames: number): void {
     this.malformedFrames.add(frames, provider, upstreamModel);
   }
 
@@ -257,34 +274,75 @@ export class Metrics {
     return new HotHistogram(this.registry, exposed(metric));
   }
 
-  /** What every request needs, found by one lookup. */
-  private requestSeries(endpoint: string, model: string): RequestSeries {
-    return getOrMake(this.requestsBySeries, `${endpoint} ${model}`, () => ({
+  private openRequestCell(endpoint: string, model: string): RequestCell {
+    const cell = {
       byStatus: new Map(),
       durations: this.durations.series(endpoint, model),
-    }));
+      firstContents: this.firstContents.series(endpoint, model),
+      genAi: this.genAi.requests(endpoint, model),
+    };
+    this.requestCells.set(endpoint, model, cell);
+    return cell;
   }
 
-  private streamSeries(provider: string, upstreamModel: string): StreamSeries {
-    return getOrMake(this.streamsBySeries, `${provider} ${upstreamModel}`, () => ({
+  private openUpstreamCell(provider: string, upstreamModel: string): UpstreamCell {
+    const cell = { stream: undefined, byModel: new Map() };
+    this.upstreamCells.set(provider, upstreamModel, cell);
+    return cell;
+  }
+
+  private streamSeries(cell: UpstreamCell, { provider, upstreamModel }: RatedAttempt): StreamSeries {
+    cell.stream ??= {
       firstEvents: this.firstEvents.series(provider, upstreamModel),
       complete: this.streamEnds.series(provider, upstreamModel, 'complete'),
-    }));
+    };
+    return cell.stream;
   }
 
-  private attemptSeries(provider: string, upstreamModel: string, model: string): AttemptSeries {
-    return getOrMake(this.attemptsBySeries, `${provider} ${upstreamModel} ${model}`, () => ({
+  private genAiOf(cell: ModelCell, record: RatedAttempt, route: AttemptRoute): GenAiAttempts {
+    for (const series of cell.genAi) {
+      const { upstreamDialect, clientDialect } = series;
+      if (upstreamDialect === record.upstreamDialect && clientDialect === record.clientDialect) return series;
+    }
+    const series = this.genAi.attempts(record, route);
+    cell.genAi.push(series);
+    return series;
+  }
+
+  private usageSeries(
+    cell: ModelCell,
+    { provider, upstreamModel }: RatedAttempt,
+    model: string,
+  ): UsageSeries {
+    cell.usage ??= {
       answered: this.attempts.series(provider, upstreamModel, 'answered', ''),
       input: this.tokens.series(model, provider, 'input'),
       output: this.tokens.series(model, provider, 'output'),
       byPayer: new Map(),
-    }));
+    };
+    return cell.usage;
   }
 }
 
-interface RequestSeries {
+/** Series of an endpoint and a model, found once. A series shows as soon as it is made: each is made where it is first needed. */
+interface RequestCell {
   readonly byStatus: Map<number, CounterSeries>;
   readonly durations: HistogramSeries;
+  readonly firstContents: HistogramSeries;
+  readonly genAi: GenAiRequests;
+}
+
+/** Of a provider and an upstream model. */
+interface UpstreamCell {
+  stream: StreamSeries | undefined;
+  /** By model of the route. */
+  readonly byModel: Map<string, ModelCell>;
+}
+
+interface ModelCell {
+  usage: UsageSeries | undefined;
+  /** For each pair of dialects: they are few. */
+  readonly genAi: GenAiAttempts[];
 }
 
 interface StreamSeries {
@@ -292,12 +350,18 @@ interface StreamSeries {
   readonly complete: CounterSeries;
 }
 
-interface AttemptSeries {
+interface UsageSeries {
   readonly answered: CounterSeries;
   readonly input: CounterSeries;
   readonly output: CounterSeries;
   /** What was paid. */
   readonly byPayer: Map<string, CounterSeries>;
+}
+
+function openModelCell(upstream: UpstreamCell, model: string): ModelCell {
+  const cell = { usage: undefined, genAi: [] };
+  upstream.byModel.set(model, cell);
+  return cell;
 }
 
 /** How a stream that brought content and was not answered to its end was lost: one of a few words. */
