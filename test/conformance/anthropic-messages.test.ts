@@ -256,7 +256,8 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
     test.each(['breaks-first', 'breaks-late', 'breaks-cut'] as const)(
       'raises in a stream that %s',
       async (failure) => {
-        const stream = anthropic.messages.stream({ ...bodyOf(), model: stage.model(upstream, failure) });
+        const patient = sdk.connect(stage.url, watch, retriesFor(failure));
+        const stream = patient.messages.stream({ ...bodyOf(), model: stage.model(upstream, failure) });
         const raised = await raisedBy(stream.finalMessage());
         expect(raised.message).toMatch(/api_error|overloaded_error|broke off/);
       },

@@ -55,7 +55,7 @@ export const failuresTold = [
 
 /** What the gateway lets an SDK retry: `sdk-retries.test.ts` shows that. The SDK is not left to do so where one answer is looked at. */
 export function retriesFor(failure: Failure): { readonly maxRetries?: 0 } {
-  return failure === 'fails-429' || failure === 'fails-503' ? { maxRetries: 0 } : {};
+  return ['fails-429', 'fails-503', 'breaks-first'].includes(failure) ? { maxRetries: 0 } : {};
 }
 
 /** How often an upstream is asked by then: a key that cools not at all, one that is overloaded until its breaker opens. */

@@ -251,8 +251,9 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
       ['breaks-late', 'APIError'],
       ['breaks-cut', 'APIError'],
     ] as const)('raises in a stream that %s', async (failure, name) => {
+      const patient = sdk.connect(stage.baseUrl, watch, retriesFor(failure));
       const reading = async (): Promise<void> => {
-        const stream = await openai.chat.completions.create({
+        const stream = await patient.chat.completions.create({
           model: stage.model(upstream, failure),
           messages,
           stream: true,

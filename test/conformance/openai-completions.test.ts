@@ -131,8 +131,9 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
     test.each(['breaks-first', 'breaks-late', 'breaks-cut'] as const)(
       'raises in a stream that %s',
       async (failure) => {
+        const patient = sdk.connect(stage.baseUrl, watch, retriesFor(failure));
         const reading = async (): Promise<void> => {
-          const stream = await openai.completions.create({
+          const stream = await patient.completions.create({
             model: stage.model(upstream, failure),
             prompt: hello,
             stream: true,

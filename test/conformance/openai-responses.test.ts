@@ -224,8 +224,9 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
       ['breaks-late', 'APIError'],
       ['breaks-cut', 'APIError'],
     ] as const)('raises in a stream that %s', async (failure, name) => {
+      const patient = sdk.connect(stage.baseUrl, watch, retriesFor(failure));
       const reading = async (): Promise<void> => {
-        const stream = await openai.responses.create({
+        const stream = await patient.responses.create({
           model: stage.model(upstream, failure),
           input: hello,
           stream: true,

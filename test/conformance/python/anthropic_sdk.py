@@ -87,7 +87,7 @@ def errors():
     yield "key", raised(lambda: stranger.messages.create(**body) and None)
     for failure in ("breaks-first", "breaks-late", "breaks-cut"):
         yield failure, raised(
-            lambda: client.messages.create(**{**body, "model": f"{upstream}-{failure}"}, stream=True))
+            lambda: patient.messages.create(**{**body, "model": f"{upstream}-{failure}"}, stream=True))
 
 
 for upstream in upstreams:

@@ -115,8 +115,8 @@ def errors():
     yield "key", raised(lambda: stranger.chat.completions.create(model=model, messages=messages) and None)
     for failure in ("breaks-first", "breaks-late", "breaks-cut"):
         yield failure, [
-            raised(lambda: client.chat.completions.create(model=f"{upstream}-{failure}", messages=messages, stream=True)),
-            raised(lambda: client.responses.create(model=f"{upstream}-{failure}", input=hello, stream=True))]
+            raised(lambda: patient.chat.completions.create(model=f"{upstream}-{failure}", messages=messages, stream=True)),
+            raised(lambda: patient.responses.create(model=f"{upstream}-{failure}", input=hello, stream=True))]
 
 
 for upstream in upstreams:
