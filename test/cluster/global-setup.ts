@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import type { Etcd } from './etcd.ts';
 import { makeNeedsCluster } from './needs-cluster.ts';
-import { ClusterLastSequencer } from './sequencer.ts';
+import { MixingSequencer } from './sequencer.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeOrphans();
@@ -15,7 +15,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // The tests start a few programs hundreds of times: each file of them is stripped of its types and compiled once.
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
   // Asked for after this. Not in vitest.config.ts: nothing outside imports test.
-  project.vitest.config.sequence.sequencer = ClusterLastSequencer;
+  project.vitest.config.sequence.sequencer = MixingSequencer;
   const ending = new AbortController();
   let preparing: Promise<Etcd | undefined> | undefined;
   const prepareFor = (files: readonly string[]) => {

@@ -1,11 +1,19 @@
-// Are the files that have a place of their own in the order still there? One that is gone would lose it in silence.
+// Are the files that have a place of their own in the order still there? One that is gone would lose it in silence. And does what waits
+// go on beside what calculates?
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { calculating, long } from './sequencer.ts';
+import { long, mix } from './sequencer.ts';
 
 test('every file that has a place in the order is there', () => {
-  const files = [...long, ...calculating].map((name) => join(import.meta.dirname, '..', `${name}.test.ts`));
+  const files = long.map((name) => join(import.meta.dirname, '..', `${name}.test.ts`));
   expect(files.filter((file) => !existsSync(file))).toEqual([]);
+});
+
+test('files that wait are spread among those that calculate by the time both take, each in its order', () => {
+  const waiting = [['A', 40] as const, ['B', 20] as const];
+  const others = [1, 2, 3, 4, 5, 6].map((number) => [`${number}`, 5] as const);
+  expect(mix(waiting, others).join('')).toBe('A1234B56');
+  expect(mix([], others).join('')).toBe('123456');
 });

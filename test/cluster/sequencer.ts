@@ -1,60 +1,83 @@
-// In which order do test files run? Those that need the test cluster last, so that all others run while it is prepared. Of those the
-// long ones first, since nothing would run beside one that is left over; and what only calculates between them, since they wait.
+// In which order do test files run? What needs the test cluster mostly waits, so it goes on beside what calculates, from the first file
+// to the last. While the programs of the cluster are still to be built, it comes last.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { makeNeedsCluster } from './needs-cluster.ts';
+import { programCacheFolder, programNames } from './programs.ts';
 
 /** What takes longer than half a minute, the longest first. A checkout in which nothing has run yet knows of no durations. */
 export const long = [
   'flow/cluster/outages',
-  'flow/cluster/apply-to-answer',
-  'flow/cluster/scale',
-  'flow/cluster/revocation',
   'flow/cluster/rights',
-  'charts/install',
-  'dashboard/browser/browser',
-  'flow/cluster/key-lifecycle',
+  'flow/cluster/scale',
   'flow/cluster/leaders',
+  'flow/cluster/key-lifecycle',
+  'flow/cluster/revocation',
+  'dashboard/browser/browser',
+  'flow/cluster/apply-to-answer',
   'flow/cluster/tenancy',
-  'flow/cluster/failing-publish',
+  'charts/penstock',
+  'charts/install',
+  'operator/publish/publisher',
   'flow/cluster/bad-object',
-  'flow/cluster/clock',
   'flow/cluster/last-known-good',
-];
-/** What waits for nobody, and takes longer than ten seconds. */
-export const calculating = [
-  'simulation/every-promise-1',
-  'simulation/every-promise-2',
-  'simulation/every-promise-3',
-  'simulation/every-promise-4',
-  'gateway/dialects/goldens',
-  'gateway/dialects/pass-through/marked-state',
-  'gateway/dialects/openai/odd-answers',
-  'gateway/dialects/properties/streams',
-  'gateway/dialects/anthropic-messages/any-input',
-  'gateway/json/scan-members',
-  'operator/compile/properties',
+  'flow/cluster/clock',
+  'flow/cluster/failing-publish',
+  'local/editing',
+  'ledger/store/store',
+  'conformance/python',
+  'dashboard/rig/new-key',
+  'local/user',
+  'tools/pack/image',
+  'dashboard/rig/ledger-views',
+  'flow/cooldowns',
+  'flow/budgets',
+  'gateway/upstream/send',
+  'gateway/process/signals',
+  'flow/failover',
 ];
 
-export class ClusterLastSequencer extends BaseSequencer {
+const seconds = { long: 45, withCluster: 15, other: 3 };
+
+/** A file, and about how long it takes. */
+export type Timed<T> = readonly [file: T, seconds: number];
+
+export class MixingSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const needsCluster = makeNeedsCluster();
     const sorted = await super.sort(files);
-    const withCluster = sorted.filter(({ moduleId }) => needsCluster(moduleId));
-    const rest = sorted.filter((file) => !withCluster.includes(file));
-    const named = (files: readonly TestSpecification[], names: readonly string[]) =>
-      names.flatMap((name) => files.filter(({ moduleId }) => moduleId.endsWith(`/test/${name}.test.ts`)));
-    const [waiting, busy] = [named(withCluster, long), named(rest, calculating)];
-    return [
-      ...rest.filter((file) => !busy.includes(file)),
-      ...inTurn(waiting, busy),
-      ...withCluster.filter((file) => !waiting.includes(file)),
-    ];
+    const named = long.flatMap((name) =>
+      sorted.filter(({ moduleId }) => moduleId.endsWith(`/test/${name}.test.ts`)),
+    );
+    const ordered = [...named, ...sorted.filter((file) => !named.includes(file))];
+    const timed = (isWanted: (file: TestSpecification) => boolean, usual: number) =>
+      ordered.filter(isWanted).map((file): Timed<TestSpecification> => {
+        return [file, named.includes(file) ? seconds.long : usual];
+      });
+    const waiting = timed(({ moduleId }) => needsCluster(moduleId), seconds.withCluster);
+    const rest = timed(({ moduleId }) => !needsCluster(moduleId), seconds.other);
+    return isBuilt() ? mix(waiting, rest) : [...rest, ...waiting].map(([file]) => file);
   }
 }
 
-/** One of the one, one of the other, until there are no more. */
-function inTurn<T>(ones: readonly T[], others: readonly T[]): T[] {
-  const mixed = ones.flatMap((one, index) => [one, ...others.slice(index, index + 1)]);
-  return [...mixed, ...others.slice(ones.length)];
+function isBuilt(): boolean {
+  const folder = programCacheFolder(process.env);
+  return programNames.every((name) => existsSync(join(folder, name)));
+}
+
+/** Each in its order, and at any place the same share of the time of both is behind it. */
+export function mix<T>(ones: readonly Timed<T>[], others: readonly Timed<T>[]): T[] {
+  return [...shares(ones), ...shares(others)].toSorted((a, b) => a.share - b.share).map(({ file }) => file);
+}
+
+function shares<T>(files: readonly Timed<T>[]): { readonly file: T; readonly share: number }[] {
+  const total = files.reduce((sum, [, time]) => sum + time, 0);
+  let before = 0;
+  return files.map(([file, time]) => {
+    const share = before / total;
+    before += time;
+    return { file, share };
+  });
 }
