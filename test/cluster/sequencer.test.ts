@@ -1,5 +1,5 @@
-// Are the files that have a place of their own in the order still there? One that is gone would lose it in silence. And does what waits
-// go on beside what calculates?
+// Are the files that have a place of their own in the order still there? One that is gone would lose it in silence. And do
+// files that wait run beside files that calculate?
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

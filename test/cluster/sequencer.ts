@@ -1,5 +1,5 @@
-// In which order do test files run? What needs the test cluster mostly waits, so it goes on beside what calculates, from the first file
-// to the last. While the programs of the cluster are still to be built, it comes last.
+// In which order do test files run? Files that need the test cluster mostly wait, so they run beside files that calculate, from the
+// first to the last. While the programs of the cluster are still to be built, they come last.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { makeNeedsCluster } from './needs-cluster.ts';
 import { programCacheFolder, programNames } from './programs.ts';
 
-/** What takes longer than half a minute, the longest first. A checkout in which nothing has run yet knows of no durations. */
+/** Files that take longer than half a minute, the longest first. A checkout in which nothing has run yet has no durations. */
 export const long = [
   'flow/cluster/outages',
   'flow/cluster/rights',

@@ -1,4 +1,4 @@
-// Does every promise hold in two thousand runs? The simulation of `npm test`, with five times as many seeds.
+// Does every promise hold in two thousand runs? The simulation of `npm test`, with ten times as many seeds.
 
 import { testShareOfRuns } from '../simulation/every-promise.ts';
 

@@ -17,9 +17,9 @@ const linesShown = 80;
 
 /**
  * @param file Which of the files, from 0.
- * @param usualRuns Of all files together; `npm run e2e -- simulation` makes five times as many.
+ * @param usualRuns Of all files together; `npm run e2e -- simulation` makes ten times as many.
  */
-export function testShareOfRuns(file: number, usualRuns = 400): void {
+export function testShareOfRuns(file: number, usualRuns = 200): void {
   const runs = oneSeed === undefined ? Number(env.PENSTOCK_SIMULATION_RUNS ?? usualRuns) : 1;
   const seeds = Array.from({ length: runs }, (_, index) => firstSeed + index).filter(
     (seed) => seed % files === file,

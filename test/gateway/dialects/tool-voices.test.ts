@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Part, Turn } from '../../../gateway/dialects/conversation.ts';
 import { tidy } from '../../../gateway/dialects/tidy.ts';
+import { runs } from '../../support/runs.ts';
 import { recordsOf } from '../endpoints/ask.ts';
 import { M, pairsOf, R, sent } from './pitfalls/whole-way.ts';
 import { idsOf, type Members } from './support/askings.ts';
@@ -113,6 +114,6 @@ test('whatever the conversation, every call has one result right after it, and n
       const ids = tidied.flatMap((turn) => idsIn(turn, 'tool-call'));
       expect(new Set(ids).size).toBe(ids.length);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

@@ -157,8 +157,8 @@ function lookAtLoop(metricsUrl: string): { end(): Promise<readonly number[]> } {
 }
 
 /** `npm run e2e -- overload` goes on for a quarter of an hour. */
-const seconds = 20;
-const warmSeconds = 5;
+const seconds = 10;
+const warmSeconds = 3;
 /** One after the other: two keep all of two cores from the tests beside it. */
 const lanes = 1;
 
@@ -181,7 +181,7 @@ test(`${seconds} s of bombs and broken requests: the process lives, nothing is a
   const latenessMs = await looks.end();
   const after = await readResident(gateway.process);
   // Far more than either may be in the long form, which has a core of its own: what is looked for is what blocks or stays for good.
-  expect(latenessMs.length).toBeGreaterThan(5);
+  expect(latenessMs.length).toBeGreaterThan(2);
   expect(latenessMs[Math.floor(latenessMs.length / 2)]).toBeLessThan(1_000);
   expect(after.nowMib - before.nowMib).toBeLessThan(300);
   expect(after.peakMib, 'as the container of the chart has it').toBeLessThan(podMemoryMib);

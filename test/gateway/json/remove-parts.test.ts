@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Path } from '../../../gateway/json/read-parts.ts';
 import { removeParts } from '../../../gateway/json/remove-parts.ts';
+import { runs } from '../../support/runs.ts';
 
 function remove(text: string, paths: readonly Path[]): string {
   const bytes = Buffer.from(text).toString('latin1');
@@ -67,7 +68,7 @@ describe('removeParts', () => {
         const left: unknown = JSON.parse(remove(write(named), paths));
         expect(left).toEqual(JSON.parse(write(named.filter(({ isGone }) => !isGone))));
       }),
-      { seed: 2, numRuns: 2_000 },
+      { seed: 2, numRuns: runs(2_000) },
     );
   });
 

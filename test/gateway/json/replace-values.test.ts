@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Replacement, replaceValues, withReplaced } from '../../../gateway/json/replace-values.ts';
+import { runs } from '../../support/runs.ts';
 
 function replace(text: string, replacements: readonly Replacement[]): string {
   const bytes = Buffer.from(text).toString('latin1');
@@ -63,7 +64,7 @@ describe('replaceValues', () => {
           JSON.parse(write(list.map(({ other, value }) => (other === null ? value : other)))),
         );
       }),
-      { seed: 3, numRuns: 2_000 },
+      { seed: 3, numRuns: runs(2_000) },
     );
   });
 

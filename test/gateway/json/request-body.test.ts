@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RequestBody, removeMembers, setMember } from '../../../gateway/json/request-body.ts';
 import { JsonStructureError } from '../../../gateway/json/scan-members.ts';
+import { runs } from '../../support/runs.ts';
 
 /** Numbers that a parse and a stringify would change. */
 const fragile = ['12345678901234567890', '1e400', '-0', '1.0', '0.10000000000000000555', '-1E-7'] as const;
@@ -144,7 +145,7 @@ test('whatever the object, the edits and the chunks: the changes are made, and e
       expect(edited).toBe(`{${write([...replaced, ...added])}}`);
       for (const change of changes) expect(JSON.parse(edited)[change.name]).toEqual(JSON.parse(change.value));
     }),
-    { seed: 7, numRuns: 3_000 },
+    { seed: 7, numRuns: runs(3_000) },
   );
 });
 

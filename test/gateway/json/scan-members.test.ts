@@ -9,9 +9,10 @@ import {
   scanInSteps,
   scanMembers,
 } from '../../../gateway/json/scan-members.ts';
+import { runs } from '../../support/runs.ts';
 import { damagedText, makeRandom, objectText } from './random-json.ts';
 
-const randomTexts = 200_000;
+const randomTexts = runs(200_000);
 
 describe('against JSON.parse', () => {
   test(`of ${randomTexts.toLocaleString('en')} random texts none is understood differently`, () => {

@@ -7,6 +7,7 @@ import { parseRoutingTable, TABLE_FORMAT } from '../../../core/contract/routing-
 import { createCompiler } from '../../../operator/compile/compile.ts';
 import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../../operator/resources/issued-secret.ts';
 import type { RawObject, SecretRecord, Snapshot } from '../../../operator/watch/snapshot.ts';
+import { runs } from '../../support/runs.ts';
 import { apiKey, namespace, PLATFORM, provider, route, secret, snapshot, target } from '../make.ts';
 import { compileOnce, isVisible, NOW_MS, reachable } from './support.ts';
 
@@ -163,7 +164,7 @@ test('every model that a namespace can reach, and every provider behind it, is i
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -175,7 +176,7 @@ test('an id leads every namespace to one route at most', () => {
         for (const id of IDS) expect(reachable(table, caller, id).length).toBeLessThanOrEqual(1);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -199,7 +200,7 @@ test('a credential stands only with a provider of its own namespace, at a host t
         expect(allowed).toContain(host);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -234,7 +235,7 @@ test('the same snapshot gives the same bytes, whatever order its lists are in, a
       const { compiled: __, ...remembered } = compile(other, NOW_MS);
       expect(JSON.stringify(remembered)).toBe(JSON.stringify(fresh));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -318,7 +319,7 @@ test('of a cluster that changes piece by piece, it says at any time what it woul
         expect(JSON.stringify(remembered)).toBe(JSON.stringify(fresh));
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });
 
@@ -380,6 +381,6 @@ test('nothing that stands in an object makes the compile throw, and every reason
         expect(documented).toContain(type);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

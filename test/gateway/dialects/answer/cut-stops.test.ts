@@ -9,6 +9,7 @@ import type { ModelAnswer, Part } from '../../../../gateway/dialects/conversatio
 import type { StreamDecoder } from '../../../../gateway/dialects/dialect.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { nameTools } from '../../../../gateway/dialects/tools/tool-names.ts';
+import { runs } from '../../../support/runs.ts';
 import { conversationOf } from '../support/make-conversation.ts';
 
 const names = nameTools(conversationOf(), { lengthMax: 64, hasNamespaces: false, hasCustom: false });
@@ -106,7 +107,7 @@ describe('a stream', () => {
         expect(text).toBe(plain);
         expect(end).toMatchObject({ finish: choice?.finish });
       }),
-      { seed: 10, numRuns: 2000 },
+      { seed: 10, numRuns: runs(2000) },
     );
   });
 });

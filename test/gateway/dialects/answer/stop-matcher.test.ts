@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type StopMatch, StopMatcher } from '../../../../gateway/dialects/answer/stop-matcher.ts';
+import { runs } from '../../../support/runs.ts';
 
 const word = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
@@ -38,7 +39,7 @@ test('the first that is complete, however the text is cut', () => {
         expect(matcher.heldLength).toBe(Math.max(0, ...lengths));
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -94,7 +95,7 @@ test('any sequences are found as one finds them who looks at all of the text aga
         }
       }
     }),
-    { seed: 6, numRuns: 5000 },
+    { seed: 6, numRuns: runs(5000) },
   );
 });
 

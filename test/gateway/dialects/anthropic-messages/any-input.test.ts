@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../gateway/request/errors.ts';
+import { runs } from '../../../support/runs.ts';
 import { blockOf, endOf, start, textBlock } from '../support/messages-events.ts';
 import { named } from '../support/named-events.ts';
 import { cutAt } from '../support/read-pieces.ts';
@@ -50,7 +51,7 @@ describe.each(Object.entries(streams))('15, 16: %s', (_, text) => {
       fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 20 }), (cuts) => {
         expect(JSON.stringify(decodeStream(cutAt(bytes, cuts)))).toBe(expected);
       }),
-      { seed: 3, numRuns: 300 },
+      { seed: 3, numRuns: runs(300) },
     );
   });
 });
@@ -125,7 +126,7 @@ test('any JSON as an answer is an answer or a fault', () => {
       const decoded = call().decodeAnswer(Buffer.from(JSON.stringify(value)));
       expect(typeof decoded.ok).toBe('boolean');
     }),
-    { seed: 5, numRuns: 2000 },
+    { seed: 5, numRuns: runs(2000) },
   );
 });
 
@@ -142,7 +143,7 @@ test('any JSON as events ends in an answer or a fault, and every part that begin
       expect(count('part-start') - count('part-end')).toBeLessThanOrEqual(1);
       expect(count('choice-end')).toBe(facts.isComplete ? 1 : 0);
     }),
-    { seed: 7, numRuns: 2000 },
+    { seed: 7, numRuns: runs(2000) },
   );
 });
 
@@ -168,6 +169,6 @@ test('any JSON as a request is one, or wrong with a name', () => {
         expect((error as GatewayError).param).toBeDefined();
       }
     }),
-    { seed: 9, numRuns: 2000 },
+    { seed: 9, numRuns: runs(2000) },
   );
 });

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readSse, type SseEvent } from '../../../../gateway/dialects/events/sse-events.ts';
+import { runs } from '../../../support/runs.ts';
 import { cutAt } from '../support/read-pieces.ts';
 
 const lengthMax = 24;
@@ -47,7 +48,7 @@ test('chunks of one event each give what one chunk of all gives, and any other c
       expect(read(chunks)).toEqual(bytewise);
       expect(read(cutAt(all, at))).toEqual(bytewise);
     }),
-    { seed: 7, numRuns: 10_000 },
+    { seed: 7, numRuns: runs(10_000) },
   );
 });
 

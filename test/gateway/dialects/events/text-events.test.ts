@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TextEvents } from '../../../../gateway/dialects/events/text-events.ts';
 import { tryParseJson } from '../../../../gateway/json/record.ts';
+import { runs } from '../../../support/runs.ts';
 
 const chunk = (text: string, more = '') =>
   `{"id":"c","choices":[{"index":0,"delta":{"content":${text}},"finish_reason":null}]${more}}`;
@@ -55,7 +56,7 @@ describe('what it reads is what parsing gives', () => {
       fc.property(fc.constantFrom(...shapes), fc.array(text, { maxLength: 12 }), (shape, texts) => {
         expectParsed(texts.map(shape));
       }),
-      { seed: 5, numRuns: 10_000 },
+      { seed: 5, numRuns: runs(10_000) },
     );
   });
 
@@ -64,7 +65,7 @@ describe('what it reads is what parsing gives', () => {
       fc.property(fc.array(anyEvent, { maxLength: 12 }), (events) => {
         expectParsed(events);
       }),
-      { seed: 5, numRuns: 10_000 },
+      { seed: 5, numRuns: runs(10_000) },
     );
   });
 

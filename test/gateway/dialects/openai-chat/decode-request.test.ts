@@ -7,6 +7,7 @@ import type { TranslationContext } from '../../../../gateway/dialects/dialect.ts
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
 import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import { GatewayError } from '../../../../gateway/request/errors.ts';
+import { runs } from '../../../support/runs.ts';
 import { bodyOf } from '../support/upstream-call.ts';
 
 const context: TranslationContext = { upstreams: new Set(['anthropic-messages']), header: () => undefined };
@@ -518,6 +519,6 @@ test('no request makes anything but a conversation or a refusal', () => {
         expect(error.code).toBe('invalid_parameter');
       }
     }),
-    { seed: 5, numRuns: 1500 },
+    { seed: 5, numRuns: runs(1500) },
   );
 });

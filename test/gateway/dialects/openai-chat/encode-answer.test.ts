@@ -19,6 +19,7 @@ import {
   chatCompletionSchema,
   chunkOrderFaults,
 } from '../../../support/openapi/chat-schema.ts';
+import { runs } from '../../../support/runs.ts';
 import { done, frame } from '../support/openai-streams.ts';
 import { randomParts } from '../support/random-parts.ts';
 import { readPieces } from '../support/read-pieces.ts';
@@ -364,7 +365,7 @@ describe('a stream', () => {
           expect(said(again, choice)).toEqual(said(parts, choice));
         }
       }),
-      { seed: 11, numRuns: 1000 },
+      { seed: 11, numRuns: runs(1000) },
     );
   });
 
@@ -385,7 +386,7 @@ describe('a stream', () => {
           }
         }
       }),
-      { seed: 12, numRuns: 500 },
+      { seed: 12, numRuns: runs(500) },
     );
   });
 });
@@ -403,7 +404,7 @@ test('thinking that a client echoes comes back with the state it was given with'
       const found = conversation?.turns[0]?.parts.filter(({ type }) => type === 'thinking');
       expect(found).toEqual(parts);
     }),
-    { seed: 14, numRuns: 500 },
+    { seed: 14, numRuns: runs(500) },
   );
 });
 

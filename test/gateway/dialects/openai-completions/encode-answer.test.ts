@@ -6,6 +6,7 @@ import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { completionChunkSchema, completionSchema } from '../../../support/openapi/completions-schema.ts';
+import { runs } from '../../../support/runs.ts';
 import { randomParts } from '../support/random-parts.ts';
 import { bodyOf } from '../support/upstream-call.ts';
 
@@ -43,6 +44,6 @@ test('any parts make chunks of the published shape, which say what the plain ans
         expect(pieces.flatMap((choice) => choice.finish_reason ?? [])).toEqual([finish_reason]);
       }
     }),
-    { seed: 13, numRuns: 1000 },
+    { seed: 13, numRuns: runs(1000) },
   );
 });

@@ -8,6 +8,7 @@ import { responsesUpstream } from '../../../../gateway/dialects/openai-responses
 import { tidy } from '../../../../gateway/dialects/tidy.ts';
 import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { readResponseEvents } from '../../../support/openapi/responses-sequence.ts';
+import { runs } from '../../../support/runs.ts';
 import { bodyOf, target } from '../support/upstream-call.ts';
 import { head } from './talk.ts';
 
@@ -92,7 +93,7 @@ test('every request is refused by name or served', () => {
       const encoder = translation.streamEncoder(head);
       readResponseEvents(encoder.open(0).encode([]) + encoder.close());
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
   expect(served).toBeGreaterThan(100);
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.ts';
 import type { Conversation } from '../../../../gateway/dialects/conversation.ts';
+import { runs } from '../../../support/runs.ts';
 import { cutAt, readPieces } from '../support/read-pieces.ts';
 import { eventText } from '../support/response-events.ts';
 import { decodePlain, decoder, decodeStream, inShort } from './talk.ts';
@@ -380,7 +381,7 @@ test.each([
     fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 20 }), (cuts) => {
       expect(read(cutAt(bytes, cuts))).toEqual(whole);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -498,6 +499,6 @@ test('whatever JSON an upstream sends, nothing throws, and a stream ends complet
         for (const [, event] of events) decodePlain(event);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

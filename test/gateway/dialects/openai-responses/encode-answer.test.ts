@@ -10,6 +10,7 @@ import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
 import type { PartHead, StreamPart } from '../../../../gateway/dialects/stream-part.ts';
 import { response } from '../../../support/openapi/responses-schema.ts';
 import { readResponseEvents } from '../../../support/openapi/responses-sequence.ts';
+import { runs } from '../../../support/runs.ts';
 import { openEncoder, plainAnswer, streamText } from './talk.ts';
 
 const start: StreamPart = { type: 'answer-start', id: 'up_1', model: 'served', createdAt: 1 };
@@ -338,6 +339,6 @@ test('any parts make a stream that holds together, and the same response as the 
       );
       expect(response.parse(plain)).toEqual(lastResponse(parts, request));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -8,6 +8,7 @@ import { gatherChoice } from '../../../../gateway/dialects/answer/gather-choice.
 import { GatheredStream } from '../../../../gateway/dialects/answer/gathered-stream.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';
 import { openAiCompletions } from '../../../../gateway/dialects/openai-completions/index.ts';
+import { runs } from '../../../support/runs.ts';
 import { delta, done, frame } from '../support/openai-streams.ts';
 import { cutAt, readPieces } from '../support/read-pieces.ts';
 import { chatDecoder, makeConversation, target } from '../support/upstream-call.ts';
@@ -102,7 +103,7 @@ describe.each([openAiChat, openAiCompletions])('an upstream of $name', ({ asUpst
         if (!decoded.ok) expect(['malformed', 'error-event']).toContain(decoded.fault.kind);
         else expect(decoded.answer.choices.length).toBeGreaterThan(0);
       }),
-      { seed: 21, numRuns: 2000 },
+      { seed: 21, numRuns: runs(2000) },
     );
   });
 
@@ -120,7 +121,7 @@ describe.each([openAiChat, openAiCompletions])('an upstream of $name', ({ asUpst
           expectOrder(whole.out.flat());
         },
       ),
-      { seed: 22, numRuns: 1000 },
+      { seed: 22, numRuns: runs(1000) },
     );
   });
 
@@ -136,7 +137,7 @@ describe.each([openAiChat, openAiCompletions])('an upstream of $name', ({ asUpst
         if (!plain.ok) throw new Error('refused');
         expect(gatherChoice(streamed, 0)).toEqual(plain.answer.choices[0]);
       }),
-      { seed: 23, numRuns: 1000 },
+      { seed: 23, numRuns: runs(1000) },
     );
   });
 });

@@ -13,6 +13,7 @@ import {
   unpackOpaque,
 } from '../../../../gateway/dialects/state/opaque.ts';
 import { RequestBody } from '../../../../gateway/json/request-body.ts';
+import { runs } from '../../../support/runs.ts';
 import {
   blockDelta,
   blockStart,
@@ -159,7 +160,7 @@ describe.each(streams)('a %s stream', (_, relay, whole, states, marks) => {
         fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 40 }), (cuts) => {
           expect(JSON.stringify(read(cutAt(bytes, cuts), own))).toBe(wanted);
         }),
-        { seed: 17, numRuns: 40 },
+        { seed: 17, numRuns: runs(40) },
       );
     },
   );
@@ -327,7 +328,7 @@ describe('state that comes back', () => {
       fc.property(fc.array(fc.nat({ max: body.length }), { maxLength: 60 }), (cuts) => {
         expect(sent(relay, body, own, cuts)).toBe(bodyOf(list, wanted));
       }),
-      { seed: 19, numRuns: 50 },
+      { seed: 19, numRuns: runs(50) },
     );
   });
 
@@ -361,7 +362,7 @@ describe('state that comes back', () => {
         );
         expect(JSON.parse(sent(relayMessages, echoed, other)).messages).toHaveLength(1);
       }),
-      { seed: 23, numRuns: 300 },
+      { seed: 23, numRuns: runs(300) },
     );
   });
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { relayMessages } from '../../../../gateway/dialects/anthropic-messages/relay.ts';
 import type { AnswerFacts } from '../../../../gateway/dialects/dialect.ts';
+import { runs } from '../../../support/runs.ts';
 import {
   blockDelta,
   blockStart,
@@ -295,7 +296,7 @@ test('what a model writes is never taken for what a provider says', () => {
       expect(sent).toBe(stream);
       expect(facts).toMatchObject({ isComplete: true, fault: undefined });
     }),
-    { seed: 11, numRuns: 500 },
+    { seed: 11, numRuns: runs(500) },
   );
 });
 

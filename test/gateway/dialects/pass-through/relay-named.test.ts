@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { relayMessages } from '../../../../gateway/dialects/anthropic-messages/relay.ts';
 import { relayResponses } from '../../../../gateway/dialects/openai-responses/relay.ts';
+import { runs } from '../../../support/runs.ts';
 import {
   blockStop,
   messageDelta,
@@ -77,7 +78,7 @@ describe.each(dialects)('a stream of $dialect', ({ relay, begun, more, ends, bit
         expect(events).toHaveLength(sent.split('\n\n').length - 1);
         for (const event of events) expect(event).toMatch(/^(?!undefined).* undefined$/);
       }),
-      { seed: 5, numRuns: 3_000 },
+      { seed: 5, numRuns: runs(3_000) },
     );
   });
 });

@@ -7,6 +7,7 @@ import type { AnswerFacts } from '../../../../gateway/dialects/dialect.ts';
 import { hasDeltaContent, relayChat } from '../../../../gateway/dialects/openai-chat/relay.ts';
 import { relayCompletions } from '../../../../gateway/dialects/openai-completions/relay.ts';
 import { asRecord } from '../../../../gateway/json/record.ts';
+import { runs } from '../../../support/runs.ts';
 import { delta, done, frame, piece, usage, usageChunk, wholeChat } from '../support/openai-streams.ts';
 import { readPieces, sentText } from '../support/read-pieces.ts';
 
@@ -140,7 +141,7 @@ describe('what a model writes is never taken for what a provider says', () => {
         expect(contentOf(sent)).toBe(`Hi${contents.join('')}`);
         expect(sent).not.toContain(',"usage":null');
       }),
-      { seed: 11, numRuns: 500 },
+      { seed: 11, numRuns: runs(500) },
     );
   });
 });
@@ -185,7 +186,7 @@ test('nothing an upstream sends can put anything but data frames into the stream
       expect(events).toHaveLength(sent.split('\n\n').length - 1);
       for (const event of events) expect(event).toMatch(/^undefinedundefined\s*\{/);
     }),
-    { seed: 5, numRuns: 3_000 },
+    { seed: 5, numRuns: runs(3_000) },
   );
 });
 

@@ -7,6 +7,7 @@ import { relayMessages } from '../../../../gateway/dialects/anthropic-messages/r
 import type { AnswerStream } from '../../../../gateway/dialects/dialect.ts';
 import { eventBytesMax, responseEventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
 import { relayResponses } from '../../../../gateway/dialects/openai-responses/relay.ts';
+import { runs } from '../../../support/runs.ts';
 import { blockDelta, messageStart, textDelta, textStart, wholeMessage } from '../support/messages-events.ts';
 import { named, waysToWrite } from '../support/named-events.ts';
 import { cutAt, readPieces, sentText } from '../support/read-pieces.ts';
@@ -54,7 +55,7 @@ describe.each(dialects)('%s', (_, open, whole) => {
         fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 30 }), (cuts) => {
           expect(JSON.stringify(read(open, cutAt(bytes, cuts)))).toBe(wantedText);
         }),
-        { seed: 7, numRuns: 60 },
+        { seed: 7, numRuns: runs(60) },
       );
     },
   );

@@ -10,6 +10,7 @@ import { relayChat } from '../../../../gateway/dialects/openai-chat/relay.ts';
 import { relayCompletions } from '../../../../gateway/dialects/openai-completions/relay.ts';
 import { relayResponses } from '../../../../gateway/dialects/openai-responses/relay.ts';
 import { answerAsRequested, streamAsRequested } from '../../../../gateway/dialects/response-model.ts';
+import { runs } from '../../../support/runs.ts';
 import { messageDelta, messageStop, textDelta, wholeMessage } from '../support/messages-events.ts';
 import { waysToWrite } from '../support/named-events.ts';
 import { delta, frame, streams, wholeChat, wholeCompletion } from '../support/openai-streams.ts';
@@ -79,7 +80,7 @@ describe.each(dialects)('a %s stream', (_, relay, whole, ways) => {
         fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 40 }), (cuts) => {
           expect(JSON.stringify(read(openOf(relay)(), cutAt(bytes, cuts)))).toBe(wanted);
         }),
-        { seed: 23, numRuns: 20 },
+        { seed: 23, numRuns: runs(20) },
       );
     },
   );
@@ -133,7 +134,7 @@ test('any chunk: its model is the one that was asked for, and the rest of it wha
       if (!hasModel) expect(String(given)).toBe(`data: ${text}\n\n`);
       expect(JSON.parse(String(answerAsRequested(Buffer.from(text), asked)))).toEqual(said);
     }),
-    { seed: 29, numRuns: 2_000 },
+    { seed: 29, numRuns: runs(2_000) },
   );
 });
 

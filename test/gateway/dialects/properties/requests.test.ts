@@ -15,6 +15,7 @@ import { messages } from '../../../../simulator/messages.ts';
 import { responses } from '../../../../simulator/responses.ts';
 import { makeSeal } from '../../../../simulator/seal.ts';
 import { storeResponses } from '../../../../simulator/stored-responses.ts';
+import { runs } from '../../../support/runs.ts';
 import { someConversation } from './arbitrary.ts';
 import { canCarry, target, translateOwn } from './both-sides.ts';
 
@@ -42,7 +43,7 @@ describe.each(chatLike)('%s', (name) => {
       fc.property(someConversation, (conversation) => {
         readStrictly(name, openCall(dialect, conversation, target).body);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -54,7 +55,7 @@ describe.each(chatLike)('%s', (name) => {
         const isSubset = conversation.toolChoice?.type === 'subset';
         expect(kept(back, isSubset)).toEqual(kept(conversation, isSubset));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });
@@ -245,7 +246,7 @@ describe('whatever a client sends', () => {
           expect(error.param).toBeTruthy();
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     );
     expect(taken).toBeGreaterThan(100);
   });

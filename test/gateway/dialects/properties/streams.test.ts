@@ -9,6 +9,7 @@ import type { ModelAnswer, Part } from '../../../../gateway/dialects/conversatio
 import type { StreamDecoder } from '../../../../gateway/dialects/dialect.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
+import { runs } from '../../../support/runs.ts';
 import { someAnswer, someTools, streamed } from './arbitrary.ts';
 import { backToBack } from './both-sides.ts';
 
@@ -93,7 +94,7 @@ describe.each(all)('%s', (name) => {
         expect(gist(parts)).toEqual(gist(streamed(answer, length)));
         if (name !== 'openai-completions') expect(decoder.facts.usage).toEqual(answer.usage);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -112,7 +113,7 @@ describe.each(all)('%s', (name) => {
           expect(decoder.facts.fault !== undefined || hasEnd).toBe(true);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });
@@ -140,7 +141,7 @@ describe('the official SDK', () => {
         expect(choice?.message.content ?? '').toBe(textOf(answer, 'text'));
         expect(callsOf(choice?.message.tool_calls)).toEqual(expectedCalls(answer));
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 
@@ -170,7 +171,7 @@ describe('the official SDK', () => {
         );
         expect(message.usage.output_tokens).toBe(answer.usage?.output);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 
@@ -187,7 +188,7 @@ describe('the official SDK', () => {
         expect(response.output_text).toBe(textOf(answer, 'text'));
         expect(response.usage?.output_tokens).toBe(answer.usage?.output);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 });
@@ -282,7 +283,7 @@ describe('whatever an upstream sends', () => {
         decoder.end();
         for (const [, data] of events) call.decodeAnswer(Buffer.from(JSON.stringify(data)));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
