@@ -58,3 +58,27 @@ export function judge(
     return { ...bound, measured, verdict };
   });
 }
+
+/** What fails the build: the gateway's CPU against the floor's, in `npm run bench -- --gate`. */
+type Ceiling = {
+  scenario: string;
+  /** Just above what was measured last; lowered with each step down. */
+  max: number;
+  /** Where it is going. */
+  goal: number;
+};
+
+export const ceilings: readonly Ceiling[] = [
+  { scenario: 'unary-1k', max: 8, goal: 1.35 },
+  { scenario: 'sse-burst', max: 4, goal: 1.2 },
+  { scenario: 'sse-paced', max: 2, goal: 1.15 },
+  { scenario: 'body-256k', max: 5, goal: 1.25 },
+];
+
+/** The ceilings that the measured ratios do not keep; one that was not measured is not kept. */
+export function broken(
+  ratios: ReadonlyMap<string, number | undefined>,
+  all: readonly Ceiling[] = ceilings,
+): Ceiling[] {
+  return all.filter(({ scenario, max }) => !((ratios.get(scenario) ?? Number.POSITIVE_INFINITY) <= max));
+}

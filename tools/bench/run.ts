@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Comparison, type ComparisonParts, compare } from './compare.ts';
+import { keepsCeilings } from './gate.ts';
 import { createLauncher, type Launcher } from './launcher.ts';
 import { readMachine } from './machine.ts';
 import { pickCores } from './measure/cores.ts';
@@ -69,6 +70,7 @@ async function run(settings: Settings, launcher: Launcher, workFolder: string): 
   };
   if (settings.isProfile) return await runProfile(settings, parts);
   if (settings.isParts) return await runParts(settings, parts);
+  if (settings.isGate) return (await keepsCeilings(settings, parts)) ? 0 : 1;
   const comparison = await compare(settings, parts);
   return await writeResults(settings, versions, comparison);
 }

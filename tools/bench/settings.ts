@@ -3,6 +3,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ceilings } from './gates.ts';
 import { isServedBy, type Scenario, scenarios } from './scenarios.ts';
 import { type TargetName, targetNames } from './targets/target.ts';
 
@@ -22,6 +23,8 @@ export type Settings = {
   isTable: boolean;
   /** Measure what each part of the gateway costs against none of them instead of comparing. */
   isParts: boolean;
+  /** Hold the gateway against the ceilings of the build, in less than two minutes where all are kept. */
+  isGate: boolean;
   cacheFolder: string;
   resultsFolder: string;
   /** What started processes see of the environment. */
@@ -41,6 +44,7 @@ const help = `npm run bench -- [options]
   --table            measure compile, load and swap of large routing tables instead, without neighbours
   --parts            measure what limits, budgets, ledger, metrics and tracing cost the gateway instead, each against none,
                      under ${partScenarios.join(' and ')}
+  --gate             hold the gateway against the floor, and fail above the ceilings of the build
   --results FOLDER   where to write (default tools/bench/results)
 
   PENSTOCK_BENCH_CACHE   folder for compiled programs and downloads (default: penstock-bench in the user's cache folder)
@@ -62,19 +66,21 @@ export function readSettings(
       profile: { type: 'boolean', default: false },
       table: { type: 'boolean', default: false },
       parts: { type: 'boolean', default: false },
+      gate: { type: 'boolean', default: false },
       results: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return { kind: 'help', text: help };
   const home = env.HOME ?? homedir();
-  const { profile: isProfile, parts: isParts } = values;
+  const { profile: isProfile, parts: isParts, gate: isGate } = values;
   const chosenTargets = choose(
     '--targets',
-    values.targets ?? (isProfile || isParts ? 'gateway' : undefined),
+    values.targets ?? (isGate ? 'floor,gateway' : isProfile || isParts ? 'gateway' : undefined),
     targetNames,
   );
-  const scenarioNames = isParts ? partScenarios : scenarios.map((scenario) => scenario.name);
+  const gateScenarios = ceilings.map(({ scenario }) => scenario);
+  const scenarioNames = isParts ? partScenarios : isGate ? gateScenarios : scenarios.map(({ name }) => name);
   const chosenScenarios = choose(
     '--scenarios',
     values.scenarios ?? (isProfile ? 'unary-1k' : undefined),
@@ -88,15 +94,21 @@ export function readSettings(
   const settings: Settings = {
     targets: chosenTargets,
     scenarios: wanted.filter(isServed),
-    rounds: readNumber('--rounds', values.rounds, values.quick ? 2 : 5, 1),
+    rounds: readNumber('--rounds', values.rounds, values.quick ? 2 : isGate ? 3 : 5, 1),
     // Below 6 s at full load some Node code still runs unoptimised, and every figure flatters its rivals.
     // The parts of the gateway are all as warm as each other, and there are many of them.
-    warmSeconds: values.quick ? 1 : isParts ? 4 : 6,
-    windowSeconds: readNumber('--seconds', values.seconds, values.quick ? 1 : isParts ? 1.2 : 3, 0.2),
+    warmSeconds: values.quick ? 1 : isParts ? 4 : isGate ? 5 : 6,
+    windowSeconds: readNumber(
+      '--seconds',
+      values.seconds,
+      values.quick ? 1 : isParts ? 1.2 : isGate ? 1.5 : 3,
+      0.2,
+    ),
     isQuick: values.quick,
     isProfile,
     isTable: values.table,
     isParts,
+    isGate,
     cacheFolder:
       env.PENSTOCK_BENCH_CACHE ?? join(env.XDG_CACHE_HOME ?? join(home, '.cache'), 'penstock-bench'),
     resultsFolder: values.results ?? join(import.meta.dirname, 'results'),
@@ -105,6 +117,8 @@ export function readSettings(
   if (isProfile) checkProfile(settings);
   if (isParts && settings.targets.join() !== 'gateway')
     throw new Error('--parts measures the gateway alone; it takes no other --targets');
+  if (isGate && settings.targets.join() !== 'floor,gateway')
+    throw new Error('--gate measures floor and gateway; it takes no other --targets');
   return { kind: 'run', settings };
 }
 

@@ -1,8 +1,8 @@
 // Gates and goals: data that must speak of things that exist.
 
 import { describe, expect, test } from 'vitest';
-import { bounds, judge } from '../../../tools/bench/gates.ts';
-import { scenarios } from '../../../tools/bench/scenarios.ts';
+import { bounds, broken, ceilings, judge } from '../../../tools/bench/gates.ts';
+import { isServedBy, scenarios } from '../../../tools/bench/scenarios.ts';
 
 describe('gates', () => {
   test('speak of scenarios that exist and put on load', () => {
@@ -31,5 +31,23 @@ describe('gates', () => {
     expect(verdictAt(1.7, 5)).toEqual(['pass', 'pass', 'pass']);
     expect(verdictAt(1.71, 5.01)).toEqual(['pass', 'miss', 'miss']);
     expect(verdictAt(5.01, undefined)).toEqual(['miss', 'miss', 'not measured']);
+  });
+});
+
+describe('ceilings of the build', () => {
+  test('speak of loads that floor and gateway can both take, and lie above their goals', () => {
+    const shared = scenarios.filter(
+      (each) => each.kind === 'load' && isServedBy(each, 'floor') && isServedBy(each, 'gateway'),
+    );
+    const names = shared.map(({ name }) => name);
+    expect(ceilings.filter(({ scenario, max, goal }) => !names.includes(scenario) || max < goal)).toEqual([]);
+  });
+
+  test('a ratio at its ceiling keeps it; one above, or none, does not', () => {
+    const all = [{ scenario: 'unary-1k', max: 2, goal: 1 }];
+    expect(broken(new Map([['unary-1k', 2]]), all)).toEqual([]);
+    expect(broken(new Map([['unary-1k', 2.01]]), all)).toEqual(all);
+    expect(broken(new Map([['unary-1k', Number.NaN]]), all)).toEqual(all);
+    expect(broken(new Map(), all)).toEqual(all);
   });
 });

@@ -1,6 +1,7 @@
 // What may be asked of a run, and what happens to a wrong wish?
 
 import { describe, expect, test } from 'vitest';
+import { ceilings } from '../../../tools/bench/gates.ts';
 import { scenarios } from '../../../tools/bench/scenarios.ts';
 import { readSettings } from '../../../tools/bench/settings.ts';
 import { targetNames } from '../../../tools/bench/targets/target.ts';
@@ -35,6 +36,20 @@ describe('settings', () => {
       isQuick: true,
     });
     expect(settings?.scenarios.map((scenario) => scenario.name)).toEqual(['sse-paced']);
+  });
+
+  test('--gate takes floor and gateway, the scenarios with a ceiling, and no other target', () => {
+    const settings = read('--gate');
+    expect(settings).toMatchObject({
+      isGate: true,
+      targets: ['floor', 'gateway'],
+      rounds: 3,
+      windowSeconds: 1.5,
+    });
+    expect(settings?.scenarios.map(({ name }) => name).toSorted()).toEqual(
+      ceilings.map(({ scenario }) => scenario).toSorted(),
+    );
+    expect(() => read('--gate', '--targets', 'gateway')).toThrow('it takes no other --targets');
   });
 
   test('leave out what none of the targets can serve', () => {

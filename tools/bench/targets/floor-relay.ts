@@ -18,8 +18,7 @@ export function createFloorRelay(upstreamOrigin: string): FloorRelay {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
-      const [only] = chunks;
-      relay(pool, incoming, outgoing, chunks.length === 1 && only ? only : Buffer.concat(chunks));
+      relay(pool, incoming, outgoing, chunks);
     });
   });
   return {
@@ -32,11 +31,14 @@ export function createFloorRelay(upstreamOrigin: string): FloorRelay {
   };
 }
 
-function relay(pool: Pool, incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer): void {
+function relay(pool: Pool, incoming: IncomingMessage, outgoing: ServerResponse, chunks: Buffer[]): void {
   const headers = {
     'content-type': incoming.headers['content-type'] ?? 'application/json',
-    'content-length': String(body.length),
+    'content-length': String(chunks.reduce((sum, { length }) => sum + length, 0)),
   };
+  const [only] = chunks;
+  // undici takes any iterable of buffers; its types do not say so.
+  const body = chunks.length === 1 && only ? only : (chunks as unknown as Buffer);
   pool.dispatch({ path: incoming.url ?? '/', method: 'POST', headers, body }, answerHandler(outgoing));
 }
 
