@@ -9,11 +9,6 @@ interface MetricHead<Label extends string> {
   readonly labels: readonly Label[];
 }
 
-interface CounterHead<Label extends string> extends MetricHead<Label> {
-  /** How much of what is added is reported as 1: what is counted in small whole units stays exact. */
-  readonly perOne?: number;
-}
-
 /** Between label values in a key; no name of a resource holds it. */
 const separator = '\u0000';
 
@@ -61,11 +56,14 @@ export class PairMap<Value> {
 
 /** A counter whose increment makes and looks up a key, or adds one number with a series in hand. */
 export class HotCounter<Label extends string> {
-  private readonly head: CounterHead<Label>;
+  private readonly head: MetricHead<Label>;
+  private readonly perOne: number;
   private readonly values = new Map<string, CounterSeries>();
 
-  constructor(registry: Registry, head: CounterHead<Label>) {
+  /** @param perOne How much of what is added is told as 1: what is counted in small whole units stays exact. */
+  constructor(registry: Registry, head: MetricHead<Label>, perOne = 1) {
     this.head = head;
+    this.perOne = perOne;
     register(registry, head.name, () => this.render());
   }
 
@@ -90,14 +88,14 @@ export class HotCounter<Label extends string> {
   }
 
   private render(): Rendered {
-    const { name, help, labels, perOne = 1 } = this.head;
+    const { name, help, labels } = this.head;
     return {
       name,
       help,
       type: 'counter',
       aggregator: 'sum',
       values: [...this.values.values()].map(({ labels: values, count }) => ({
-        value: count / perOne,
+        value: count / this.perOne,
         labels: zip(labels, values),
       })),
     };

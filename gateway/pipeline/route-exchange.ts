@@ -10,7 +10,7 @@ import { translateAsRequested } from '../dialects/response-model.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
 import { GatewayError, shorten } from '../request/errors.ts';
 import { findModel } from '../route/find-model.ts';
-import { type Candidate, type Plan, selectTargets } from '../route/plan.ts';
+import { type Candidate, onlyPlan, type Plan, selectTargets } from '../route/plan.ts';
 import { affinityText } from './affinity.ts';
 import { budgetSubjects } from './budgets.ts';
 import { isOwnProvider, readHeader } from './client-headers.ts';
@@ -83,6 +83,8 @@ export function planFor(
   const route = findModel(view, caller, facts.model, dialect.name);
   const speak = (dialects: readonly DialectName[]): DialectName | undefined =>
     rankUpstreams(dialect.name, dialects)[0];
+  const only = onlyPlan(route, dialect.name, speak);
+  if (only) return only;
   return selectTargets(route, speak, {
     random,
     load: {

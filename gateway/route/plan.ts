@@ -43,6 +43,26 @@ interface Circumstances {
 }
 
 /**
+ * The plan of a route that leaves nothing to choose: one target that speaks a dialect of use, with one key. Made once for a table.
+ *
+ * @param speak As in `selectTargets`, of the client's dialect.
+ */
+export function onlyPlan(route: RouteView, client: DialectName, speak: Speak): Plan | undefined {
+  const plans = onlyPlans.get(route) ?? new Map<DialectName, Plan | undefined>();
+  onlyPlans.set(route, plans);
+  if (plans.has(client)) return plans.get(client);
+  const isOne = route.targets.length === 1 && route.targets[0]?.endpoints.length === 1;
+  const plan = isOne ? selectTargets(route, speak, { random: () => 0 }) : undefined;
+  plans.set(client, plan);
+  return plan;
+}
+
+/** Kept as long as the table view they belong to. */
+const onlyPlans = new WeakMap<RouteView, Map<DialectName, Plan | undefined>>();
+
+type Speak = (dialects: readonly DialectName[]) => DialectName | undefined;
+
+/**
  * All candidates in the order they would be tried, whatever their health. Targets and keys of
  * weight 0 are drained and left out; keys of a target follow each other by their own priority.
  *
@@ -50,7 +70,7 @@ interface Circumstances {
  */
 export function selectTargets(
   route: RouteView,
-  speak: (dialects: readonly DialectName[]) => DialectName | undefined,
+  speak: Speak,
   { random, load = idle, affinity }: Circumstances,
 ): Plan {
   const usable = route.targets.flatMap((target): Choice[] => {

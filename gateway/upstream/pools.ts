@@ -44,6 +44,8 @@ export class UpstreamPools {
   private readonly resolve: Resolve;
   private readonly lastAnswers: LastAnswers;
   private readonly pools = new Map<string, OpenPool>();
+  /** Found last for a provider: most of them are asked with one bound for connecting. */
+  private latest = new WeakMap<ProviderView, { readonly connectMs: number; readonly pool: Pool }>();
   private rules = parseAddressRules([]);
   private rulesText = '';
 
@@ -71,12 +73,21 @@ export class UpstreamPools {
       const provider = view.providers.get(key.slice(0, key.indexOf(' ')));
       if (provider && open.fingerprint === this.fingerprint(provider)) continue;
       this.pools.delete(key);
+      this.latest = new WeakMap();
       closeQuietly(open.pool);
     }
   }
 
   /** @param isFresh One that keeps no connection: its requests must be sent as `isFresh` too. */
   poolFor(provider: ProviderView, connectMs: number, isFresh = false): Pool {
+    const latest = this.latest.get(provider);
+    if (!isFresh && latest?.connectMs === connectMs) return latest.pool;
+    const pool = this.findPool(provider, connectMs, isFresh);
+    if (!isFresh) this.latest.set(provider, { connectMs, pool });
+    return pool;
+  }
+
+  private findPool(provider: ProviderView, connectMs: number, isFresh: boolean): Pool {
     // A request that began under an older table may still ask for the provider's former connections:
     // it must not leave that pool behind for those who know the new one.
     const key = `${provider.entry.id} ${connectMs} ${isFresh ? 'fresh' : 'kept'} ${provider.connectionPrint}`;
@@ -110,6 +121,7 @@ export class UpstreamPools {
   async close(): Promise<void> {
     const open = [...this.pools.values()];
     this.pools.clear();
+    this.latest = new WeakMap();
     await Promise.all(open.map(({ pool }) => pool.destroy()));
   }
 

@@ -7,8 +7,8 @@ import type { ConnectionAware, ConnectionUse } from './connection-use.ts';
 export interface UpstreamRequest {
   readonly pool: Pool;
   readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: readonly string[];
+  /** Names and values in turn; completed by `send`. */
+  readonly headers: string[];
   /** Kept by the caller: another attempt may send the same chunks. */
   readonly body: readonly Buffer[];
   /** Its connection carries nothing else. */
@@ -41,11 +41,13 @@ export interface UpstreamCall {
 
 export function send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
   const { body } = request;
-  const bytes = body.reduce((sum, part) => sum + part.length, 0);
+  let bytes = 0;
+  for (const part of body) bytes += part.length;
+  request.headers.push('content-length', String(bytes));
   const options: Dispatcher.DispatchOptions = {
     method: 'POST',
     path: request.path,
-    headers: [...request.headers, 'content-length', String(bytes)],
+    headers: request.headers,
     body: joined(body, bytes),
     reset: request.isFresh === true,
   };

@@ -33,15 +33,17 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   const cacheWriteHour = Math.min(firstCount(usage, cacheWritesForAnHour), cacheWrite);
   const audioInput = Math.min(count(promptDetails?.audio_tokens) ?? 0, input);
   const audioOutput = Math.min(count(completionDetails?.audio_tokens) ?? 0, output);
-  return {
+  const read: Usage = {
     input,
     cachedInput,
     cacheWrite,
-    ...(cacheWriteHour > 0 ? { cacheWriteHour } : {}),
     output,
     reasoning: Math.min(reasoning ?? output - (completion ?? output), output),
-    ...audioOf({ audioInput, audioOutput }),
   };
+  if (cacheWriteHour > 0) read.cacheWriteHour = cacheWriteHour;
+  if (audioInput > 0) read.audioInput = audioInput;
+  if (audioOutput > 0) read.audioOutput = audioOutput;
+  return read;
 }
 
 /** Members on the way to a count, from the usage object down. */

@@ -28,8 +28,9 @@ export function editOpenAiRequest(
   { defaults, unsent, further = [] }: OwnEdits,
 ): Buffer[] {
   const asks = facts.isStream && !facts.wantsUsage && !target.refuses?.has('stream_options');
-  const usage = asks ? [askForUsage(body)] : [];
-  return body.edited([...further, ...usage, ...targetEdits(body, facts, target, defaults, unsent)]);
+  const edits = targetEdits(body, facts, target, defaults, unsent);
+  if (asks) edits.unshift(askForUsage(body));
+  return body.edited(further.length === 0 ? edits : [...further, ...edits]);
 }
 
 /** An empty list says nothing. vLLM and Ollama take it, OpenAI refuses it for some models: so it is not sent. */

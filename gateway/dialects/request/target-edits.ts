@@ -20,27 +20,28 @@ export function targetEdits(
   defaults: readonly DefaultMember[] = [],
   unsent: readonly Member[] = [],
 ): Edit[] {
+  const { parameters } = target;
   const withheld = withheldMembers(body, target);
-  const replaced = withheld.filter(({ name }) => Object.hasOwn(target.parameters, name));
-  const edits = [
-    setMember(body, 'model', JSON.stringify(target.upstreamModel)),
-    ...removeMembers(body, [...unsent, ...withheld.filter((member) => !replaced.includes(member))]),
-  ];
+  const removed = withheld.length === 0 ? unsent : [...unsent, ...withheld.filter(isNotReplaced)];
+  const edits = removed.length === 0 ? [] : removeMembers(body, removed);
+  edits.push(setMember(body, 'model', JSON.stringify(target.upstreamModel)));
   if (target.forcesStream) edits.push(setMember(body, 'stream', 'true'));
-  const missing: DefaultMember[] = Object.entries(target.parameters).map(([name, value]) => [
-    name,
-    JSON.stringify(value),
-  ]);
-  for (const member of defaults) {
-    const [name] = member;
-    if (!(name in target.parameters) && !target.refuses?.has(name)) missing.push(member);
-  }
-  for (const [name, value] of missing) {
-    if (outputTokensMax !== undefined && boundNames.has(name)) continue;
-    const isFree = isAbsent(body, name) || replaced.some((member) => member.name === name);
-    if (isFree) edits.push(setMember(body, name, value));
+  for (const name in parameters) addMissing(name, JSON.stringify(parameters[name]));
+  for (const [name, value] of defaults) {
+    if (!(name in parameters) && !target.refuses?.has(name)) addMissing(name, value);
   }
   return edits;
+
+  function isNotReplaced({ name }: Member): boolean {
+    return !Object.hasOwn(parameters, name);
+  }
+
+  function addMissing(name: string, value: string): void {
+    if (outputTokensMax !== undefined && boundNames.has(name)) return;
+    const isReplaced = name in parameters && withheld.some((member) => member.name === name);
+    const isFree = isReplaced || isAbsent(body, name);
+    if (isFree) edits.push(setMember(body, name, value));
+  }
 }
 
 /**
@@ -49,13 +50,16 @@ export function targetEdits(
  */
 export function withheldMembers(
   body: RequestBody,
-  { modelMembers = [] }: Pick<UpstreamTarget, 'modelMembers'>,
+  { modelMembers = none }: Pick<UpstreamTarget, 'modelMembers'>,
 ): readonly Member[] {
+  if (modelMembers.length === 0) return none;
   return modelMembers.flatMap((name) => {
     const member = body.member(name);
     return member && !body.isNull(member) ? [member] : [];
   });
 }
+
+const none: readonly never[] = [];
 
 /** What dialects call the bound of an answer. */
 export const boundNames: ReadonlySet<string> = new Set([

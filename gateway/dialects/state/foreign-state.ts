@@ -110,6 +110,8 @@ export function findInLists(
 
 /** The joints between the chunks are asked too: a name may be cut by them. */
 export function mayHold(chunks: readonly Buffer[], isIn: (bytes: Buffer) => boolean): boolean {
+  const [only] = chunks;
+  if (chunks.length === 1 && only) return isIn(only);
   let before: Buffer = Buffer.alloc(0);
   for (const chunk of chunks) {
     if (isIn(chunk)) return true;
