@@ -4,9 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { ledgerRecordSchema } from '../core/contract/ledger-record.ts';
-import { allRecords } from './all-records.ts';
-import { buildBatch } from './export/cloud-events.ts';
-import { focusCsv } from './export/focus.ts';
+import { EXPORT_FORMATS, type ExportFormat, exportFormats } from './export/formats.ts';
 import { usdOf } from './money.ts';
 import { readPrices } from './prices/read-prices.ts';
 import { type Payer, type Rerated, rerate } from './prices/rerate.ts';
@@ -20,8 +18,10 @@ interface CommandParts {
   write(text: string): Promise<void>;
 }
 
+const formatRule = `must be ${exportFormats.slice(0, -1).join(', ')} or ${exportFormats.at(-1)}`;
+
 const USAGE = `usage: node dist/ledger.js                 pulls, keeps and answers, as the environment says
-       node dist/ledger.js export --format jsonl|focus|cloudevents --from 2026-11-01 --to 2026-12-01
+       node dist/ledger.js export --format ${exportFormats.join('|')} --from 2026-11-01 --to 2026-12-01
        node dist/ledger.js rerate --prices prices.json --from 2026-11-01 --to 2026-12-01 [--json]
 --to is the first day that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down,
 and --payer tenant|platform|own-key, of which rerate takes tenant where none is given.
@@ -36,7 +36,7 @@ const optionsSchema = z
   .strictObject({
     from: day,
     to: day,
-    format: z.enum(['jsonl', 'focus', 'cloudevents'], 'must be jsonl, focus or cloudevents').optional(),
+    format: z.enum(exportFormats, formatRule).optional(),
     prices: z.string().min(1).optional(),
     json: z.boolean().optional(),
     account: z.string().min(1).optional(),
@@ -50,29 +50,26 @@ const optionsSchema = z
   .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be after from' });
 type Options = z.infer<typeof optionsSchema>;
 
-const batchRecords = 100;
-
 /** @throws {UsageError} and what the store throws. */
 export async function runCommand(words: readonly string[], parts: CommandParts): Promise<void> {
   const [command, ...rest] = words;
   if (command !== 'export' && command !== 'rerate')
     throw new UsageError(`${command}: is no command\n${USAGE}`);
   const options = readOptions(rest);
-  if (command === 'export' && options.format === undefined)
-    throw new UsageError('--format: must be jsonl, focus or cloudevents');
+  const { format } = options;
+  if (command === 'export' && format === undefined) throw new UsageError(`--format: ${formatRule}`);
   if (command === 'rerate' && options.prices === undefined)
     throw new UsageError('--prices: must name a file of prices, or - for standard input');
   // Before the store is opened: what is wrong with them is told at once.
   const prices = options.prices === undefined ? undefined : readPrices(readText(options.prices));
   const store = await parts.open();
   try {
-    if (prices === undefined) await writeExport(store, options, parts);
-    else {
+    if (prices !== undefined) {
       const { keptFrom } = await store.state();
       // Of all payers: what is not in the sums is told of.
       const rows = await rerate(store, periodOf({ ...options, payer: undefined }), prices);
       await parts.write(describe(rows, options, keptFrom > options.from ? keptFrom : undefined));
-    }
+    } else if (format !== undefined) await writeExport(store, format, options, parts);
   } finally {
     await store.close();
   }
@@ -123,28 +120,17 @@ function readText(path: string): string {
   return readFileSync(path === '-' ? 0 : path, 'utf8');
 }
 
-async function writeExport(store: LedgerStore, options: Options, parts: CommandParts): Promise<void> {
-  const period = periodOf(options);
-  const { write } = parts;
+async function writeExport(
+  store: LedgerStore,
+  format: ExportFormat,
+  options: Options,
+  parts: CommandParts,
+): Promise<void> {
   const { account = 'penstock' } = options;
-  if (options.format === 'focus') {
-    for await (const line of focusCsv(store, { ...period, account })) await write(line);
-    return;
-  }
-  let batch: string[] = [];
   const ofAccount = `urn:penstock:${account}`;
   const source = options.account === undefined ? (parts.source ?? ofAccount) : ofAccount;
-  for await (const { line } of allRecords(store, period)) {
-    if (options.format === 'jsonl') {
-      await write(`${line}\n`);
-      continue;
-    }
-    batch.push(line);
-    if (batch.length < batchRecords) continue;
-    await write(`${buildBatch(batch, source)}\n`);
-    batch = [];
-  }
-  if (batch.length > 0) await write(`${buildBatch(batch, source)}\n`);
+  for await (const piece of EXPORT_FORMATS[format](store, { ...periodOf(options), account, source }))
+    await parts.write(piece);
 }
 
 const paidWords: Readonly<Record<Payer, string>> = {
