@@ -54,7 +54,7 @@ export const telemetry: readonly Mutant[] = [
   },
   {
     name: 'what each payer is charged first is growth of a series',
-    file: 'gateway/meter/metrics.ts',
+    file: 'gateway/meter/request-metrics.ts',
     from: "for (const payer of ['tenant', 'platform'])",
     to: "for (const payer of ['tenant'])",
     tests: ['test/gateway/meter/metrics.test.ts'],
