@@ -11,6 +11,8 @@ export interface Metric<Label extends string = string> {
   readonly labels: readonly Label[];
   /** Upper bounds of the buckets of a histogram, in its unit. */
   readonly bounds?: readonly number[];
+  /** Of a counter: how much of what is added is reported as 1; absent: 1. */
+  readonly perOne?: number;
   /** One line for those who read the exposition. */
   readonly help: string;
   /** For the page: Markdown on one line. Says `Alert` where somebody should be told. */
@@ -46,6 +48,7 @@ interface ExposedMetric {
   readonly help: string;
   readonly labels: readonly string[];
   readonly bounds: readonly number[];
+  readonly perOne?: number;
 }
 
 export function exposed(metric: Metric): ExposedMetric {
@@ -54,5 +57,6 @@ export function exposed(metric: Metric): ExposedMetric {
     help: metric.help,
     labels: metric.labels.map(prometheusLabel),
     bounds: metric.bounds ?? [],
+    ...(metric.perOne === undefined ? {} : { perOne: metric.perOne }),
   };
 }

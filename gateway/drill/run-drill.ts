@@ -15,6 +15,7 @@ import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { noLimits } from '../limits/limiter.ts';
 import { openMemoryJournal } from '../meter/journal.ts';
+import { RequestMetrics } from '../meter/request-metrics.ts';
 import { type Exchange, type PipelineDefaults, type PipelineParts, timeoutFor } from '../pipeline/parts.ts';
 import { routeExchange } from '../pipeline/route-exchange.ts';
 import { serve } from '../pipeline.ts';
@@ -85,7 +86,8 @@ async function playDrill(
       const { durationMs, firstContentMs = durationMs } = record;
       if (record.outcome === 'answered') contentAtMs = clock.now() - (durationMs - firstContentMs);
     }),
-    metrics: noMetrics,
+    // They are registered where nobody reads.
+    metrics: new RequestMetrics(),
     streams: new OpenStreams(),
     answers: new AnswerRoom(Number.POSITIVE_INFINITY),
     limits: noLimits,
@@ -148,17 +150,4 @@ const noPools: PipelineParts['pools'] = {
   poolFor() {
     throw new Error('a drill opens no connection');
   },
-};
-
-/** Counts nothing. */
-export const noMetrics: PipelineParts['metrics'] = {
-  onRequest() {},
-  onRefused() {},
-  onAttempt() {},
-  onAuthenticationFailure() {},
-  onStaleReuse() {},
-  onFailover() {},
-  onNoTarget() {},
-  onMalformedFrames() {},
-  onTooLongToHold() {},
 };

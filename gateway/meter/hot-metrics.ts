@@ -9,6 +9,11 @@ interface MetricHead<Label extends string> {
   readonly labels: readonly Label[];
 }
 
+interface CounterHead<Label extends string> extends MetricHead<Label> {
+  /** How much of what is added is reported as 1: what is counted in small whole units stays exact. */
+  readonly perOne?: number;
+}
+
 /** Between label values in a key; no name of a resource holds it. */
 const separator = '\u0000';
 
@@ -56,14 +61,11 @@ export class PairMap<Value> {
 
 /** A counter whose increment makes and looks up a key, or adds one number with a series in hand. */
 export class HotCounter<Label extends string> {
-  private readonly head: MetricHead<Label>;
-  private readonly perOne: number;
+  private readonly head: CounterHead<Label>;
   private readonly values = new Map<string, CounterSeries>();
 
-  /** @param perOne How much of what is added is told as 1: what is counted in small whole units stays exact. */
-  constructor(registry: Registry, head: MetricHead<Label>, perOne = 1) {
+  constructor(registry: Registry, head: CounterHead<Label>) {
     this.head = head;
-    this.perOne = perOne;
     register(registry, head.name, () => this.render());
   }
 
@@ -88,14 +90,14 @@ export class HotCounter<Label extends string> {
   }
 
   private render(): Rendered {
-    const { name, help, labels } = this.head;
+    const { name, help, labels, perOne = 1 } = this.head;
     return {
       name,
       help,
       type: 'counter',
       aggregator: 'sum',
       values: [...this.values.values()].map(({ labels: values, count }) => ({
-        value: count / this.perOne,
+        value: count / perOne,
         labels: zip(labels, values),
       })),
     };

@@ -11,7 +11,11 @@ const durationBounds = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84,
 ];
 
-export const gatewayMetrics = {
+/** Picodollars are added, dollars are reported. */
+const picodollarsPerDollar = 1e12;
+
+/** Counters and histograms among them are made of their rows (counted.ts); gauges are read (gauges.ts). */
+export const countedMetrics = {
   requests: {
     name: 'penstock.requests',
     type: 'counter',
@@ -281,8 +285,6 @@ export const gatewayMetrics = {
     meaning:
       'Ledger records lost because the journal could not be written for too long. Alert on any increase: usage is missing from the bill.',
   },
-  ...journalMetrics,
-  ...limitMetrics,
   tableGeneration: {
     name: 'penstock.table_generation',
     type: 'gauge',
@@ -314,6 +316,7 @@ export const gatewayMetrics = {
     type: 'counter',
     unit: '',
     labels: ['model', 'provider', 'payer'],
+    perOne: picodollarsPerDollar,
     help: 'US dollars that attempts cost at the price of the table, by model, provider and payer (tenant, platform).',
     meaning:
       'US dollars that attempts cost, at the prices in the table. `payer` is `tenant` for what was delivered, `platform` for attempts that failed before. For targets with a price it begins at 0 with the table, so that `increase` has the first call too. A sum of floating-point numbers for trends: bills are made of the ledger. Calls over a key of one’s own cost nothing here; attempts without a price are in `penstock_unpriced_attempts_total`.',
@@ -345,5 +348,11 @@ export const gatewayMetrics = {
     meaning:
       'Exports over OTLP that failed, by `signal`: `metrics`, `traces` or `logs`. Of metrics nothing is lost by it, the next export tells all.',
   },
+} satisfies MetricTable;
+
+export const gatewayMetrics = {
+  ...countedMetrics,
+  ...journalMetrics,
+  ...limitMetrics,
   ...genAiMetrics,
 } satisfies MetricTable;

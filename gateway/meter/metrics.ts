@@ -1,246 +1,56 @@
-// What does a gateway count? Every metric of its requests, in one place; what each of them is stands in metric-table.ts.
+// What does a gateway count? Its requests, and what happens to its process.
 
 import { collectDefaultMetrics } from 'prom-client';
-import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { type LookupMiss, lookupMisses } from '../../core/egress/lookup-lanes.ts';
-import { exposed, type Metric } from '../../core/telemetry/metric.ts';
 import { type ConnectionRefusal, connectionRefusals } from '../admission/connections.ts';
 import { type ShedReason, shedReasons } from '../admission/judge-load.ts';
 import { type LoadFailure, loadFailures } from '../table/load-error.ts';
-import type { TableView } from '../table/view.ts';
 import { addGauges, type MetricReadings } from './gauges.ts';
-import { type AttemptRoute, type GenAiAttempts, GenAiMetrics, type GenAiRequests } from './gen-ai-metrics.ts';
-import {
-  type CounterSeries,
-  type HistogramSeries,
-  HotCounter,
-  HotHistogram,
-  type IsKept,
-  PairMap,
-  Registry,
-} from './hot-metrics.ts';
-import type { RatedAttempt } from './ledger.ts';
-import { gatewayMetrics as table } from './metric-table.ts';
-
-interface RequestFacts {
-  /** The client dialect's path, e.g. `/chat/completions`. */
-  readonly endpoint: string;
-  /** A configured model id. */
-  readonly model: string;
-  /** HTTP status told to the client; 499 where it went away first. */
-  readonly status: number;
-  readonly durationMs: number;
-  readonly firstContentMs: number | undefined;
-}
+import { type MetricOptions, RequestMetrics } from './request-metrics.ts';
 
 /** What OpenTelemetry calls the things that are sent. */
 type TelemetrySignal = 'metrics' | 'traces' | 'logs';
 
-export interface MetricOptions {
-  /** Tokens also in the form that the conventions had before. */
-  readonly hasLegacyTokens?: boolean;
-}
-
-/** In place of a model: that of a request which was refused before it was found. Labels never grow with what callers send. */
-const unfoundModel = 'other';
-
-/** Integer picodollars are summed, dollars are told. */
-const picodollarsPerDollar = 1e12;
-
-export class Metrics {
-  readonly registry = new Registry();
-  private readonly requests = this.counter(table.requests);
-  private readonly durations = this.histogram(table.requestDuration);
-  private readonly firstContents = this.histogram(table.timeToFirstToken);
-  private readonly attempts = this.counter(table.attempts);
-  private readonly firstEvents = this.histogram(table.firstEvent);
-  private readonly streamEnds = this.counter(table.streamEnd);
-  private readonly staleReuses = this.counter(table.staleReuse);
-  private readonly lookupFailures = this.counter(table.dnsLookupFailures);
-  private readonly failovers = this.counter(table.failovers);
-  private readonly noTargets = this.counter(table.noTarget);
-  private readonly tokens = this.counter(table.tokens);
-  private readonly costs = this.counter(table.cost, picodollarsPerDollar);
-  private readonly unpriced = this.counter(table.unpricedAttempts);
-  private readonly malformedFrames = this.counter(table.malformedFrames);
-  private readonly failuresHeldBack = this.counter(table.failuresHeldBack);
-  private readonly answersTooLong = this.counter(table.answersTooLongToHold);
-  private readonly failedAuthentications = this.counter(table.authenticationFailures);
-  private readonly shed = this.counter(table.shed);
-  private readonly connectionsRefused = this.counter(table.connectionsRefused);
-  private readonly failuresLimited = this.counter(table.authenticationFailuresLimited);
-  private readonly tablesRefused = this.counter(table.tablesRefused);
-  private readonly tableLoads = this.histogram(table.tableLoad);
-  private readonly ledgerDropped = this.counter(table.ledgerRecordsDropped);
-  private readonly telemetryDropped = this.counter(table.telemetryDropped);
-  private readonly telemetryFailures = this.counter(table.telemetryFailures);
-  private readonly genAi: GenAiMetrics;
-
-  /** By endpoint and model. */
-  private readonly requestCells = new PairMap<RequestCell>();
-  /** By provider and upstream model. */
-  private readonly upstreamCells = new PairMap<UpstreamCell>();
+export class Metrics extends RequestMetrics {
   private readyGateways = 0;
 
-  constructor(readings: MetricReadings, { hasLegacyTokens = false }: MetricOptions = {}) {
-    this.genAi = new GenAiMetrics(this.registry, hasLegacyTokens);
-    const { failedAuthentications, failuresLimited, ledgerDropped, answersTooLong } = this;
-    for (const counter of [failedAuthentications, failuresLimited, ledgerDropped, answersTooLong])
-      counter.add(0);
-    for (const reason of shedReasons) this.shed.add(0, reason);
-    for (const reason of connectionRefusals) this.connectionsRefused.add(0, reason);
-    for (const reason of loadFailures) this.tablesRefused.add(0, reason);
-    for (const how of lookupMisses) this.lookupFailures.add(0, how);
+  constructor(readings: MetricReadings, options?: MetricOptions) {
+    super(options);
+    const { shed, connectionsRefused, tablesRefused, dnsLookupFailures, telemetryDropped } = this.counters;
+    for (const reason of shedReasons) shed.add(0, reason);
+    for (const reason of connectionRefusals) connectionsRefused.add(0, reason);
+    for (const reason of loadFailures) tablesRefused.add(0, reason);
+    for (const how of lookupMisses) dnsLookupFailures.add(0, how);
     // An alert sees only what grows, not what begins.
     for (const signal of ['traces', 'logs'])
-      for (const reason of ['full', 'failed']) this.telemetryDropped.add(0, signal, reason);
+      for (const reason of ['full', 'failed']) telemetryDropped.add(0, signal, reason);
     addGauges(this.registry, readings, () => this.readyGateways);
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 200 });
   }
 
-  /** What is counted of models and targets that are gone is told no longer: series would never become fewer. */
-  adopt({ routes }: Pick<TableView, 'routes'>): void {
-    const models = new Set(routes.map(({ entry }) => entry.model));
-    const targets = routes.flatMap((route) => route.targets);
-    const providers = new Set(targets.map(({ provider }) => provider.entry.id));
-    const upstreams = new Set(
-      targets.map(({ provider, entry }) => `${provider.entry.id} ${entry.upstreamModel}`),
-    );
-    const isKept: IsKept = (labelOf) => {
-      const [model, provider, upstream] = [labelOf('model'), labelOf('provider'), labelOf('upstream_model')];
-      return (
-        (model === undefined || model === unfoundModel || models.has(model)) &&
-        (provider === undefined || providers.has(provider)) &&
-        (upstream === undefined || upstreams.has(`${provider} ${upstream}`))
-      );
-    };
-    for (const metric of [
-      ...[this.requests, this.durations, this.firstContents, this.attempts, this.firstEvents],
-      ...[this.streamEnds, this.staleReuses, this.failovers, this.noTargets, this.tokens],
-      ...[this.costs, this.unpriced, this.malformedFrames, this.failuresHeldBack],
-    ]) {
-      metric.retain(isKept);
-    }
-    this.genAi.retain(models, upstreams);
-    // The first of them may be the last for long, and alerts and sums over a time see only what grows, not what begins.
-    for (const { entry, targets: own } of routes)
-      for (const { provider, entry: target } of own)
-        if (provider.entry.isPlatform) this.begin(entry.model, provider.entry.id, target.price !== null);
-    // They hold series that may be gone.
-    this.requestCells.clear();
-    this.upstreamCells.clear();
-  }
-
-  onRequest(facts: RequestFacts): void {
-    const { endpoint, model, status, durationMs, firstContentMs } = facts;
-    const cell = this.requestCells.get(endpoint, model) ?? this.openRequestCell(endpoint, model);
-    let counter = cell.byStatus.get(status);
-    if (counter === undefined) {
-      counter = this.requests.series(endpoint, model, String(status));
-      cell.byStatus.set(status, counter);
-    }
-    counter.count++;
-    cell.durations.observe(durationMs / 1000);
-    if (firstContentMs !== undefined) cell.firstContents.observe(firstContentMs / 1000);
-    this.genAi.onRequest(cell.genAi, facts);
-  }
-
-  /** It led to no model. How long that took says nothing about those that are served. */
-  onRefused(endpoint: string, status: number): void {
-    this.requests.add(1, endpoint, unfoundModel, String(status));
-  }
-
-  onAttempt(record: RatedAttempt, route: AttemptRoute): void {
-    const { provider, usage, upstreamModel } = record;
-    const { model } = route;
-    const isAnswered = record.outcome === 'answered';
-    const upstream =
-      this.upstreamCells.get(provider, upstreamModel) ?? this.openUpstreamCell(provider, upstreamModel);
-    if (record.isStream && record.firstContentMs !== undefined) {
-      const stream = this.streamSeries(upstream, record);
-      stream.firstEvents.observe(record.firstContentMs / 1000);
-      if (isAnswered) stream.complete.count++;
-      else this.streamEnds.add(1, provider, upstreamModel, streamEndOf(record));
-    }
-    if (!isAnswered) this.attempts.add(1, provider, upstreamModel, record.outcome, record.failure ?? '');
-    if (record.outcome === 'failed' && record.firstContentMs !== undefined) {
-      this.failuresHeldBack.add(1, provider, upstreamModel);
-    }
-    const cell = upstream.byModel.get(model) ?? openModelCell(upstream, model);
-    this.genAi.onAttempt(this.genAiOf(cell, record, route), record);
-    if (!isAnswered && usage.input + usage.output === 0) return;
-    const { answered, input, output, byPayer } = this.usageSeries(cell, record, model);
-    if (isAnswered) answered.count++;
-    input.count += usage.input;
-    output.count += usage.output;
-    if (usage.cachedInput > 0) this.tokens.add(usage.cachedInput, model, provider, 'cached_input');
-    if (usage.cacheWrite > 0) this.tokens.add(usage.cacheWrite, model, provider, 'cache_write');
-    if (usage.reasoning > 0) this.tokens.add(usage.reasoning, model, provider, 'reasoning');
-    if (usage.audioInput) this.tokens.add(usage.audioInput, model, provider, 'audio_input');
-    if (usage.audioOutput) this.tokens.add(usage.audioOutput, model, provider, 'audio_output');
-    const { payer, costPicodollars } = record;
-    if (payer === 'own-key') return;
-    if (costPicodollars === null) {
-      this.unpriced.add(1, model, provider);
-      return;
-    }
-    let cost = byPayer.get(payer);
-    if (cost === undefined) {
-      cost = this.costs.series(model, provider, payer);
-      byPayer.set(payer, cost);
-    }
-    cost.count += costPicodollars;
-  }
-
-  onStaleReuse(provider: string): void {
-    this.staleReuses.add(1, provider);
-  }
-
   onLookupMiss(how: LookupMiss): void {
-    this.lookupFailures.add(1, how);
-  }
-
-  /** `model` is the route's own id, `provider` the one that is left, `failure` the code of why. */
-  onFailover(model: string, provider: string, failure: string): void {
-    this.failovers.add(1, model, provider, failure);
-  }
-
-  /** `model` is the route's own id. */
-  onNoTarget(model: string): void {
-    this.noTargets.add(1, model);
-  }
-
-  onMalformedFrames({ provider, upstreamModel }: RatedAttempt, frames: number): void {
-    this.malformedFrames.add(frames, provider, upstreamModel);
-  }
-
-  onTooLongToHold(): void {
-    this.answersTooLong.add(1);
-  }
-
-  onAuthenticationFailure(): void {
-    this.failedAuthentications.add(1);
+    this.counters.dnsLookupFailures.add(1, how);
   }
 
   onAuthenticationFailureLimited(): void {
-    this.failuresLimited.add(1);
+    this.counters.authenticationFailuresLimited.add(1);
   }
 
   onShed(reason: ShedReason): void {
-    this.shed.add(1, reason);
+    this.counters.shed.add(1, reason);
   }
 
   onConnectionRefused(reason: ConnectionRefusal): void {
-    this.connectionsRefused.add(1, reason);
+    this.counters.connectionsRefused.add(1, reason);
   }
 
   onTableRefused(reason: LoadFailure): void {
-    this.tablesRefused.add(1, reason);
+    this.counters.tablesRefused.add(1, reason);
   }
 
   onTableLoaded(loadMs: number): void {
-    this.tableLoads.observe(loadMs / 1000);
+    this.histograms.tableLoad.observe(loadMs / 1000);
   }
 
   onReadyGateways(count: number): void {
@@ -248,139 +58,15 @@ export class Metrics {
   }
 
   onLedgerDropped(records: number): void {
-    this.ledgerDropped.add(records);
+    this.counters.ledgerRecordsDropped.add(records);
   }
 
   /** Spans or events that nobody will be sent. */
   onTelemetryDropped(signal: TelemetrySignal, reason: 'full' | 'failed', items: number): void {
-    this.telemetryDropped.add(items, signal, reason);
+    this.counters.telemetryDropped.add(items, signal, reason);
   }
 
   onTelemetryFailed(signal: TelemetrySignal): void {
-    this.telemetryFailures.add(1, signal);
-  }
-
-  /** What calls over a provider of the platform come to begins with the table. */
-  private begin(model: string, provider: string, isPriced: boolean): void {
-    if (!isPriced) this.unpriced.add(0, model, provider);
-    else for (const payer of ['tenant', 'platform']) this.costs.add(0, model, provider, payer);
-  }
-
-  private counter(metric: Metric, perOne?: number): HotCounter<string> {
-    return new HotCounter(this.registry, exposed(metric), perOne);
-  }
-
-  private histogram(metric: Metric): HotHistogram<string> {
-    return new HotHistogram(this.registry, exposed(metric));
-  }
-
-  private openRequestCell(endpoint: string, model: string): RequestCell {
-    const cell = {
-      byStatus: new Map(),
-      durations: this.durations.series(endpoint, model),
-      firstContents: this.firstContents.series(endpoint, model),
-      genAi: this.genAi.requests(endpoint, model),
-    };
-    this.requestCells.set(endpoint, model, cell);
-    return cell;
-  }
-
-  private openUpstreamCell(provider: string, upstreamModel: string): UpstreamCell {
-    const cell = { stream: undefined, byModel: new Map() };
-    this.upstreamCells.set(provider, upstreamModel, cell);
-    return cell;
-  }
-
-  private streamSeries(cell: UpstreamCell, { provider, upstreamModel }: RatedAttempt): StreamSeries {
-    cell.stream ??= {
-      firstEvents: this.firstEvents.series(provider, upstreamModel),
-      complete: this.streamEnds.series(provider, upstreamModel, 'complete'),
-    };
-    return cell.stream;
-  }
-
-  private genAiOf(cell: ModelCell, record: RatedAttempt, route: AttemptRoute): GenAiAttempts {
-    for (const series of cell.genAi) {
-      const { upstreamDialect, clientDialect } = series;
-      if (upstreamDialect === record.upstreamDialect && clientDialect === record.clientDialect) return series;
-    }
-    const series = this.genAi.attempts(record, route);
-    cell.genAi.push(series);
-    return series;
-  }
-
-  private usageSeries(
-    cell: ModelCell,
-    { provider, upstreamModel }: RatedAttempt,
-    model: string,
-  ): UsageSeries {
-    cell.usage ??= {
-      answered: this.attempts.series(provider, upstreamModel, 'answered', ''),
-      input: this.tokens.series(model, provider, 'input'),
-      output: this.tokens.series(model, provider, 'output'),
-      byPayer: new Map(),
-    };
-    return cell.usage;
-  }
-}
-
-/** Series of an endpoint and a model, found once. A series shows as soon as it is made: each is made where it is first needed. */
-interface RequestCell {
-  readonly byStatus: Map<number, CounterSeries>;
-  readonly durations: HistogramSeries;
-  readonly firstContents: HistogramSeries;
-  readonly genAi: GenAiRequests;
-}
-
-/** Of a provider and an upstream model. */
-interface UpstreamCell {
-  stream: StreamSeries | undefined;
-  /** By model of the route. */
-  readonly byModel: Map<string, ModelCell>;
-}
-
-interface ModelCell {
-  usage: UsageSeries | undefined;
-  /** For each pair of dialects: they are few. */
-  readonly genAi: GenAiAttempts[];
-}
-
-interface StreamSeries {
-  readonly firstEvents: HistogramSeries;
-  readonly complete: CounterSeries;
-}
-
-interface UsageSeries {
-  readonly answered: CounterSeries;
-  readonly input: CounterSeries;
-  readonly output: CounterSeries;
-  /** What was paid. */
-  readonly byPayer: Map<string, CounterSeries>;
-}
-
-function openModelCell(upstream: UpstreamCell, model: string): ModelCell {
-  const cell = { usage: undefined, genAi: [] };
-  upstream.byModel.set(model, cell);
-  return cell;
-}
-
-/** How a stream that brought content and was not answered to its end was lost: one of a few words. */
-function streamEndOf({ outcome, failure }: Pick<LedgerRecord, 'outcome' | 'failure'>): string {
-  if (outcome === 'cancelled') return 'cancelled';
-  switch (failure) {
-    case 'timeout_liveness':
-    case 'timeout_progress':
-      return 'stall';
-    case 'timeout_total':
-      return 'timeout';
-    case 'error_event':
-      return 'error';
-    case 'truncated':
-      return failure;
-    case 'malformed':
-    case 'unusable':
-      return 'malformed';
-    default:
-      return 'other';
+    this.counters.telemetryFailures.add(1, signal);
   }
 }

@@ -12,7 +12,7 @@ import type { Dialect, RequestFacts, Translation } from '../dialects/dialect.ts'
 import type { RequestBody } from '../json/request-body.ts';
 import type { Limits } from '../limits/limiter.ts';
 import type { Journal } from '../meter/journal.ts';
-import type { Metrics } from '../meter/metrics.ts';
+import type { RequestMetrics } from '../meter/request-metrics.ts';
 import type { TokenCounter } from '../meter/token-counter.ts';
 import type { Caller } from '../request/caller.ts';
 import type { Health } from '../route/health.ts';
@@ -63,20 +63,6 @@ export interface PipelineParts {
   readonly holder: Pick<TableHolder, 'current'>;
   readonly defaults: PipelineDefaults;
 }
-
-/** What requests count. A drill counts none of it: a method that a request calls is named here, and does nothing there. */
-type RequestMetrics = Pick<
-  Metrics,
-  | 'onRequest'
-  | 'onRefused'
-  | 'onAttempt'
-  | 'onAuthenticationFailure'
-  | 'onStaleReuse'
-  | 'onFailover'
-  | 'onNoTarget'
-  | 'onMalformedFrames'
-  | 'onTooLongToHold'
->;
 
 /** Answers in place of an upstream; tells nothing before it has returned. */
 export type PlayUpstream = (

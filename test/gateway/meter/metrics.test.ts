@@ -3,10 +3,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { exposed } from '../../../core/telemetry/metric.ts';
+import { openCounted } from '../../../gateway/meter/counted.ts';
 import { HotCounter, HotHistogram, Registry } from '../../../gateway/meter/hot-metrics.ts';
 import { LimitMetrics } from '../../../gateway/meter/limit-metrics.ts';
 import { gatewayMetrics } from '../../../gateway/meter/metric-table.ts';
-import { type MetricOptions, Metrics } from '../../../gateway/meter/metrics.ts';
+import { Metrics } from '../../../gateway/meter/metrics.ts';
+import type { MetricOptions } from '../../../gateway/meter/request-metrics.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { tableOf } from '../rig.ts';
 import { type Family, parseExposition, type Sample } from './exposition.ts';
@@ -587,4 +589,22 @@ describe('the table of metrics', () => {
     expect(text).toContain('gen_ai_client_operation_duration_seconds');
     expect(text).not.toContain('gen_ai_client_token_usage');
   });
+});
+
+test('a new counter takes its row alone: it is registered, begins at 0, and loses series of models that are gone', async () => {
+  const registry = new Registry();
+  const row = { type: 'counter', unit: '', help: 'h', meaning: 'm' } as const;
+  const { counters, retain } = openCounted(registry, {
+    plain: { ...row, name: 'penstock.plain', labels: [] },
+    byModel: { ...row, name: 'penstock.by_model', labels: ['model'] },
+  });
+  counters.byModel.add(1, 'kept');
+  counters.byModel.add(1, 'gone');
+  retain((labelOf) => labelOf('model') !== 'gone');
+  expect(await samplesOf({ registry }, 'penstock_plain_total')).toEqual([
+    { name: 'penstock_plain_total', labels: {}, value: 0 },
+  ]);
+  expect(await samplesOf({ registry }, 'penstock_by_model_total')).toEqual([
+    { name: 'penstock_by_model_total', labels: { model: 'kept' }, value: 1 },
+  ]);
 });

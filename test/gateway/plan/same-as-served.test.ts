@@ -12,10 +12,10 @@ import type { Clock } from '../../../core/clock.ts';
 import type { PlanRequest } from '../../../core/contract/plan.ts';
 import type { RouteEntry } from '../../../core/contract/routing-table.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
-import { noMetrics } from '../../../gateway/drill/run-drill.ts';
 import { RequestBody } from '../../../gateway/json/request-body.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
+import { RequestMetrics } from '../../../gateway/meter/request-metrics.ts';
 import type { PipelineParts } from '../../../gateway/pipeline/parts.ts';
 import { serve } from '../../../gateway/pipeline.ts';
 import type { PlanParts } from '../../../gateway/plan/parts.ts';
@@ -199,7 +199,7 @@ function buildScene(made: Scene) {
       },
     },
     journal: openMemoryJournal(() => {}),
-    metrics: noMetrics,
+    metrics: new RequestMetrics(),
     streams: new OpenStreams(),
     answers: new AnswerRoom(Number.POSITIVE_INFINITY),
     onFailure: (failure) => expect.unreachable(String(failure)),

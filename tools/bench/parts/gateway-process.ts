@@ -2,15 +2,21 @@
 // it has of journal, ledger and metrics. Wiring only; it ends at once when it is told to, because nothing of it is kept.
 
 import { systemClock } from '../../../core/clock.ts';
-import { noMetrics } from '../../../gateway/drill/run-drill.ts';
 import { openFileJournal, openMemoryJournal } from '../../../gateway/meter/journal.ts';
 import type { JournalReport } from '../../../gateway/meter/journal-report.ts';
+import { RequestMetrics } from '../../../gateway/meter/request-metrics.ts';
 import { readSettings } from '../../../gateway/process/settings.ts';
 import { startGateway } from '../../../gateway/process/start.ts';
 import { startWatchdog } from '../../../gateway/process/watchdog.ts';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 import { openFileSource } from '../../../gateway/table/sources/file.ts';
 import { benchToken } from './token.ts';
+
+/** Nothing is counted of what every request and attempt is. */
+class Uncounted extends RequestMetrics {
+  override onRequest(): void {}
+  override onAttempt(): void {}
+}
 
 const settings = readSettings();
 const features = new Set(process.env.PENSTOCK_BENCH_FEATURES?.split(','));
@@ -41,7 +47,7 @@ await startGateway({
   ...settings,
   holder,
   journal: fileJournal ?? openMemoryJournal(() => {}),
-  ...(features.has('metrics') ? {} : { requestMetrics: noMetrics }),
+  ...(features.has('metrics') ? {} : { requestMetrics: new Uncounted() }),
   ...(fileJournal !== undefined && features.has('ledger')
     ? { exchange: { port: settings.internalPort, journal: fileJournal, token: () => benchToken } }
     : {}),
