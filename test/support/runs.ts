@@ -1,9 +1,20 @@
-// How often is a property tried? `npm run e2e -- properties` tries all; `npm test` a quarter, by the same seeds.
+// How often is a property tried, and a text cut? `npm run e2e -- properties` tries all; `npm test` a quarter, by the same seeds.
 
 /** `all` makes all runs. */
 export const allRunsVariable = 'PENSTOCK_PROPERTY_RUNS';
 
+const makesAll = process.env[allRunsVariable] === 'all';
+
 /** @param all The runs of the whole property. */
 export function runs(all: number): number {
-  return process.env[allRunsVariable] === 'all' ? all : Math.ceil(all / 4);
+  return makesAll ? all : Math.ceil(all / 4);
+}
+
+/**
+ * From one place to cut a text to the next one.
+ *
+ * @param all The step of the whole property. The wider one shares no factor with it, so other places come up in a text of other length.
+ */
+export function cutStep(all: number): number {
+  return makesAll ? all : 4 * all + 1;
 }

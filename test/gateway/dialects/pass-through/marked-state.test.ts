@@ -13,7 +13,7 @@ import {
   unpackOpaque,
 } from '../../../../gateway/dialects/state/opaque.ts';
 import { RequestBody } from '../../../../gateway/json/request-body.ts';
-import { runs } from '../../../support/runs.ts';
+import { cutStep, runs } from '../../../support/runs.ts';
 import {
   blockDelta,
   blockStart,
@@ -151,7 +151,7 @@ describe.each(streams)('a %s stream', (_, relay, whole, states, marks) => {
       const unmarked = read([bytes]);
       const wanted = JSON.stringify({ ...unmarked, sent: withMarks(unmarked.sent, states, own) });
       expect(JSON.stringify(read([bytes], own))).toBe(wanted);
-      for (let at = 0; at <= bytes.length; at += 3) {
+      for (let at = 0; at <= bytes.length; at += cutStep(3)) {
         const halves = JSON.stringify(read([bytes.subarray(0, at), bytes.subarray(at)], own));
         // Comparing is dear; a message is only needed where they differ.
         if (halves !== wanted) expect(halves, `cut at ${at}`).toBe(wanted);

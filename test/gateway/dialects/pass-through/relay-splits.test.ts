@@ -7,7 +7,7 @@ import { relayMessages } from '../../../../gateway/dialects/anthropic-messages/r
 import type { AnswerStream } from '../../../../gateway/dialects/dialect.ts';
 import { eventBytesMax, responseEventBytesMax } from '../../../../gateway/dialects/events/sse-events.ts';
 import { relayResponses } from '../../../../gateway/dialects/openai-responses/relay.ts';
-import { runs } from '../../../support/runs.ts';
+import { cutStep, runs } from '../../../support/runs.ts';
 import { blockDelta, messageStart, textDelta, textStart, wholeMessage } from '../support/messages-events.ts';
 import { named, waysToWrite } from '../support/named-events.ts';
 import { cutAt, readPieces, sentText } from '../support/read-pieces.ts';
@@ -46,7 +46,7 @@ describe.each(dialects)('%s', (_, open, whole) => {
           [...bytes].map((byte) => Buffer.from([byte])),
         ),
       ).toEqual(wanted);
-      for (let at = 0; at <= bytes.length; at += 2) {
+      for (let at = 0; at <= bytes.length; at += cutStep(2)) {
         const halves = read(open, [bytes.subarray(0, at), bytes.subarray(at)]);
         // Comparing is dear; a message is only needed where they differ.
         if (JSON.stringify(halves) !== wantedText) expect(halves, `cut at ${at}`).toEqual(wanted);

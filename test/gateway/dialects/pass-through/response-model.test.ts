@@ -10,7 +10,7 @@ import { relayChat } from '../../../../gateway/dialects/openai-chat/relay.ts';
 import { relayCompletions } from '../../../../gateway/dialects/openai-completions/relay.ts';
 import { relayResponses } from '../../../../gateway/dialects/openai-responses/relay.ts';
 import { answerAsRequested, streamAsRequested } from '../../../../gateway/dialects/response-model.ts';
-import { runs } from '../../../support/runs.ts';
+import { cutStep, runs } from '../../../support/runs.ts';
 import { messageDelta, messageStop, textDelta, wholeMessage } from '../support/messages-events.ts';
 import { waysToWrite } from '../support/named-events.ts';
 import { delta, frame, streams, wholeChat, wholeCompletion } from '../support/openai-streams.ts';
@@ -71,7 +71,7 @@ describe.each(dialects)('a %s stream', (_, relay, whole, ways) => {
       const bytes = Buffer.from(withDecoys(text));
       const unnamed = relayed(withDecoys(text));
       const wanted = JSON.stringify({ ...unnamed, sent: unnamed.sent.replaceAll(served, named) });
-      for (let at = 0; at <= bytes.length; at += 7) {
+      for (let at = 0; at <= bytes.length; at += cutStep(7)) {
         const halves = JSON.stringify(read(openOf(relay)(), [bytes.subarray(0, at), bytes.subarray(at)]));
         // Comparing is dear; a message is only needed where they differ.
         if (halves !== wanted) expect(halves, `cut at ${at}`).toBe(wanted);
