@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/clock.ts';
 import type { Refusals } from '../admission/refusals.ts';
 import { encodeErrorBody, GatewayError } from '../request/errors.ts';
-import type { Lines } from './one-by-one.ts';
+import { arrivingOn } from './client-connection.ts';
 import { errorShapeOf, lingerMs } from './send-error.ts';
 
 const slow = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -35,13 +35,12 @@ export function watchClientErrors(
   clock: Clock,
   newRequestId: () => string,
   refusals: Refusals,
-  lines: Lines,
   requestMs: number,
 ): (error: Error & { readonly code?: string }, socket: Socket) => void {
   /** What they send is not listened to any more. */
   const refused = new WeakSet<Socket>();
   const inTurn = (socket: Socket, act: () => void): void => {
-    const { ahead } = lines.arriving(socket);
+    const { ahead } = arrivingOn(socket);
     if (!ahead) {
       act();
       return;
@@ -51,7 +50,7 @@ export function watchClientErrors(
     ahead.once('close', () => inTurn(socket, act));
   };
   const tell = (socket: Socket, code: string | undefined): void => {
-    const { response } = lines.arriving(socket);
+    const { response } = arrivingOn(socket);
     // An answer that has begun before its request came whole is never mixed with an error.
     if (!socket.writable || response?.headersSent) {
       socket.destroy();
@@ -75,12 +74,12 @@ export function watchClientErrors(
     );
   };
   const tellTooSlow = (socket: Socket): void => {
-    const { number, response, ahead } = lines.arriving(socket);
+    const { number, response, ahead } = arrivingOn(socket);
     const refuse = (): void => {
       if (socket.destroyed) return;
       const giveUp = refusals.add(() => {
         // What came whole while its sender waited to be told is served, and the next one has all its time.
-        const cameWhole = lines.arriving(socket).number !== number;
+        const cameWhole = arrivingOn(socket).number !== number;
         if (cameWhole || refused.has(socket)) return;
         refused.add(socket);
         tell(socket, slow);
@@ -95,7 +94,7 @@ export function watchClientErrors(
   };
   return ({ code }, socket) => {
     // Whoever ends its side in the middle of a request does not wait for the answers in front of it either.
-    const hasLeft = code === 'ECONNRESET' || (socket.readableEnded && lines.arriving(socket).ahead);
+    const hasLeft = code === 'ECONNRESET' || (socket.readableEnded && arrivingOn(socket).ahead);
     if (hasLeft) {
       socket.destroy();
       return;

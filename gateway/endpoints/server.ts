@@ -18,23 +18,21 @@ import { createRequestIds } from '../request/request-id.ts';
 import { ReadingTurns } from '../stream/reading-turns.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
+import { type Begin, type ClientConnections, type NotServed, onAnswerClosed } from './client-connection.ts';
 import { refuseTunnels, watchClientErrors } from './client-errors.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import type { IdleConnections } from './idle-connections.ts';
 import { isLargeBody, LargeBodies } from './large-bodies.ts';
 import { describeOneModel, openModelList, readModelPage } from './models.ts';
 import { explainNotFound } from './not-found.ts';
-import { type Begin, Lines, type NotServed } from './one-by-one.ts';
 import { parseBody } from './parse-body.ts';
 import { checkBodyHeaders, readBody, requestBytesMax } from './read-body.ts';
 import { sendError } from './send-error.ts';
-import { watchUnread } from './unread-answers.ts';
 
 interface ServerParts extends PipelineParts {
   readonly holder: TableHolder;
   readonly admission: Admission;
   readonly failures: FailureLimiter;
-  readonly idle: IdleConnections;
+  readonly connections: ClientConnections;
   /** Addresses of proxies whose word is taken for where a request came from. */
   readonly proxies: readonly string[];
   /** Undefined: pages of other addresses may ask nothing. */
@@ -66,19 +64,12 @@ const keepAliveTimeoutMs = 75_000;
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
   const door = openDoor(parts);
-  const lines = new Lines();
-  let connections = 0;
+  const { connections } = parts;
   const slowRefusals = new Refusals(
     parts.clock,
-    slowPace(() => connections / (app.server.maxConnections ?? Infinity)),
+    slowPace(() => connections.size / (app.server.maxConnections ?? Infinity)),
   );
-  const onClientError = watchClientErrors(
-    parts.clock,
-    door.newRequestId,
-    slowRefusals,
-    lines,
-    patience.requestMs,
-  );
+  const onClientError = watchClientErrors(parts.clock, door.newRequestId, slowRefusals, patience.requestMs);
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
@@ -93,7 +84,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
           // Node refuses such requests without a word; `checkRequest` says what is wrong.
           requireHostHeader: false,
         },
-        lines.oneByOne(admitted(parts, door, handle)),
+        connections.oneByOne(admitted(parts, door, handle)),
       ),
     clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
@@ -102,11 +93,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
     return503OnClosing: false,
   });
-  app.server.on('connection', (socket) => {
-    connections++;
-    socket.once('close', () => connections--);
-    parts.idle.onConnection(socket);
-  });
+  app.server.on('connection', (socket) => void connections.onConnection(socket));
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.server.on('connect', refuseTunnels(onClientError));
@@ -135,11 +122,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
 /** In front of everything else: a request that is one too many must cost next to nothing. */
 function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begin {
-  const watch = watchUnread(parts.clock, parts.defaults.timeouts.clientWriteMs);
   return (request, response, notServed) => {
-    watch(response);
     parts.crossOrigin?.onAnswer(request, response);
-    parts.idle.onRequest(request.socket, response);
     if (notServed) tell(parts, request, response, sentTooEarly(notServed), door.newRequestId());
     else if (mayCome(parts, request)) handle(request, response);
     else door.refuse(request, response, door.newRequestId());
@@ -328,9 +312,8 @@ async function receive(
       door.refuse(request, response, requestId);
       return;
     }
-    const leave = (): void => parts.admission.leave(place);
-    if (response.closed) leave();
-    else response.once('close', leave);
+    if (response.closed) parts.admission.leave(place);
+    else onAnswerClosed(request, { onClosed: () => parts.admission.leave(place) });
     let body: RequestBody | undefined;
     if (isLargeBody(bytes)) {
       const mustParse = (large: RequestBody): boolean =>

@@ -6,7 +6,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Clock } from '../../core/clock.ts';
-import type { IdleConnections } from '../endpoints/idle-connections.ts';
+import type { ClientConnections } from '../endpoints/client-connection.ts';
 import type { ExchangeServer } from '../exchange/server.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { TokenCounter } from '../meter/token-counter.ts';
@@ -34,7 +34,7 @@ interface DrainParts {
   readonly app: { readonly server: Server; close(): PromiseLike<unknown> };
   readonly internal: Server;
   readonly exchange: ExchangeServer | undefined;
-  readonly idle: IdleConnections;
+  readonly connections: ClientConnections;
   readonly streams: OpenStreams;
   readonly tokens: TokenCounter;
   readonly limiter: Limiter;
@@ -90,7 +90,7 @@ export function createDrain(parts: DrainParts): Drain {
 }
 
 async function endRequests(
-  { options, state, clock, app, exchange, idle, streams }: DrainParts,
+  { options, state, clock, app, exchange, connections, streams }: DrainParts,
   wait: (ms: number) => Promise<void>,
 ): Promise<void> {
   state.isDraining = true;
@@ -102,7 +102,7 @@ async function endRequests(
   const over = wait(options.drainGraceMs); // guard: drain-grace
   // After the poll of sockets: a request that has arrived already is read before its connection is taken for idle.
   await new Promise((resolve) => setImmediate(resolve));
-  idle.closeAfter(Math.min(idleGraceMs, options.drainAcceptMs));
+  connections.closeIdle(Math.min(idleGraceMs, options.drainAcceptMs));
   await Promise.race([noneLeft, over]);
   state.isOver = true;
   streams.breakOff(

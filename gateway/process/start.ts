@@ -10,8 +10,8 @@ import { openLoadMeter, readHeapShare } from '../admission/load-meter.ts';
 import { openFailureLimiter } from '../auth/failure-limiter.ts';
 import { Drills } from '../drill/drills.ts';
 import { runDrill } from '../drill/run-drill.ts';
+import { ClientConnections } from '../endpoints/client-connection.ts';
 import { openCrossOrigin } from '../endpoints/cross-origin.ts';
-import { IdleConnections } from '../endpoints/idle-connections.ts';
 import { buildServer } from '../endpoints/server.ts';
 import { PodState } from '../exchange/pod-state.ts';
 import { buildExchangeServer } from '../exchange/server.ts';
@@ -54,7 +54,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     onLookupMiss: (how) => metrics.onLookupMiss(how),
   });
   const streams = new OpenStreams();
-  const idle = new IdleConnections(clock);
   const state: DrainState = { isDraining: false, isOver: false };
   const pods = { ready: 0 };
   const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
@@ -88,7 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     options.telemetry && (await openTelemetry(options.telemetry, { ...options, clock, metrics }));
   const bounds = { ...defaultBounds(), ...options.bounds };
   const answers = new AnswerRoom(bounds.answerBytesMax);
-  let connections: ConnectionGuard | undefined;
+  let guard: ConnectionGuard | undefined;
   const turns = new ReadingTurns({ now: clock.now, nextTurn: setImmediate });
   const admission = new Admission({
     clock,
@@ -96,12 +95,13 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     bodyBytesMax: bounds.bodyBytesMax,
     meter: options.loadMeter ?? openLoadMeter(clock),
     onShed: (reason) => metrics.onShed(reason),
-    onAccepting: (accepts) => connections?.accept(accepts),
+    onAccepting: (accepts) => guard?.accept(accepts),
     onLook: (isBusy) => turns.look(isBusy),
   });
   const failures = openFailureLimiter(bounds.failedKeysPerMinute, clock.now);
   const stopListening = adoptTables(holder, { pools, limiter, health, metrics });
   const defaults = pipelineDefaults(options);
+  const connections = new ClientConnections(clock, defaults.timeouts.clientWriteMs);
   const app = buildServer({
     clock,
     random,
@@ -114,7 +114,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     tokens,
     metrics: options.requestMetrics ?? metrics,
     streams,
-    idle,
+    connections,
     answers,
     turns,
     limits: limiter,
@@ -138,7 +138,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     onFailure: options.onFailure,
     onUnusable: options.onUnusable && logOncePerMinute(clock, options.onUnusable),
   });
-  connections = guardConnections(app.server, bounds, (reason) => metrics.onConnectionRefused(reason));
+  guard = guardConnections(app.server, bounds, (reason) => metrics.onConnectionRefused(reason));
   let wasReady = false;
   const internal = buildInternalServer({
     registry: metrics.registry,
@@ -182,7 +182,20 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   started.move();
 
   const drain = createDrain({
-    ...{ options, state, clock, app, internal, exchange, idle, streams, tokens, limiter, telemetry, pools },
+    ...{
+      options,
+      state,
+      clock,
+      app,
+      internal,
+      exchange,
+      connections,
+      streams,
+      tokens,
+      limiter,
+      telemetry,
+      pools,
+    },
     stopListening,
   });
   return { url, metricsUrl, internalUrl, metrics, ...drain };

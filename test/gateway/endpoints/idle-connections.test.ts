@@ -4,24 +4,21 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { IdleConnections } from '../../../gateway/endpoints/idle-connections.ts';
+import { ClientConnections } from '../../../gateway/endpoints/client-connection.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { until } from '../../support/until.ts';
 
 const clock = { ...makeFakeClock(), wallMs: () => 0 };
-let idle: IdleConnections;
+let connections: ClientConnections;
 let server: ReturnType<typeof createServer>;
 const accepted: Socket[] = [];
 
 beforeEach(async () => {
-  idle = new IdleConnections(clock);
+  connections = new ClientConnections(clock, 60_000);
   accepted.length = 0;
-  server = createServer((request, response) => {
-    idle.onRequest(request.socket, response);
-    response.end('served');
-  });
+  server = createServer(connections.oneByOne((_, response) => response.end('served')));
   server.on('connection', (socket) => {
-    idle.onConnection(socket);
+    connections.onConnection(socket);
     accepted.push(socket);
   });
   server.listen(0, '127.0.0.1');
@@ -52,14 +49,14 @@ test('one that was never used, and one that was, once their time is over', async
   used.client.write(request);
   await until(async () => used.heard().endsWith('served'));
   clock.advance(4_999);
-  idle.closeAfter(5_000);
+  connections.closeIdle(5_000);
   used.client.write(request);
   await until(async () => used.heard().match(/served/g)?.length === 2);
   clock.advance(1);
-  idle.closeAfter(5_000);
+  connections.closeIdle(5_000);
   await never.ended;
   clock.advance(4_999);
-  idle.closeAfter(5_000);
+  connections.closeIdle(5_000);
   await used.ended;
   expect([never.heard(), used.heard().match(/served/g)]).toEqual(['', ['served', 'served']]);
 });
@@ -69,7 +66,7 @@ test('one whose next request is half here stays, and is served', async () => {
   clock.advance(5_000);
   client.write(request.slice(0, 20));
   await until(async () => (accepted[0]?.bytesRead ?? 0) > 0);
-  idle.closeAfter(5_000);
+  connections.closeIdle(5_000);
   expect(accepted[0]?.destroyed).toBe(false);
   client.write(request.slice(20));
   await until(async () => heard().endsWith('served'));
@@ -78,23 +75,21 @@ test('one whose next request is half here stays, and is served', async () => {
 
 test('one whose next request had come whole before its turn stays until that is served', async () => {
   const mayEnd = Promise.withResolvers<void>();
-  let turn = Promise.resolve();
   server.removeAllListeners('request');
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    turn = turn.then(async () => {
-      idle.onRequest(request.socket, response);
-      if (request.url === '/slow') await mayEnd.promise;
-      const closed = once(response, 'close');
-      response.end('served');
-      await closed;
-    });
-  });
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.url === '/slow') await mayEnd.promise;
+    response.end('served');
+  };
+  server.on(
+    'request',
+    connections.oneByOne((request, response) => void serve(request, response)),
+  );
   const { client, heard } = await open();
   client.write(request + request.replace('/', '/slow'));
   await until(async () => heard().endsWith('served'));
   await new Promise(setImmediate);
   clock.advance(60_000);
-  idle.closeAfter(5_000);
+  connections.closeIdle(5_000);
   expect(accepted[0]?.destroyed).toBe(false);
   mayEnd.resolve();
   await until(async () => heard().match(/served/g)?.length === 2);

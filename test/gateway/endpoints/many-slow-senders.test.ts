@@ -6,20 +6,20 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { type RefusalPace, Refusals } from '../../../gateway/admission/refusals.ts';
+import { ClientConnections } from '../../../gateway/endpoints/client-connection.ts';
 import { watchClientErrors } from '../../../gateway/endpoints/client-errors.ts';
-import { Lines } from '../../../gateway/endpoints/one-by-one.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { until } from '../../support/until.ts';
 
 /** A server that answers what came whole, and finds senders slow soon. */
 async function startServer(pace: RefusalPace, patienceMs: number) {
   const clock = { ...makeFakeClock(), wallMs: () => 0 };
-  const lines = new Lines();
-  const onClientError = watchClientErrors(clock, () => 'req_1', new Refusals(clock, pace), lines, patienceMs);
+  const connections = new ClientConnections(clock, 60_000);
+  const onClientError = watchClientErrors(clock, () => 'req_1', new Refusals(clock, pace), patienceMs);
   let begun = 0;
   const server = createServer(
     { headersTimeout: patienceMs, requestTimeout: patienceMs, connectionsCheckingInterval: 10 },
-    lines.oneByOne((request, response) => {
+    connections.oneByOne((request, response) => {
       begun++;
       request.resume().once('end', () => response.end('served'));
     }),

@@ -8,7 +8,7 @@ import { Admission } from '../../../gateway/admission/admission.ts';
 import { defaultBounds } from '../../../gateway/admission/bounds.ts';
 import { openLoadMeter } from '../../../gateway/admission/load-meter.ts';
 import { openFailureLimiter } from '../../../gateway/auth/failure-limiter.ts';
-import { IdleConnections } from '../../../gateway/endpoints/idle-connections.ts';
+import { ClientConnections } from '../../../gateway/endpoints/client-connection.ts';
 import { buildServer } from '../../../gateway/endpoints/server.ts';
 import { noLimits } from '../../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
@@ -57,7 +57,7 @@ beforeAll(async () => {
       restingKeys: () => [],
     }),
     streams: new OpenStreams(),
-    idle: new IdleConnections(systemClock),
+    connections: new ClientConnections(systemClock, 1_000),
     answers: new AnswerRoom(0),
     limits: noLimits,
     holder,

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { watchUnread } from '../../../gateway/endpoints/unread-answers.ts';
+import { ClientConnections } from '../../../gateway/endpoints/client-connection.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { openRaw, type RawAnswer, type RawConnection } from '../../support/raw-client.ts';
 
@@ -15,27 +15,27 @@ let server: Server;
 let connection: RawConnection;
 let response: ServerResponse;
 
-beforeEach(async () => {
+beforeEach(() => ask());
+
+async function ask(wholeMs?: number): Promise<void> {
   clock = makeFakeClock();
-  const watch = watchUnread({ ...clock, wallMs: clock.now }, 60_000);
-  server = createServer().listen(0, '127.0.0.1');
+  const connections = new ClientConnections({ ...clock, wallMs: clock.now }, 60_000, wholeMs);
+  const served = Promise.withResolvers<ServerResponse>();
+  server = createServer(connections.oneByOne((_, answering) => served.resolve(answering)));
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const served = new Promise<ServerResponse>((resolve) => {
-    server.once('request', (_, answering) => {
-      watch(answering);
-      resolve(answering);
-    });
-  });
   const address = server.address();
   connection = await openRaw({ port: typeof address === 'object' && address ? address.port : 0 });
   await connection.send('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
-  response = await served;
-});
+  response = await served.promise;
+}
 
-afterEach(() => {
+afterEach(hangUp);
+
+function hangUp(): void {
   connection.close();
   server.close();
-});
+}
 
 /** The head has come, and of the body as much as the kernel takes while nobody reads. */
 async function endUnread(): Promise<RawAnswer> {
@@ -69,7 +69,8 @@ test('one that takes nothing for a minute is let go', async () => {
 });
 
 test('one that takes a little now and then is let go when the time for a whole answer is over', async () => {
-  watchUnread({ ...clock, wallMs: clock.now }, 60_000, 90_000)(response);
+  hangUp();
+  await ask(90_000);
   await endUnread();
   for (const isLetGo of [false, false, true]) {
     await takeMore();

@@ -1,0 +1,287 @@
+// What is known of each connection of a client? Whose turn it is of the requests that it brings, since when it has nothing to do, and
+// how much its client takes of an answer. One object for each, reached from its socket; one listener for each answer.
+//
+// Turns: what if a client sends its next request before it has its answer? It waits its turn: a request that gets no answer any more,
+// because the connection ended or closes after the one before it, has not been served either, and no upstream was paid for it.
+//
+// Idle: to Node an answer that is written and not yet taken is nothing to do either, and a connection whose stream has just ended is like
+// one that nobody has used for a minute: what it closes as idle may be in use.
+
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../core/clock.ts';
+import { takingMsMax } from '../stream/taken-bytes.ts';
+import { judgeUnread, type UnreadAnswer } from './unread-answer.ts';
+
+/**
+ * Each that waits takes up memory before anybody asks who sent it. Programs that send one after the other without looking have not been
+ * seen for long. Of a connection that brings more, these are answered in their turn, the next one is refused in its own, and what comes
+ * after that is dropped.
+ */
+const waitingMax = 4;
+
+/** Why a request that has waited is not served: its body became too large to wait, or more waited before it than may. */
+export type NotServed = 'too-large' | 'too-many';
+
+export type Begin = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  notServed: NotServed | undefined,
+) => void;
+
+/** The request whose turn it is. */
+interface Served {
+  /** Its answer has been taken, or its client has gone. */
+  onClosed(): void;
+}
+
+interface Waiting {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly begin: Begin;
+  readonly isTooMany: boolean;
+  stopWatching(): boolean;
+}
+
+interface Arriving {
+  /** Counted from 1; another one, as soon as it has come whole. */
+  readonly number: number;
+  /** Undefined as long as its headers are not here. */
+  readonly response: ServerResponse | undefined;
+  /** The last answer that has to come before one to it. */
+  readonly ahead: ServerResponse | undefined;
+}
+
+const ownConnection = Symbol('client connection');
+
+declare module 'node:net' {
+  interface Socket {
+    [ownConnection]?: ClientConnection;
+  }
+}
+
+export class ClientConnections {
+  private readonly clock: Clock;
+  private readonly stallMs: number;
+  private readonly wholeMs: number;
+  private readonly open = new Set<ClientConnection>();
+  private isLooking = false;
+
+  /**
+   * @param stallMs How long a client may take nothing of an answer that is whole.
+   * @param wholeMs How long it may take for all of it, however much it takes at a time.
+   */
+  constructor(clock: Clock, stallMs: number, wholeMs = takingMsMax) {
+    this.clock = clock;
+    this.stallMs = stallMs;
+    this.wholeMs = wholeMs;
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  onConnection(socket: Socket): ClientConnection {
+    const connection = new ClientConnection(socket, this.clock, this);
+    socket[ownConnection] = connection;
+    this.open.add(connection);
+    socket.once('close', () => this.open.delete(connection));
+    return connection;
+  }
+
+  /** What listens to `request`. `begin` is called for each request when its turn has come. */
+  oneByOne(begin: Begin): RequestListener {
+    return (request, response) => {
+      const { socket } = request;
+      const connection = socket[ownConnection] ?? this.onConnection(socket);
+      connection.onRequest(request, response, begin);
+    };
+  }
+
+  /** Closes those that have had nothing to do for so long; others stay, and so does one that has sent the beginning of a request. */
+  closeIdle(ms: number): void {
+    const until = this.clock.now() - ms;
+    for (const connection of this.open) connection.closeIfIdleSince(until);
+  }
+
+  /** Called when an answer begins: from here on somebody looks whether clients take them. */
+  watchAnswers(): void {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    this.clock.setTimer(this.stallMs / 4, () => this.lookAtAnswers());
+  }
+
+  private lookAtAnswers(): void {
+    const now = this.clock.now();
+    this.isLooking = false;
+    for (const connection of this.open) {
+      if (connection.lookAtAnswer(now, this.stallMs, this.wholeMs)) this.watchAnswers();
+    }
+  }
+}
+
+class ClientConnection {
+  private readonly socket: Socket;
+  private readonly clock: Clock;
+  private readonly all: ClientConnections;
+  /** All requests that have begun to arrive. */
+  private count = 0;
+  private latest: ServerResponse | undefined;
+  /** The one in front of the latest; undefined where there was none to wait for. */
+  private before: ServerResponse | undefined;
+  /** In the order in which they came. */
+  private readonly waiting: Waiting[] = [];
+  /** More have come than may wait. */
+  private isOver = false;
+  private answer: ServerResponse | undefined;
+  /** The request that `answer` is for, where it has something to end with it. */
+  private served: Served | undefined;
+  private unread: UnreadAnswer | undefined;
+  /** Undefined: it has something to do. */
+  private idleSinceMs: number | undefined;
+  /** When it became idle. */
+  private bytesRead: number;
+
+  constructor(socket: Socket, clock: Clock, all: ClientConnections) {
+    this.socket = socket;
+    this.clock = clock;
+    this.all = all;
+    this.idleSinceMs = clock.now();
+    this.bytesRead = socket.bytesRead;
+  }
+
+  onRequest(request: IncomingMessage, response: ServerResponse, begin: Begin): void {
+    const { latest } = this;
+    if (latest === undefined || latest.closed) {
+      this.count++;
+      this.latest = response;
+      this.before = undefined;
+      this.isOver = false;
+      this.begin(request, response, begin, undefined);
+    } else if (this.isOver) {
+      // It is never answered: the connection ends with the answer to the one before it.
+      request.resume();
+    } else {
+      this.count++;
+      this.before = latest;
+      this.latest = response;
+      const isTooMany = this.waiting.length >= waitingMax;
+      if (isTooMany) {
+        this.isOver = true;
+        stopListening(this.socket);
+      }
+      this.waiting.push({ request, response, begin, isTooMany, stopWatching: dropWhenFull(request) });
+    }
+  }
+
+  private beginNext(before: ServerResponse): void {
+    const next = this.waiting.shift();
+    if (!next) return;
+    const isTooLarge = next.stopWatching();
+    if (!this.socket.writable || !before.shouldKeepAlive) return;
+    const why = next.isTooMany ? 'too-many' : isTooLarge ? 'too-large' : undefined;
+    this.begin(next.request, next.response, next.begin, why);
+  }
+
+  private begin(
+    request: IncomingMessage,
+    response: ServerResponse,
+    begin: Begin,
+    notServed: NotServed | undefined,
+  ): void {
+    this.answer = response;
+    this.served = undefined;
+    this.unread = undefined;
+    this.idleSinceMs = undefined;
+    response.on('close', closeAnswer);
+    this.all.watchAnswers();
+    begin(request, response, notServed);
+  }
+
+  /** It hears of it when the answer under way is closed. */
+  setServed(served: Served): void {
+    this.served = served;
+  }
+
+  onAnswerClosed(answer: ServerResponse): void {
+    if (answer !== this.answer) return;
+    const { served } = this;
+    this.answer = undefined;
+    this.served = undefined;
+    this.unread = undefined;
+    this.idleSinceMs = this.clock.now();
+    this.bytesRead = this.socket.bytesRead;
+    served?.onClosed();
+    this.beginNext(answer);
+  }
+
+  closeIfIdleSince(ms: number): void {
+    const { socket, idleSinceMs } = this;
+    if (idleSinceMs !== undefined && idleSinceMs <= ms && socket.bytesRead === this.bytesRead)
+      socket.destroy();
+  }
+
+  /** @returns False: there is no answer to look at. */
+  lookAtAnswer(now: number, stallMs: number, wholeMs: number): boolean {
+    const { answer } = this;
+    if (!answer) return false;
+    this.unread = judgeUnread(answer, this.unread, now, stallMs, wholeMs);
+    return true;
+  }
+
+  /** What is arriving now: a request that is not whole, or bytes that are none yet. */
+  arriving(): Arriving {
+    const { count, latest, before } = this;
+    const isWhole = latest?.req.complete ?? true;
+    const ahead = isWhole ? latest : before;
+    return {
+      number: isWhole ? count + 1 : count,
+      response: isWhole ? undefined : latest,
+      ahead: ahead?.closed ? undefined : ahead,
+    };
+  }
+}
+
+/** `onClosed` is called when the answer to this request is closed, whose turn it is. */
+export function onAnswerClosed({ socket }: IncomingMessage, served: Served): void {
+  socket[ownConnection]?.setServed(served);
+}
+
+export function arrivingOn(socket: Socket): Arriving {
+  return socket[ownConnection]?.arriving() ?? { number: 1, response: undefined, ahead: undefined };
+}
+
+function closeAnswer(this: ServerResponse): void {
+  this.req.socket[ownConnection]?.onAnswerClosed(this);
+}
+
+/**
+ * What comes from here on is read, so that its sender is seen to leave, and becomes no request. Those that came in the same piece, of 64 KiB at
+ * most, still do.
+ */
+function stopListening(socket: Socket): void {
+  socket.removeAllListeners('data');
+  socket.on('data', () => {});
+}
+
+/**
+ * Node stops reading where a body that nobody reads is more than it keeps, and would not see its client leave: the request that is being
+ * served would be paid to its end. So the rest is read and dropped.
+ *
+ * @returns To be called when its turn has come: whether that happened.
+ */
+function dropWhenFull(request: IncomingMessage): () => boolean {
+  const { socket } = request;
+  let isDropped = false;
+  const onPause = (): void => {
+    // It also stops while an answer is not taken.
+    if (request.readableLength < request.readableHighWaterMark) return;
+    isDropped = true;
+    request.resume();
+  };
+  socket.on('pause', onPause);
+  return () => {
+    socket.removeListener('pause', onPause);
+    return isDropped;
+  };
+}
