@@ -4,7 +4,7 @@
 import { check } from 'recheck';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadProject } from '../architecture/project.ts';
-import { JudgedExpressions } from './judged-expressions.ts';
+import { checkMs, JudgedExpressions } from './judged-expressions.ts';
 
 /** What runs in a browser, in a test or by hand has nobody's text but its own. */
 const ofProcesses = /^(?!dashboard\/pages\/|test\/|tools\/|vitest\.config\.ts$)/;
@@ -64,7 +64,7 @@ test('the checker finds what backtracks', async () => {
   expect(found).toMatchObject({ status: 'vulnerable', complexity: { type: 'exponential' } });
 });
 
-describe('time grows with the text, and no faster', () => {
+describe('time grows with the text, and no faster', { timeout: checkMs + 10_000 }, () => {
   test.each(expressions)('$path:$line', async ({ path, source, flags }) => {
     const isShort = isQuadratic(`${path} ${source}`);
     expect(await judged.growthOf(source, flags)).toMatch(isShort ? /^2nd degree polynomial/ : /^safe$/);
