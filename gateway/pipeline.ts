@@ -4,25 +4,21 @@
 //
 // (* only where the dialects of client and upstream differ; else the bytes pass through.)
 //
-// `admit` runs before the body is read, `serve` behind it. What an attempt is made of stands in
-// pipeline/attempt-ends.ts, what is noted about it in pipeline/call-job.ts.
+// `admit` runs before the body is read, `serve` after it. Attempts follow each other in attempt/call.ts; what one is made of is in
+// pipeline/attempt-ends.ts, what is recorded of it in pipeline/call-job.ts.
 
-import { heldContentBytesMax } from './attempt/commit-point.ts';
+import type { LedgerRecord } from '../core/contract/ledger-record.ts';
+import { Call, type CallOutcome } from './attempt/call.ts';
 import type { AttemptEnds } from './attempt/ends.ts';
 import { brokenOffError, noAnswerRoom } from './attempt/final-error.ts';
-import { type CallOutcome, runAttempts } from './attempt/run-attempts.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
-import { droppedHeader } from './dialects/carry.ts';
-import type { AnswerStream } from './dialects/dialect.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
 import { answerHead } from './pipeline/answer-head.ts';
-import { droppedAt, passesThrough, plainEnds, streamEnds } from './pipeline/attempt-ends.ts';
+import { openEnds, passesThrough } from './pipeline/attempt-ends.ts';
 import { costOfCaller } from './pipeline/budgets.ts';
 import { CallBodies } from './pipeline/call-bodies.ts';
-import { CallInputs } from './pipeline/call-inputs.ts';
-import { buildCallJob } from './pipeline/call-job.ts';
-import { estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
-import { runCalls } from './pipeline/fan-out.ts';
+import { type CallEnd, type CallingRequest, UpstreamJob } from './pipeline/call-job.ts';
+import { estimateInputOfBody, estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
 import { enterRequest, type Granted, tokensOfCaller } from './pipeline/limits.ts';
 import { logFailure } from './pipeline/log-failure.ts';
 import {
@@ -33,17 +29,16 @@ import {
   timeoutFor,
 } from './pipeline/parts.ts';
 import { routeExchange } from './pipeline/route-exchange.ts';
+import { servedHead } from './pipeline/served-head.ts';
+import { SeveralCalls } from './pipeline/several-calls.ts';
+import { StreamedAnswer, type StreamedRequest } from './pipeline/streamed-answer.ts';
 import { type Full, tellFailure } from './pipeline/tell-failure.ts';
-import { servedHeaders } from './request/answer-headers.ts';
 import type { Caller } from './request/caller.ts';
 import { GatewayError, statusOf } from './request/errors.ts';
 import type { Candidate } from './route/plan.ts';
 import type { AnswerShare } from './stream/answer-room.ts';
-import { ClientStream } from './stream/client-stream.ts';
-import { HeldAnswer } from './stream/held-answer.ts';
 import { type LeaveSignal, Leaving } from './stream/leaving.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
-import { takingMsMax } from './stream/taken-bytes.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
 
@@ -114,22 +109,25 @@ function authenticateCounted(
   }
 }
 
-/**
- * Serves one request to its end: the answer is written, or the caller is gone, when it resolves. Among the open streams it stays
- * until its reader has taken it.
- *
- * @throws {GatewayError} where nothing has been sent to the caller yet.
- */
-export async function serve(parts: PipelineParts, exchange: Exchange): Promise<void> {
-  const run = new Run(parts, routeCounted(parts, exchange));
-  parts.streams.add(run);
+/** Who has a request served, and hears how that ended; told of one of the two, once. */
+export interface Over {
+  /** The answer is written, or the client is gone. */
+  onServed(): void;
+  /** Nothing has been sent to the client yet. */
+  onFailed(error: unknown): void;
+}
+
+/** Serves one request to its end. Among the open streams it stays until its client has taken the answer. */
+export function serve(parts: PipelineParts, exchange: Exchange, over: Over): void {
+  let run: Run;
   try {
-    await run.serve();
-  } finally {
-    parts.streams.removeOnceTaken(run, exchange.response);
-    run.settle();
-    run.meter();
+    run = new Run(parts, routeCounted(parts, exchange), over);
+  } catch (error) {
+    over.onFailed(error);
+    return;
   }
+  parts.streams.add(run);
+  run.start();
 }
 
 function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange {
@@ -141,94 +139,233 @@ function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange 
   }
 }
 
-/** The state of one request on its way. */
-class Run implements OpenRequest {
+/** The state of one request on its way. What happens to it comes in by the methods that begin with `on`; none of them throws. */
+class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
   place = 0;
-  private readonly parts: PipelineParts;
-  private readonly exchange: RoutedExchange;
-  private readonly caller = new Leaving();
-  private readonly totalAt: number;
-  private readonly share: AnswerShare;
-  private readonly bodies: CallBodies;
-  private readonly inputs: CallInputs;
-  /** One for a body that passes through, else one for each conversation. */
-  private readonly calls: number;
+  readonly parts: PipelineParts;
+  readonly exchange: RoutedExchange;
+  readonly totalAt: number;
+  readonly share: AnswerShare;
+  private readonly over: Over;
+  /** Where it takes several calls: one for each conversation. */
+  private readonly several: SeveralCalls | undefined;
+  private streamed: StreamedAnswer | undefined;
+  private call: Call<Answer> | undefined;
+  private bodies: CallBodies | undefined;
+  /** Who was asked last, by its one call. */
+  private server: Candidate | undefined;
   private attempts = 0;
-  /** By the calls that the request takes: whom each has asked last. */
-  private readonly asked = new Map<number, Candidate>();
   /** Nobody else takes over any more. */
   private isAnswered = false;
   private firstContentMs: number | undefined;
   /** By the limits of the ApiKey and of the ModelRoute; undefined where they have none. */
   private granted: Granted | undefined;
+  private spend: SpendEstimate | undefined;
+  private inputEstimate: number | undefined;
+  /** Candidates whose quotas are used up. */
+  private full: Map<Candidate, Full> | undefined;
   /** What the caller has used, and what it costs the caller. */
   private tokens = 0;
   private picodollars = 0;
   /** Attempts whose tokens are being counted, or that are under way. */
   private uncounted = 0;
-  private isOver = false;
-  /** Of a request that stands for several calls: what waits to hear whether any of them was delivered. */
-  private readonly undecided: ((isWasted: boolean) => void)[] = [];
-  private isWasted = false;
-  private spend: SpendEstimate | undefined;
-  private readonly full = new Map<Candidate, Full>();
-  /** Of the attempt under way. */
-  private stream: AnswerStream | undefined;
-  /** What the caller was told; 499: it went away first. */
+  private wasForNothing = false;
+  /** What the client was told; 499: it went away first. */
   private status = 200;
   private brokenOffBy: GatewayError | undefined;
+  private hasLeft = false;
+  private leaving: Leaving | undefined;
+  private isClosed: boolean;
+  private isOver = false;
 
-  constructor(parts: PipelineParts, exchange: RoutedExchange) {
+  constructor(parts: PipelineParts, exchange: RoutedExchange, over: Over) {
+    const { plan, response, translation } = exchange;
     this.parts = parts;
     this.exchange = exchange;
-    this.calls = exchange.translation?.conversations.length ?? 1;
-    const totals = exchange.plan.candidates.map((candidate) =>
-      timeoutFor(exchange, candidate, 'totalMs', parts.defaults),
-    );
-    this.totalAt = exchange.arrivedAt + Math.max(0, ...totals);
+    this.over = over;
+    let totalMs = 0;
+    for (const candidate of plan.candidates) {
+      totalMs = Math.max(totalMs, timeoutFor(exchange, candidate, 'totalMs', parts.defaults));
+    }
+    this.totalAt = exchange.arrivedAt + totalMs;
     this.share = parts.answers.open(exchange.caller.key.id);
-    this.bodies = new CallBodies(exchange);
-    this.inputs = new CallInputs(exchange);
-    exchange.response.once('close', () => {
-      this.caller.leave();
-      this.share.close();
-    });
+    const calls = translation?.conversations.length ?? 1;
+    this.several = calls > 1 ? new SeveralCalls(exchange, calls) : undefined;
+    this.isClosed = response.closed;
+    response.on('close', () => this.onClose());
   }
 
-  async serve(): Promise<void> {
+  /** limits → attempts → answer → meter. */
+  start(): void {
+    const { parts, exchange } = this;
     try {
-      if (!this.parts.answers.hasRoomFor(this.exchange.caller.key.id)) throw noAnswerRoom();
+      if (!parts.answers.hasRoomFor(exchange.caller.key.id)) throw noAnswerRoom();
       const entering = this.enter();
       if (entering instanceof Promise) {
-        this.granted = await entering;
-        // It took a moment, in which the caller may have left, or the process been told to go.
-        if (this.caller.hasLeft) {
-          this.conclude([]);
-          return;
-        }
-      } else this.granted = entering;
-      if (this.exchange.facts.isStream) await this.serveStream();
-      else await this.servePlain();
+        entering.then((granted) => this.onGranted(granted)).catch((error: unknown) => this.fail(error));
+      } else this.onGranted(entering);
     } catch (error) {
-      this.isWasted = true;
-      this.status = asGatewayError(error).status;
-      this.exchange.response.setHeader('x-penstock-attempts', String(this.attempts));
-      throw error;
+      this.fail(error);
     }
   }
 
-  /** The process is going: upstreams are let go, the caller is told. */
-  breakOff(error: GatewayError): void {
-    this.brokenOffBy = error;
-    this.isWasted = this.firstContentMs === undefined;
-    this.caller.leave();
+  private onGranted(granted: Granted | undefined): void {
+    this.granted = granted;
+    // Where it took a moment, the client may have left, or the process be going.
+    if (this.hasLeft) {
+      this.onOutcomes([]);
+      return;
+    }
+    if (this.exchange.facts.isStream) this.streamed = new StreamedAnswer(this);
+    if (this.several) this.askSeveral(this.several);
+    else {
+      this.call = new Call(new UpstreamJob(this, 0, this));
+      this.call.start();
+    }
   }
 
-  /** However it ended. What failed before anything was delivered has used nothing. */
-  settle(): void {
+  onOver(outcome: CallOutcome<Answer>): void {
+    this.onOutcomes([outcome]);
+  }
+
+  onThrown(error: unknown): void {
+    this.fail(error);
+  }
+
+  /** However all of its calls ended, in their order. */
+  private onOutcomes(outcomes: readonly CallOutcome<Answer>[]): void {
+    this.isAnswered = true;
+    try {
+      if (!this.mayAnswer(outcomes)) this.end();
+      else if (!this.streamed) {
+        this.writeAnswer(outcomes);
+        this.end();
+      } else if (!this.streamed.isHeld) this.endStream();
+      else this.release(this.streamed, outcomes);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /**
+   * False: the client went away.
+   *
+   * @throws {GatewayError} where one of the calls failed, or the process is going.
+   */
+  private mayAnswer(outcomes: readonly CallOutcome<Answer>[]): boolean {
+    if (this.brokenOffBy) throw this.brokenOffBy;
+    for (const outcome of outcomes) {
+      if (outcome.type === 'failed')
+        throw tellFailure(this.parts, this.exchange, outcome, this.full ?? new Map());
+      if (outcome.type === 'broken-off') throw brokenOffError(outcome.failure, this.exchange.facts.model);
+    }
+    if (this.hasLeft) this.status = 499;
+    return !this.hasLeft;
+  }
+
+  private writeAnswer(outcomes: readonly CallOutcome<Answer>[]): void {
+    const { response } = this.exchange;
+    const bytes = this.encodeAnswers(outcomes);
+    const head = this.head();
+    head.push('cache-control', 'no-store', 'content-type', 'application/json');
+    head.push('content-length', String(bytes.length));
+    response.writeHead(200, head);
+    response.end(bytes);
+  }
+
+  private encodeAnswers(outcomes: readonly CallOutcome<Answer>[]): Buffer {
+    const answers = outcomes.map((outcome) => (outcome.type === 'answered' ? outcome.answer : undefined));
+    const [first] = answers;
+    if (first?.type === 'bytes') return first.bytes;
+    const translated = answers.flatMap((answer) => (answer?.type === 'translated' ? [answer.answer] : []));
+    const { translation } = this.exchange;
+    if (!translation || translated.length !== answers.length) throw new Error('an answer is missing');
+    return translation.encodeAnswer(translated, answerHead(this.parts, this.exchange));
+  }
+
+  private endStream(): void {
+    // What passed through has its own end; the encoder of another attempt has nothing to add to it.
+    const isOwn = this.asked().some((candidate) => passesThrough(this.exchange, candidate));
+    this.streamed?.end(isOwn);
+    this.end();
+  }
+
+  /** An answer that was held until it was whole, as fast as its client reads. */
+  private release(streamed: StreamedAnswer, outcomes: readonly CallOutcome<Answer>[]): void {
+    streamed
+      .release(this.leaveSignal())
+      .then(() => (this.mayAnswer(outcomes) ? this.endStream() : this.end()))
+      .catch((error: unknown) => this.fail(error));
+  }
+
+  private fail(error: unknown): void {
+    const { parts, exchange, streamed } = this;
+    const told = asGatewayError(error);
+    this.status = told.status;
+    if (streamed?.isOpen) {
+      if (!(error instanceof GatewayError)) logFailure(parts, exchange, error);
+      this.wasForNothing = this.isUndelivered;
+      streamed.breakOff(told);
+      this.end();
+      return;
+    }
+    streamed?.stop();
+    this.wasForNothing = true;
+    if (!exchange.response.headersSent) {
+      exchange.response.setHeader('x-penstock-attempts', String(this.attempts));
+    }
+    this.end(error);
+  }
+
+  /** @param error Of which the client has heard nothing. */
+  private end(error?: unknown): void {
+    if (this.isOver) return;
     this.isOver = true;
-    for (const note of this.undecided.splice(0)) note(this.isWasted);
-    this.settleCounted();
+    this.streamed?.discard();
+    // What is written is under way until its client has taken it.
+    if (this.isClosed) this.parts.streams.remove(this);
+    let thrown = error;
+    try {
+      this.several?.decide(this.wasForNothing);
+      this.settleCounted();
+      this.meter();
+    } catch (failure) {
+      thrown ??= failure;
+    }
+    if (thrown === undefined) this.over.onServed();
+    else this.over.onFailed(thrown);
+  }
+
+  /** The client has all of the answer, or is gone. */
+  private onClose(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    const wasOver = this.isOver;
+    this.streamed?.stop();
+    this.leave();
+    this.share.close();
+    if (wasOver) this.parts.streams.remove(this);
+  }
+
+  /** The process is going: upstreams are cancelled, the client is told. */
+  breakOff(error: GatewayError): void {
+    this.brokenOffBy = error;
+    this.wasForNothing = this.isUndelivered;
+    this.leave();
+  }
+
+  /** Nobody waits for it any more. */
+  leave(): void {
+    if (this.hasLeft) return;
+    this.hasLeft = true;
+    this.call?.leave();
+    this.leaving?.leave();
+  }
+
+  private leaveSignal(): LeaveSignal {
+    this.leaving ??= new Leaving();
+    if (this.hasLeft) this.leaving.leave();
+    return this.leaving;
   }
 
   /** What it costs is known when all its tokens are counted, which may take a moment longer than the answer. */
@@ -237,7 +374,7 @@ class Run implements OpenRequest {
     this.granted?.settle({ tokens: this.tokens, nanodollars: nanodollarsOf(this.picodollars) });
   }
 
-  meter(): void {
+  private meter(): void {
     const { dialect, plan, arrivedAt, facts, trace } = this.exchange;
     const { clock, metrics } = this.parts;
     trace?.onServed({
@@ -269,192 +406,103 @@ class Run implements OpenRequest {
     return this.spend;
   }
 
-  private async servePlain(): Promise<void> {
-    const { parts, exchange, share, bodies } = this;
-    const outcomes = await this.run((candidate, call) =>
-      plainEnds(parts, exchange, candidate, call, share, bodies),
-    );
-    const answers = this.conclude(outcomes);
-    if (!answers) return;
-    const bytes = this.encodeAnswers(answers);
-    const headers = this.headers();
-    headers.push('cache-control', 'no-store', 'content-type', 'application/json');
-    headers.push('content-length', String(bytes.length));
-    exchange.response.writeHead(200, headers);
-    exchange.response.end(bytes);
+  private askSeveral(several: SeveralCalls): void {
+    const { callsAtOnce } = this.parts.defaults;
+    several
+      .run(this, callsAtOnce, this.leaveSignal(), this.callBodies())
+      .then((outcomes) => this.onOutcomes(outcomes))
+      .catch((error: unknown) => this.fail(error));
   }
 
-  private async serveStream(): Promise<void> {
-    const { parts, exchange, share, bodies } = this;
-    const { dialect, requestId, translation } = exchange;
-    const client = this.openClient();
-    const encoder = translation?.streamEncoder(answerHead(this.parts, this.exchange));
-    const sink = {
-      write: (bytes: Buffer): boolean => {
-        this.firstContentMs ??= parts.clock.now() - exchange.arrivedAt;
-        return client.write(bytes);
-      },
-      onDrain: (resume: () => void): void => client.onDrain(resume),
-      onHeld: share.change,
-      onTooLong: (): void => parts.metrics.onTooLongToHold(),
-    };
-    // One answer may take several calls: only when all have answered is it whole.
-    const held = exchange.delivery.isAssured
-      ? new HeldAnswer(sink, { ...sink, bytesMax: heldContentBytesMax })
-      : undefined;
-    try {
-      const outcomes = await this.run((candidate, call) => {
-        const ends = streamEnds(parts, exchange, candidate, call, share, bodies, held ?? sink, encoder);
-        if (ends.reader.type === 'stream') this.stream = ends.reader.stream;
-        return ends;
-      });
-      if (!this.conclude(outcomes)) return;
-      if (held) {
-        client.giveUpAfter(takingMsMax);
-        await held.release(this.caller);
-        if (!this.conclude(outcomes)) return;
-      }
-      // What passed through has its own end; the encoder of another attempt has nothing to add to it.
-      const isOwn = [...this.asked.values()].some((candidate) => passesThrough(exchange, candidate));
-      client.end((isOwn ? '' : (encoder?.close() ?? '')) + dialect.streamEnd);
-    } catch (error) {
-      if (!client.isOpen) {
-        client.stop();
-        throw error;
-      }
-      if (!(error instanceof GatewayError)) logFailure(parts, exchange, error);
-      const told = asGatewayError(error);
-      this.status = told.status;
-      this.isWasted = this.firstContentMs === undefined;
-      const object = told.toErrorObject(dialect.errorShape);
-      // What an attempt has not given out, the client does not know of.
-      const frame = this.firstContentMs === undefined ? undefined : this.stream?.errorFrame?.(object);
-      client.breakOff(frame ?? dialect.errorFrame(object, requestId));
-    } finally {
-      held?.discard();
-    }
+  get tokensOfCall(): number {
+    return Math.ceil(this.estimate().tokens / (this.several?.calls ?? 1));
   }
 
-  /** All calls of the request, and where each has come to. */
-  private async run(
-    open: (candidate: Candidate, call: number) => AttemptEnds<Answer>,
-  ): Promise<readonly CallOutcome<Answer>[]> {
-    const { parts, exchange, totalAt, calls, inputs } = this;
-    const runCall = (call: number, caller: LeaveSignal): Promise<CallOutcome<Answer>> => {
-      // What was full for one call may not be so for the next: others may have ended.
-      this.full.clear();
-      return runAttempts(
-        buildCallJob(parts, exchange, {
-          totalAt,
-          tokens: () => Math.ceil(this.estimate().tokens / calls),
-          output: () => Math.ceil(this.estimate().output / calls),
-          full: this.full,
-          caller,
-          call,
-          inputs,
-          open: (candidate) => open(candidate, call),
-          onStart: (candidate) => {
-            this.uncounted += 1;
-            this.asked.set(call, candidate);
-            return ++this.attempts;
-          },
-          onDecided: (note) => {
-            const isLater = calls > 1 && !this.isOver;
-            if (isLater) this.undecided.push(note);
-            else note(this.isWasted);
-            return isLater;
-          },
-          isUndelivered: () => (this.isOver ? this.isWasted : this.firstContentMs === undefined),
-          onRecord: (record) => {
-            this.uncounted -= 1;
-            this.tokens += tokensOfCaller(record);
-            this.picodollars += costOfCaller(record);
-            this.settleCounted();
-          },
-        }),
-      );
-    };
-    const outcomes = await runCalls(calls, parts.defaults.callsAtOnce, this.caller, runCall, this.bodies);
-    this.isAnswered = true;
-    return outcomes;
+  get outputOfCall(): number {
+    return Math.ceil(this.estimate().output / (this.several?.calls ?? 1));
   }
 
-  /**
-   * The answers of all calls in their order; undefined where the caller went away.
-   *
-   * @throws {GatewayError} where one of the calls failed, or the process is going.
-   */
-  private conclude(outcomes: readonly CallOutcome<Answer>[]): readonly (Answer | undefined)[] | undefined {
-    if (this.brokenOffBy) throw this.brokenOffBy;
-    for (const outcome of outcomes) {
-      if (outcome.type === 'failed') throw tellFailure(this.parts, this.exchange, outcome, this.full);
-      if (outcome.type === 'broken-off') throw brokenOffError(outcome.failure, this.exchange.facts.model);
-    }
-    if (this.caller.hasLeft) {
-      this.status = 499;
-      return undefined;
-    }
-    return outcomes.map((outcome) => (outcome.type === 'answered' ? outcome.answer : undefined));
+  inputOf(call: number): ReturnType<CallingRequest['inputOf']> {
+    return this.several?.inputs.of(call) ?? this.exchange.body;
   }
 
-  private encodeAnswers(answers: readonly (Answer | undefined)[]): Buffer {
-    const [first] = answers;
-    if (first?.type === 'bytes') return first.bytes;
-    const translated = answers.flatMap((answer) => (answer?.type === 'translated' ? [answer.answer] : []));
-    const { translation } = this.exchange;
-    if (!translation || translated.length !== answers.length) throw new Error('an answer is missing');
-    return translation.encodeAnswer(translated, answerHead(this.parts, this.exchange));
+  estimateInputOf(call: number): number {
+    if (this.several) return this.several.inputs.estimate(call);
+    this.inputEstimate ??= estimateInputOfBody(this.exchange.body);
+    return this.inputEstimate;
   }
 
-  private openClient(): ClientStream {
-    const { clock, defaults } = this.parts;
-    const { response } = this.exchange;
-    return new ClientStream(response, {
-      clock,
-      openAfterMs: defaults.openAfterMs,
-      keepAliveMs: defaults.keepAliveMs,
-      keepAlive: this.exchange.dialect.keepAlive,
-      writeStallMs: () => {
-        const times = this.servers().map((one) => timeoutFor(this.exchange, one, 'clientWriteMs', defaults));
-        return times.length > 0 ? Math.max(...times) : defaults.timeouts.clientWriteMs;
-      },
-      head: () => {
-        const headers = this.headers();
-        headers.push('content-type', 'text/event-stream; charset=utf-8');
-        // no-transform: what compresses on its way through gathers too.
-        headers.push('cache-control', 'no-cache, no-store, no-transform');
-        // Asks intermediaries like nginx not to gather the stream.
-        headers.push('x-accel-buffering', 'no');
-        return headers;
-      },
-      onStall: () => this.caller.leave(),
-    });
+  open(candidate: Candidate, call: number): AttemptEnds<Answer> {
+    const { parts, exchange, share, streamed } = this;
+    const bodies = (): CallBodies => this.callBodies();
+    const ends = openEnds(parts, exchange, candidate, call, share, bodies, streamed?.streaming);
+    if (ends.reader.type === 'stream' && streamed) streamed.stream = ends.reader.stream;
+    return ends;
   }
 
-  private headers(): string[] {
-    const servers = this.servers();
-    const [provider, ...others] = new Set(servers.map(({ target }) => target.provider.entry.id));
-    const isShown = this.parts.defaults.showProvider && others.length === 0;
-    const dropped = this.dropped(servers);
-    const headers = servedHeaders(this.exchange);
-    headers.push('x-penstock-attempts', String(this.attempts));
-    if (provider !== undefined && isShown) headers.push('x-penstock-provider', provider);
-    if (dropped !== undefined) headers.push('x-penstock-dropped', dropped);
-    return headers;
+  private callBodies(): CallBodies {
+    this.bodies ??= new CallBodies(this.exchange);
+    return this.bodies;
+  }
+
+  fullUntil(candidate: Candidate): number {
+    return this.full?.get(candidate)?.untilMs ?? 0;
+  }
+
+  noteFull(candidate: Candidate, full: Full): void {
+    this.full ??= new Map();
+    this.full.set(candidate, full);
+  }
+
+  /** What was full for one call may not be so for the next: others may have ended. */
+  forgetFull(): void {
+    this.full?.clear();
+  }
+
+  onStart(candidate: Candidate, call: number): number {
+    this.uncounted += 1;
+    this.server = candidate;
+    this.several?.asked.set(call, candidate);
+    return ++this.attempts;
+  }
+
+  get isWasted(): boolean | undefined {
+    return this.several && !this.isOver ? undefined : this.wasForNothing;
+  }
+
+  whenDecided(note: (isWasted: boolean) => void): void {
+    this.several?.undecided.push(note);
+  }
+
+  get isUndelivered(): boolean {
+    return this.isOver ? this.wasForNothing : this.firstContentMs === undefined;
+  }
+
+  onRecord(record: LedgerRecord): void {
+    this.uncounted -= 1;
+    this.tokens += tokensOfCaller(record);
+    this.picodollars += costOfCaller(record);
+    this.settleCounted();
+  }
+
+  /** The client is given something of a stream. */
+  onContent(): void {
+    this.firstContentMs ??= this.parts.clock.now() - this.exchange.arrivedAt;
+  }
+
+  head(): string[] {
+    return servedHead(this.exchange, this.servers(), this.attempts, this.parts.defaults.showProvider);
   }
 
   /** Who serves the request; where nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */
-  private servers(): readonly Candidate[] {
-    const { exchange, asked, calls } = this;
-    const isOpen = this.firstContentMs === undefined || (calls > 1 && !this.isAnswered);
-    if (exchange.facts.isStream && isOpen) return exchange.plan.candidates;
-    return [...new Set(asked.values())];
+  servers(): readonly Candidate[] {
+    const isOpen = this.firstContentMs === undefined || (this.several !== undefined && !this.isAnswered);
+    return this.exchange.facts.isStream && isOpen ? this.exchange.plan.candidates : this.asked();
   }
 
-  /** What those that serve the request are not told. */
-  private dropped(servers: readonly Candidate[]): string | undefined {
-    const names = servers.flatMap((server) => droppedAt(this.exchange, server));
-    return droppedHeader([...new Set(names)].sort());
+  private asked(): readonly Candidate[] {
+    if (this.several) return [...new Set(this.several.asked.values())];
+    return this.server ? [this.server] : [];
   }
 }
 

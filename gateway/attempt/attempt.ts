@@ -13,14 +13,15 @@ import {
 } from '../dialects/events/framing.ts';
 import { withoutByteOrderMark } from '../json/byte-order-mark.ts';
 import { Pieces } from '../stream/pieces.ts';
+import { notQueued, type Timed } from '../stream/timer-queue.ts';
 import { judgeHead, readRestMs } from './answer-head.ts';
 import { CommitPoint, heldBytesMax } from './commit-point.ts';
-import { earliestDeadline, type TimerName } from './deadlines.ts';
+import { earliestDeadline, type Limits, type Marks, type TimerName } from './deadlines.ts';
 import { EmptyInput } from './empty-input.ts';
 import {
   type AnswerReader,
   type AttemptEnds,
-  type AttemptOptions,
+  type AttemptOwner,
   type AttemptResult,
   type HeaderReader,
   plainBytesMax,
@@ -49,29 +50,32 @@ const errorBodyMs = 2_000;
 /** How long an upstream may take to end its body behind the terminal marker. */
 const letGoMs = 2_000;
 
+const never = Number.POSITIVE_INFINITY;
+
+type End<Answer> =
+  | { readonly outcome: 'answered'; readonly answer: Answer | undefined }
+  | { readonly outcome: 'failed' | 'broken-off'; readonly failure: AttemptFailure }
+  | { readonly outcome: 'cancelled' };
+
 /** Most answers are shorter: while the event loop is busy, they are read as they come, and long ones in turn. */
 const unpacedBytes = 64 * 1024;
 
-/** Runs one attempt to its end. Never throws, never rejects. */
-export function runAttempt<Answer>(
-  ends: AttemptEnds<Answer>,
-  options: AttemptOptions,
-): Promise<AttemptResult<Answer>> {
-  return new Promise((resolve) => {
-    new Attempt(ends, options, resolve).start();
-  });
-}
-
-class Attempt<Answer> implements Receiver {
+/** From `start` to the one `onEnd` of its owner. None of its methods throws. */
+export class Attempt<Answer> implements Receiver, Timed, Marks {
+  dueAt = never;
+  queuePlace = notQueued;
+  readonly startedAt: number;
+  readonly totalAt: number;
+  lastByteAt: number;
+  lastContentAt: number;
+  awaitsEnd = false;
+  isPaused = false;
   private readonly ends: AttemptEnds<Answer>;
-  private readonly options: AttemptOptions;
-  private readonly resolve: (result: AttemptResult<Answer>) => void;
+  private readonly limits: Limits;
+  private readonly owner: AttemptOwner<Answer>;
   private readonly commitPoint: CommitPoint | undefined;
-  private readonly startedAt: number;
   private readonly startedAtMs: number;
   private transmission: Transmission | undefined;
-  private cancelTimer: (() => void) | undefined;
-  private stopListening: (() => void) | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
   private encoding: string | undefined;
@@ -85,87 +89,105 @@ class Attempt<Answer> implements Receiver {
   private readonly body = new Pieces();
   /** Of the room of the process. */
   private heldBytes = 0;
-  private lastByteAt: number;
-  private lastContentAt: number;
   private progressSeen = 0;
   private readonly sample = new StreamSample();
-  /** As the upstream told it last, and the content events until then. */
-  private told: { readonly usage: Usage | undefined; readonly events: number } = {
-    usage: undefined,
-    events: 0,
-  };
+  /** As the upstream reported it last, and the content events until then. */
+  private usageSeen: Usage | undefined;
+  private eventsAtUsage = 0;
   private firstContentAt: number | undefined;
-  private isPaused = false;
   private readonly emptyInput = new EmptyInput();
-  /** Set while the upstream is held back for what it sends. */
-  private cancelHoldBack: (() => void) | undefined;
   /** That came while the event loop was busy. */
   private pacedBytes = 0;
   /** Set while others are read first. */
   private awaitsTurn = false;
   private isOver = false;
   private hasEnded = false;
-  private cancelLetGo: (() => void) | undefined;
-  private cancelErrorBody: (() => void) | undefined;
-  private cancelRelease: (() => void) | undefined;
-  private awaitsEnd = false;
   /** Unreadable events that the client does without. */
   private framesLeftOut = 0;
+  /** When the body of an error has taken too long. */
+  private errorBodyAt = never;
+  /** When what is held back for a time goes out, also where nothing more comes. */
+  private releaseAt = never;
+  /** Until when the upstream is held back for what it sends. */
+  private heldBackUntil = never;
 
-  constructor(
-    ends: AttemptEnds<Answer>,
-    options: AttemptOptions,
-    resolve: (result: AttemptResult<Answer>) => void,
-  ) {
+  constructor(ends: AttemptEnds<Answer>, limits: Limits, owner: AttemptOwner<Answer>) {
     this.ends = ends;
-    this.options = options;
-    this.resolve = resolve;
+    this.limits = limits;
+    this.owner = owner;
     const { reader } = ends;
     this.commitPoint = reader.type === 'stream' ? new CommitPoint(reader.sink, reader.commitRule) : undefined;
-    this.startedAt = options.clock.now();
-    this.startedAtMs = options.clock.wallMs();
+    this.startedAt = owner.clock.now();
+    this.startedAtMs = owner.clock.wallMs();
+    this.totalAt = owner.totalAt;
     this.lastByteAt = this.startedAt;
     this.lastContentAt = this.startedAt;
   }
 
   start(): void {
-    this.stopListening = this.options.caller.onLeave(() => this.finish({ outcome: 'cancelled' }));
-    if (this.isOver) return;
-    this.armTimer();
-    this.guarded(() => {
+    this.setTimer();
+    try {
       this.transmission = this.ends.send(this);
-    });
+    } catch (error) {
+      this.failInside(error);
+    }
     if (this.isOver) this.transmission?.abort();
   }
 
+  /** Nobody wants its answer any more. */
+  cancel(): void {
+    this.finish({ outcome: 'cancelled' }, this.countFacts());
+  }
+
   onHead(status: number, header: HeaderReader): void {
-    this.guarded(() => this.takeHead(status, header));
+    try {
+      this.takeHead(status, header);
+    } catch (error) {
+      this.failInside(error);
+    }
   }
 
   onBody(chunk: Buffer): void {
-    this.guarded(() => this.takeBody(chunk));
+    try {
+      this.takeBody(chunk);
+    } catch (error) {
+      this.failInside(error);
+    }
     if (this.ends.turns?.paces(chunk.length)) this.awaitTurn(chunk.length);
   }
 
   onEnd(): void {
-    this.guarded(() => this.takeEnd());
-  }
-
-  onBreak(code: BreakCode, detail: string, isStale = false): void {
-    this.guarded(() => this.takeBreak(code, detail, isStale));
-  }
-
-  /** What we cannot cope with ends this attempt, and nothing else: neither the transport nor the process hears of it. */
-  private guarded(step: () => void): void {
     try {
-      step();
+      this.takeEnd();
     } catch (error) {
-      this.fail({ kind: 'gateway', code: 'internal_error', error });
+      this.failInside(error);
     }
   }
 
-  private setTimer(ms: number, step: () => void): () => void {
-    return this.options.clock.setTimer(ms, () => this.guarded(step));
+  onBreak(code: BreakCode, detail: string, isStale = false): void {
+    try {
+      this.takeBreak(code, detail, isStale);
+    } catch (error) {
+      this.failInside(error);
+    }
+  }
+
+  /** One time an attempt: the earliest of all that it waits for. */
+  onDue(): void {
+    try {
+      this.takeTime(this.owner.clock.now());
+    } catch (error) {
+      this.failInside(error);
+    }
+  }
+
+  get hasContent(): boolean {
+    return this.firstContentAt !== undefined;
+  }
+
+  /** What we cannot cope with ends this attempt, and nothing else: neither the transport nor the process hears of it. */
+  private failInside(error: unknown): void {
+    this.fail({ kind: 'gateway', code: 'internal_error', error });
   }
 
   private takeHead(status: number, header: HeaderReader): void {
@@ -173,8 +195,9 @@ class Attempt<Answer> implements Receiver {
     this.encoding = header('content-encoding');
     if (status !== 200) {
       this.isError = true;
-      this.retryAfterMs = readRestMs(header, this.options.clock.wallMs());
-      this.cancelErrorBody = this.setTimer(errorBodyMs, () => this.failWithStatus());
+      this.retryAfterMs = readRestMs(header, this.owner.clock.wallMs());
+      this.errorBodyAt = this.owner.clock.now() + errorBodyMs;
+      this.setTimer();
       return;
     }
     this.contentType = header('content-type') ?? '';
@@ -186,7 +209,7 @@ class Attempt<Answer> implements Receiver {
     if (this.isOver) return;
     const { reader } = this.ends;
     if (reader.type !== 'plain' && !this.isError) {
-      this.lastByteAt = this.options.clock.now();
+      this.lastByteAt = this.owner.clock.now();
       if (this.form === undefined) this.takeForm(chunk);
       if (this.form === 'events') {
         if (this.frames) this.takeFrames(this.frames, reader.stream, chunk);
@@ -226,20 +249,26 @@ class Attempt<Answer> implements Receiver {
     const { pendingBytes, outputEstimate } = facts;
     const bytes = stream.push(chunk);
     if (facts.hasContent) this.sample.add(chunk);
-    if (facts.usage !== this.told.usage) this.told = { usage: facts.usage, events: facts.outputEstimate };
-    const holdBackMs = this.emptyInput.take(this.lastByteAt, {
-      endedBytes: chunk.length + pendingBytes - facts.pendingBytes,
-      usedBytes: bytes?.length ?? 0,
-      contentEvents: facts.outputEstimate - outputEstimate,
-    });
+    if (facts.usage !== this.usageSeen) {
+      this.usageSeen = facts.usage;
+      this.eventsAtUsage = facts.outputEstimate;
+    }
+    const holdBackMs = this.emptyInput.take(
+      this.lastByteAt,
+      chunk.length + pendingBytes - facts.pendingBytes,
+      bytes?.length ?? 0,
+      facts.outputEstimate - outputEstimate,
+    );
     this.takeStream(stream, bytes);
     if (holdBackMs > 0) this.holdBack(holdBackMs);
   }
 
   private takeEnd(): void {
     this.hasEnded = true;
-    this.cancelLetGo?.();
-    if (this.isOver) return;
+    if (this.isOver) {
+      this.owner.timers.remove(this);
+      return;
+    }
     if (this.isError) {
       this.failWithStatus();
       return;
@@ -276,8 +305,10 @@ class Attempt<Answer> implements Receiver {
 
   private takeBreak(code: BreakCode, detail: string, isStale: boolean): void {
     this.hasEnded = true;
-    this.cancelLetGo?.();
-    if (this.isOver) return;
+    if (this.isOver) {
+      this.owner.timers.remove(this);
+      return;
+    }
     const { reader } = this.ends;
     if (this.status === undefined) {
       if (code === 'bad_head') this.fail({ kind: 'head', detail });
@@ -318,7 +349,7 @@ class Attempt<Answer> implements Receiver {
     if (facts.awaitsEnd !== this.awaitsEnd) {
       this.awaitsEnd = facts.awaitsEnd;
       this.lastContentAt = this.lastByteAt;
-      this.rearmTimer();
+      this.setTimer();
     }
     // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.
     if (facts.malformedFrames > this.framesLeftOut && commitPoint?.isCommitted !== true) {
@@ -363,10 +394,11 @@ class Attempt<Answer> implements Receiver {
   private noteContent({ hasContent, outputEstimate, steps }: AnswerFacts): void {
     if (!hasContent) return;
     if (this.firstContentAt === undefined) {
-      this.firstContentAt = this.options.clock.now();
-      this.rearmTimer();
-      this.armRelease();
-      this.options.onContent();
+      this.firstContentAt = this.owner.clock.now();
+      // What is held back for a time goes out when it is over, also where nothing more comes.
+      this.releaseAt = this.firstContentAt + (this.commitPoint?.commitAfterMs ?? never);
+      this.setTimer();
+      this.owner.onContent();
     }
     // Both grow with the answer only: pings and comments are no progress.
     const progress = outputEstimate + steps;
@@ -402,39 +434,31 @@ class Attempt<Answer> implements Receiver {
     this.fail({ kind: 'answer', fault: { kind: 'too-large', detail } });
   }
 
-  /** What is held back for a time goes out when it is over, also where nothing more comes. */
-  private armRelease(): void {
-    const { commitPoint } = this;
-    const afterMs = commitPoint?.commitAfterMs;
-    if (afterMs === undefined) return;
-    this.cancelRelease = this.setTimer(afterMs, () => {
-      if (!commitPoint?.isCommitted && commitPoint?.commit() === false) this.pause();
-    });
-  }
-
   private pause(): void {
     const { reader } = this.ends;
     if (this.isPaused || reader.type !== 'stream') return;
     this.isPaused = true;
     this.transmission?.pause();
-    reader.sink.onDrain(() =>
-      this.guarded(() => {
-        this.isPaused = false;
-        this.lastByteAt = this.options.clock.now();
-        this.lastContentAt = this.lastByteAt;
-        this.resume();
-      }),
-    );
+    reader.sink.onDrain(() => this.goOn());
+  }
+
+  private goOn(): void {
+    this.isPaused = false;
+    this.lastByteAt = this.owner.clock.now();
+    this.lastContentAt = this.lastByteAt;
+    this.resume();
   }
 
   /** Its deadlines go on meanwhile: the silence is its own doing. */
   private holdBack(ms: number): void {
-    if (this.isOver || this.cancelHoldBack) return;
+    if (this.isOver || this.isHeldBack) return;
     this.transmission?.pause();
-    this.cancelHoldBack = this.setTimer(ms, () => {
-      this.cancelHoldBack = undefined;
-      this.resume();
-    });
+    this.heldBackUntil = this.lastByteAt + ms;
+    this.setTimer();
+  }
+
+  private get isHeldBack(): boolean {
+    return this.heldBackUntil !== never;
   }
 
   /** Its deadlines go on: each turn takes milliseconds. */
@@ -450,24 +474,37 @@ class Attempt<Answer> implements Receiver {
   }
 
   private resume(): void {
-    if (!this.isOver && !this.isPaused && !this.cancelHoldBack && !this.awaitsTurn)
-      this.transmission?.resume();
+    if (!this.isOver && !this.isPaused && !this.isHeldBack && !this.awaitsTurn) this.transmission?.resume();
   }
 
-  /** One timer an attempt: it looks at the marks when it fires and sets itself anew. */
-  private armTimer(): void {
-    const { clock } = this.options;
-    const { at } = this.deadline();
-    this.cancelTimer = this.setTimer(Math.max(0, at - clock.now()), () => {
-      const { at: due, timer } = this.deadline();
-      if (due <= clock.now()) this.onTimer(timer);
-      else this.armTimer();
-    });
+  /** What is due by now; it looks at the marks, and goes by them. */
+  private takeTime(now: number): void {
+    if (this.isOver) {
+      this.transmission?.abort();
+      return;
+    }
+    if (now >= this.heldBackUntil) {
+      this.heldBackUntil = never;
+      this.resume();
+    }
+    if (now >= this.releaseAt) {
+      this.releaseAt = never;
+      const { commitPoint } = this;
+      if (!commitPoint?.isCommitted && commitPoint?.commit() === false) this.pause();
+    }
+    if (now >= this.errorBodyAt) {
+      this.failWithStatus();
+      return;
+    }
+    const { at, timer } = earliestDeadline(this, this.limits);
+    if (at <= now) this.onTimer(timer);
+    else this.setTimer();
   }
 
-  private rearmTimer(): void {
-    this.cancelTimer?.();
-    this.armTimer();
+  private setTimer(): void {
+    if (this.isOver) return;
+    const { at } = earliestDeadline(this, this.limits);
+    this.owner.timers.set(this, Math.min(at, this.errorBodyAt, this.releaseAt, this.heldBackUntil));
   }
 
   private onTimer(timer: TimerName): void {
@@ -487,31 +524,14 @@ class Attempt<Answer> implements Receiver {
     this.fail({ kind: 'timeout', timer });
   }
 
-  private deadline(): ReturnType<typeof earliestDeadline> {
-    return earliestDeadline(
-      {
-        startedAt: this.startedAt,
-        lastByteAt: this.lastByteAt,
-        lastContentAt: this.lastContentAt,
-        hasContent: this.firstContentAt !== undefined,
-        awaitsEnd: this.awaitsEnd,
-        isPaused: this.isPaused,
-        totalAt: this.options.totalAt,
-      },
-      this.options.limits,
-    );
-  }
-
   private answered(answer: Answer | undefined, facts: CountFacts): void {
     this.finish({ outcome: 'answered', answer }, facts);
   }
 
   private fail(failure: AttemptFailure): void {
     const isCommitted = this.commitPoint?.isCommitted === true;
-    this.finish({
-      outcome: isCommitted ? 'broken-off' : 'failed', // guard: commit-point-failover
-      failure: toldOf(this.withHead(failure), this.ends),
-    });
+    const outcome = isCommitted ? 'broken-off' : 'failed'; // guard: commit-point-failover
+    this.finish({ outcome, failure: toldOf(this.withHead(failure), this.ends) }, this.countFacts());
   }
 
   /** What has no type may be anything, and says so less clearly. */
@@ -522,32 +542,22 @@ class Attempt<Answer> implements Receiver {
     return { ...failure, fault: { ...failure.fault, detail } };
   }
 
-  private finish(
-    end:
-      | { outcome: 'answered'; answer: Answer | undefined }
-      | { outcome: 'failed' | 'broken-off'; failure: AttemptFailure }
-      | { outcome: 'cancelled' },
-    facts: CountFacts = this.streamFacts(),
-  ): void {
+  private finish(end: End<Answer>, facts: CountFacts): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.cancelTimer?.();
-    this.cancelErrorBody?.();
-    this.cancelRelease?.();
-    this.cancelHoldBack?.();
-    this.stopListening?.();
     const isSent = this.transmission?.isSent === true;
     const usage = believed(end.outcome, facts);
     // A plain answer stays until its client has it.
     if (end.outcome !== 'answered' || this.ends.reader.type !== 'plain') this.hold(0);
+    this.owner.timers.remove(this);
     if (end.outcome === 'answered') this.letGo();
     else {
       this.transmission?.abort();
       this.commitPoint?.discard();
     }
-    this.resolve({
+    this.owner.onEnd({
       startedAtMs: this.startedAtMs,
-      durationMs: this.options.clock.now() - this.startedAt,
+      durationMs: this.owner.clock.now() - this.startedAt,
       firstContentMs: this.firstContentAt === undefined ? undefined : this.firstContentAt - this.startedAt,
       status: this.status,
       isSent,
@@ -556,7 +566,7 @@ class Attempt<Answer> implements Receiver {
       goesOn: facts.goesOn,
       outputEstimate: facts.outputEstimate,
       uncounted: facts.uncounted,
-      sample: this.isCounted(end.outcome, { ...facts, usage }) ? undefined : this.sample.take(),
+      sample: this.isCounted(end.outcome, usage, facts) ? undefined : this.sample.take(),
       servedModel: facts.servedModel,
       malformedFrames: this.stream?.facts.malformedFrames ?? 0,
       ...end,
@@ -565,11 +575,12 @@ class Attempt<Answer> implements Receiver {
 
   private isCounted(
     outcome: AttemptResult<Answer>['outcome'],
-    { usage, lacksOutput, uncounted, outputEstimate }: CountFacts,
+    usage: Usage | undefined,
+    { lacksOutput, uncounted, outputEstimate }: CountFacts,
   ): boolean {
     if (uncounted !== undefined) return true;
     if (usage === undefined || lacksOutput) return false;
-    return outcome === 'answered' || outputEstimate === this.told.events;
+    return outcome === 'answered' || outputEstimate === this.eventsAtUsage;
   }
 
   /** Behind the terminal marker the upstream may end by itself, so that its connection can be used again. */
@@ -581,11 +592,11 @@ class Attempt<Answer> implements Receiver {
       transmission.abort();
       return;
     }
-    if (this.isPaused || this.cancelHoldBack || this.awaitsTurn) transmission.resume();
-    this.cancelLetGo = this.setTimer(letGoMs, () => transmission.abort());
+    if (this.isPaused || this.isHeldBack || this.awaitsTurn) transmission.resume();
+    this.owner.timers.set(this, this.owner.clock.now() + letGoMs);
   }
 
-  private streamFacts(): CountFacts {
+  private countFacts(): CountFacts {
     return this.stream?.facts ?? { usage: undefined, outputEstimate: 0, servedModel: undefined };
   }
 

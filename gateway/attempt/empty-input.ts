@@ -16,25 +16,20 @@ const holdBackMsMax = 250;
 /** What one piece of content may take in an upstream's words: some repeat much around each token. */
 const bytesPerContent = 8 * 1024;
 
-/** What an answer has come to after one step. */
-interface InputStep {
-  /** Of what has ended with it, also where its beginning came before: what an event is for, its end tells. */
-  readonly endedBytes: number;
-  /** Those that go on. */
-  readonly usedBytes: number;
-  readonly contentEvents: number;
-}
-
 /** Counts the bytes of one answer that said nothing; they are forgotten as time passes. */
 export class EmptyInput {
   private bytes = 0;
   private at = 0;
 
   /**
+   * One step of it.
+   *
    * @param now Clock time in milliseconds.
+   * @param endedBytes Of what has ended with it, also where its beginning came before: what an event is for, its end tells.
+   * @param usedBytes Those that go on.
    * @returns For how many milliseconds nothing more is to be read; 0 where it may go on.
    */
-  take(now: number, { endedBytes, usedBytes, contentEvents }: InputStep): number {
+  take(now: number, endedBytes: number, usedBytes: number, contentEvents: number): number {
     const empty = endedBytes - Math.max(usedBytes, contentEvents * bytesPerContent);
     if (empty <= 0) return 0;
     const left = Math.max(0, this.bytes - (now - this.at) * bytesPerMs);

@@ -5,10 +5,9 @@ import type { Usage } from '../../core/contract/ledger-record.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
 import type { AnswerFacts, AnswerFault, AnswerStream, UpstreamError } from '../dialects/dialect.ts';
 import type { Framing } from '../dialects/events/framing.ts';
-import type { LeaveSignal } from '../stream/leaving.ts';
 import type { ReadingTurns } from '../stream/reading-turns.ts';
+import type { TimerQueue } from '../stream/timer-queue.ts';
 import type { ClientSink, CommitRule } from './commit-point.ts';
-import type { Limits } from './deadlines.ts';
 import type { AttemptFailure, BreakCode } from './failure.ts';
 
 /** One header of an answer; of one that was sent several times the first, or the one at that place. */
@@ -46,9 +45,14 @@ export type AnswerReader<Answer> =
       readonly type: 'gathered';
       readonly stream: AnswerStream;
       readonly unfold: Unfold;
-      readonly read: () => GatheredReading<Answer>;
+      read(): GatheredReading<Answer>;
     }
-  | { readonly type: 'plain'; readonly read: (body: Buffer) => PlainReading<Answer> };
+  | PlainReader<Answer>;
+
+export interface PlainReader<Answer> {
+  readonly type: 'plain';
+  read(body: Buffer): PlainReading<Answer>;
+}
 
 /** The events that an answer stands for which came in one piece, as the upstream would have streamed them. */
 export type Unfold = (
@@ -65,15 +69,15 @@ export interface AttemptEnds<Answer> {
   /** The upstream tells errors in other words than the caller's dialect has. */
   readonly speaksForeign?: boolean;
   /** Takes out of an upstream's words what it was signed in with. */
-  readonly redact?: (text: string) => string;
+  redact?(text: string): string;
   /**
    * Told by how many bytes what is kept of the answer grows (or, below 0, shrinks), beside what its sink holds.
    *
    * @returns False: the process has no room for it.
    */
-  readonly hold?: (change: number) => boolean;
+  hold?(change: number): boolean;
   /** When its upstream is read while the event loop is busy, and in whose turn; absent where nobody waits for anybody. */
-  readonly turns?: Pick<ReadingTurns, 'paces' | 'mustWait'>;
+  readonly turns?: Pick<ReadingTurns, 'paces' | 'mustWait'> | undefined;
   readonly place?: KeyUse | undefined;
 }
 
@@ -124,12 +128,14 @@ export type AttemptResult<Answer> = {
 /** As large as a request may be, which most answers become a part of; a larger one would only be held in memory. */
 export const plainBytesMax = 32 * 1024 * 1024;
 
-export interface AttemptOptions {
-  readonly limits: Limits;
+/** Who makes an attempt, and hears how it goes. */
+export interface AttemptOwner<Answer> {
+  readonly clock: Clock;
+  readonly timers: TimerQueue;
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
-  readonly clock: Clock;
-  readonly caller: LeaveSignal;
   /** Told once, with the first content of a stream. */
   onContent(): void;
+  /** Told once, and nothing after it; perhaps before the attempt's `start` returns. Does not throw. */
+  onEnd(result: AttemptResult<Answer>): void;
 }

@@ -67,10 +67,10 @@ const overloadBackoffMs = 500;
 const sameTargetDelayMs = { min: 100, max: 400 } as const;
 
 export function nextStep(situation: Situation): NextStep {
-  const { candidates, isUsable, failed, failover, remainingMs } = situation;
+  const { candidates, failed, failover, remainingMs } = situation;
   const last = failed.at(-1);
   if (!last) {
-    const first = candidates.findIndex((_, position) => isUsable(position));
+    const first = candidates.findIndex((_, position) => situation.isUsable(position));
     if (first !== -1) return { type: 'try', candidate: first, delayMs: 0 };
     const cooling = soonestCool(situation);
     if (cooling !== undefined) return cooling;
@@ -88,11 +88,11 @@ export function nextStep(situation: Situation): NextStep {
   const triesOfLast = failed.filter(({ candidate }) => candidate === last.candidate).length;
   const hasBudget = mayRetrySame && situation.hasRetryBudget(last.candidate);
   // The operator may ask for several tries at one target before the next one.
-  if (triesOfLast < failover.attemptsPerTarget && hasBudget && isUsable(last.candidate)) {
+  if (triesOfLast < failover.attemptsPerTarget && hasBudget && situation.isUsable(last.candidate)) {
     return tryAfter(situation, last.candidate, backoffMs(situation, triesOfLast));
   }
   const left = candidates.flatMap((candidate, position) =>
-    isUsable(position) && isWorthTrying(situation, candidate) ? [position] : [],
+    situation.isUsable(position) && isWorthTrying(situation, candidate) ? [position] : [],
   );
   const other = pickOther(situation, left);
   if (other !== undefined) {
@@ -114,7 +114,7 @@ export function nextStep(situation: Situation): NextStep {
     return tryAfter(situation, last.candidate, waitLeftMs(last));
   }
   // This very failure may have opened its circuit: then only the probe may go there.
-  if (!isUsable(last.candidate)) return { type: 'give-up' };
+  if (!situation.isUsable(last.candidate)) return { type: 'give-up' };
   if (reason === 'Overloaded') {
     if (askedMs !== undefined && askedMs > overloadPatienceMs) return { type: 'give-up' };
     const ownMs = jittered(situation, overloadBackoffMs * 2 ** (triesOfLast - 1));
@@ -126,10 +126,10 @@ export function nextStep(situation: Situation): NextStep {
 
 /** Who waits for a key that is the only way is answered later, and not refused. */
 function soonestCool(situation: Situation): NextStep | undefined {
-  const { candidates, coolsForMs, waitedMs, failover } = situation;
+  const { candidates, waitedMs, failover } = situation;
   if (!failover.honorRetryAfter) return undefined;
   const waits = candidates.flatMap((_, candidate) => {
-    const delayMs = coolsForMs(candidate, waitedMs > 0);
+    const delayMs = situation.coolsForMs(candidate, waitedMs > 0);
     return delayMs === undefined ? [] : [{ candidate, delayMs }];
   });
   const [soonest] = waits.toSorted((a, b) => a.delayMs - b.delayMs);

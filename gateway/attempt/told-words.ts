@@ -8,11 +8,12 @@ import type { AttemptFailure } from './failure.ts';
 /** Callers are told an upstream's own words, and some upstreams repeat the key they were sent. */
 export function toldOf(
   failure: AttemptFailure,
-  { speaksForeign = false, redact = (text) => text }: Pick<AttemptEnds<unknown>, 'speaksForeign' | 'redact'>,
+  ends: Pick<AttemptEnds<unknown>, 'speaksForeign' | 'redact'>,
 ): AttemptFailure {
+  const redact = (text: string): string => ends.redact?.(text) ?? text;
   const clean = (error: UpstreamError): UpstreamError => ({
     ...error,
-    ...(speaksForeign ? { isForeign: true } : {}),
+    ...(ends.speaksForeign ? { isForeign: true } : {}),
     message: redact(error.message),
     type: error.type && redact(error.type),
     code: error.code && redact(error.code),

@@ -24,6 +24,7 @@ import { Health } from '../route/health.ts';
 import { RefusedMembers } from '../route/refused-members.ts';
 import { AnswerRoom } from '../stream/answer-room.ts';
 import { OpenStreams } from '../stream/open-streams.ts';
+import { TimerQueue } from '../stream/timer-queue.ts';
 import type { RouteView, TableView } from '../table/view.ts';
 import { asWritten } from './as-written.ts';
 import { type DrillFacts, judgeDrill } from './judge-drill.ts';
@@ -72,8 +73,10 @@ async function playDrill(
   const upstreams = simulateUpstreams(fault, clock);
   const records: LedgerRecord[] = [];
   let contentAtMs: number | undefined;
+  const timers = new TimerQueue(clock);
   const parts: PipelineParts = {
     clock,
+    timers,
     random,
     defaults,
     // Nothing is known of any upstream, and nobody learns what happens here.
@@ -96,12 +99,12 @@ async function playDrill(
   };
   const exchange = openExchange(clock, view, route);
   const routed = routeExchange(parts, exchange);
-  const error = await serve(parts, exchange).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
+  const error = await new Promise<unknown>((resolve) =>
+    serve(parts, exchange, { onServed: () => resolve(undefined), onFailed: resolve }),
   );
   // Whoever asked is gone: no timer waits for it any longer.
   exchange.response.emit('close');
+  timers.close();
   if (error !== undefined && !(error instanceof GatewayError)) throw error;
 
   const { candidates } = routed.plan;

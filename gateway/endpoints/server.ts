@@ -9,7 +9,7 @@ import type { RequestBody } from '../json/request-body.ts';
 import type { OperationEndpoint } from '../operations/operation.ts';
 import { operationEndpoints } from '../operations/registry.ts';
 import { logFailure } from '../pipeline/log-failure.ts';
-import type { PipelineParts } from '../pipeline/parts.ts';
+import type { Exchange, PipelineParts } from '../pipeline/parts.ts';
 import { admit, admitAnyone, findCaller } from '../pipeline.ts';
 import { answerHeaders, keepAliveHint } from '../request/answer-headers.ts';
 import type { Caller } from '../request/caller.ts';
@@ -330,7 +330,7 @@ async function receive(
     if (isClosing) response.setHeader('connection', 'close').removeHeader('keep-alive');
     const { url = '', rawHeaders } = request;
     isServed = true;
-    await operation.serve(parts, {
+    const exchange: Exchange = {
       dialect,
       view,
       caller,
@@ -343,7 +343,10 @@ async function receive(
       isClosing,
       arrivedAt,
       trace,
-    });
+    };
+    await new Promise<void>((resolve, reject) =>
+      operation.serve(parts, exchange, { onServed: resolve, onFailed: reject }),
+    );
   } catch (error) {
     if (!(error instanceof GatewayError)) logFailure(parts, { requestId, request }, error);
     if (!isServed) countRefusal(parts, endpoint, error);

@@ -3,6 +3,7 @@
 
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Asking, Exchange, PipelineParts } from '../pipeline/parts.ts';
+import type { Over } from '../pipeline.ts';
 import type { OperationName } from './operation-name.ts';
 
 export interface Operation {
@@ -16,11 +17,9 @@ export interface Operation {
   /** Whether a request that is refused before it is served counts among the requests of clients. One that is served counts by itself. */
   readonly countsRefusals: boolean;
   /**
-   * Serves one request, whose body has been read, to its end.
-   *
-   * @throws {GatewayError} where nothing has been sent to the client yet.
+   * Serves one request, whose body has been read, to its end. Does not throw.
    */
-  serve(parts: PipelineParts, exchange: Exchange): Promise<void>;
+  serve(parts: PipelineParts, exchange: Exchange, over: Over): void;
 }
 
 /** Where clients ask for an operation. */

@@ -5,8 +5,11 @@ import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/c
 import {
   type AnswerReader,
   type AttemptEnds,
+  type PlainReader,
   type PlainReading,
   plainBytesMax,
+  type Receiver,
+  type Transmission,
   type Unfold,
 } from '../attempt/ends.ts';
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
@@ -20,10 +23,11 @@ import type {
   RequestFacts,
   StreamEncoder,
   UpstreamCall,
+  UpstreamError,
   UpstreamTarget,
 } from '../dialects/dialect.ts';
 import { doneMark } from '../dialects/events/event-text.ts';
-import { readFrames } from '../dialects/events/framing.ts';
+import { type Framing, readFrames } from '../dialects/events/framing.ts';
 import { readSse } from '../dialects/events/sse-events.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { withheldMembers } from '../dialects/request/target-edits.ts';
@@ -44,31 +48,121 @@ import { askOf, leaseOf, type Outgoing, sendUpstream } from './send-upstream.ts'
 /** Of the events that an answer comes in: each token has its frame around it. */
 const gatheredBytesMax = 2 * plainBytesMax;
 
-/** The ends of an attempt at a plain answer. `call` counts the upstream calls of the request from 0. */
-export function plainEnds(
+/** What an attempt gives its answer to; undefined: one in one piece. */
+interface Streaming {
+  readonly sink: ClientSink;
+  /** Shared by all calls of the request; undefined where nothing is translated. */
+  readonly encoder: StreamEncoder | undefined;
+}
+
+/** @param call Counts the upstream calls of the request from 0. */
+export function openEnds(
   parts: PipelineParts,
   exchange: RoutedExchange,
   candidate: Candidate,
   call: number,
   share: AnswerShare,
-  bodies: CallBodies,
+  bodies: () => CallBodies,
+  streaming?: Streaming,
 ): AttemptEnds<Answer> {
   const encoded = encodeFor(parts, exchange, candidate, call, bodies);
   const head = (): AnswerHead => answerHead(parts, exchange);
-  const read = (bytes: Buffer): PlainReading<Answer> => {
+  return new CandidateEnds(
+    parts,
+    exchange,
+    candidate,
+    encoded,
+    share,
+    streaming
+      ? streamReader(exchange, encoded, call, head, streaming)
+      : plainReader(exchange, encoded, call, head),
+  );
+}
+
+class CandidateEnds implements AttemptEnds<Answer> {
+  readonly reader: AnswerReader<Answer>;
+  readonly framing: Framing;
+  readonly speaksForeign: boolean;
+  readonly turns: PipelineParts['turns'];
+  readonly place: RoutedExchange['place'];
+  private readonly parts: PipelineParts;
+  private readonly exchange: RoutedExchange;
+  private readonly candidate: Candidate;
+  private readonly encoded: EncodedRequest;
+  private readonly share: AnswerShare;
+
+  constructor(
+    parts: PipelineParts,
+    exchange: RoutedExchange,
+    candidate: Candidate,
+    encoded: EncodedRequest,
+    share: AnswerShare,
+    reader: AnswerReader<Answer>,
+  ) {
+    this.reader = reader;
+    this.framing = encoded.framing;
+    this.speaksForeign = encoded.upstream.errorShape !== exchange.dialect.errorShape;
+    this.turns = parts.turns;
+    this.place = exchange.place;
+    this.parts = parts;
+    this.exchange = exchange;
+    this.candidate = candidate;
+    this.encoded = encoded;
+    this.share = share;
+  }
+
+  send(receiver: Receiver): Transmission {
+    return sendUpstream(this.parts, this.exchange, this.candidate, this.encoded, receiver);
+  }
+
+  readError(body: Buffer): UpstreamError {
+    return this.encoded.upstream.readError(body);
+  }
+
+  redact(text: string): string {
+    return redactCredentials(text, this.candidate.target, leaseOf(this.parts, this.candidate));
+  }
+
+  hold(change: number): boolean {
+    return this.share.change(change);
+  }
+}
+
+type Head = () => AnswerHead;
+
+function plainReader(
+  exchange: RoutedExchange,
+  encoded: EncodedRequest,
+  call: number,
+  head: Head,
+): AnswerReader<Answer> {
+  const reader = new WholeReader(exchange, encoded, call, head);
+  return exchange.delivery.fetchesStream ? gatheredReader(exchange, encoded, call, head, reader) : reader;
+}
+
+class WholeReader implements PlainReader<Answer> {
+  readonly type = 'plain';
+  private readonly exchange: RoutedExchange;
+  private readonly encoded: EncodedRequest;
+  private readonly call: number;
+  private readonly head: Head;
+
+  constructor(exchange: RoutedExchange, encoded: EncodedRequest, call: number, head: Head) {
+    this.exchange = exchange;
+    this.encoded = encoded;
+    this.call = call;
+    this.head = head;
+  }
+
+  read(bytes: Buffer): PlainReading<Answer> {
+    const { exchange, encoded, head } = this;
     const { framing } = encoded;
     if (framing.formOf(bytes) !== 'events') return readPlain(exchange, encoded, head, bytes);
     const frames = readFrames(framing, bytes);
     if (!frames.ok) return malformed(frames.flaw);
-    const folded = fold(exchange, encoded, call, head, frames.events);
+    const folded = fold(exchange, encoded, this.call, head, frames.events);
     return folded.ok ? readPlain(exchange, encoded, head, folded.body) : folded;
-  };
-  return {
-    ...commonEnds(parts, exchange, candidate, encoded, share),
-    reader: exchange.delivery.fetchesStream
-      ? gatheredReader(exchange, encoded, call, head, read)
-      : { type: 'plain', read },
-  };
+  }
 }
 
 /** Events came where one answer was asked for: what they make up is the answer. */
@@ -76,7 +170,7 @@ function fold(
   exchange: RoutedExchange,
   { upstream: { same } }: EncodedRequest,
   call: number,
-  head: () => AnswerHead,
+  head: Head,
   bytes: Buffer,
 ): { readonly ok: true; readonly body: Buffer } | Extract<PlainReading<Answer>, { readonly ok: false }> {
   const streamFacts = gatheredFacts(exchange, call);
@@ -102,7 +196,7 @@ function onlyEvent(bytes: Buffer): Buffer | undefined {
 }
 
 /** An answer in one piece came where a stream was asked for: as the events that its upstream would have sent. */
-function unfoldAs({ facts }: RoutedExchange, { same }: Dialect, head: () => AnswerHead): Unfold {
+function unfoldAs({ facts }: RoutedExchange, { same }: Dialect, head: Head): Unfold {
   return (body) => {
     const document = same.relayAnswer(body, facts, undefined, head);
     if (!document.ok) return document;
@@ -119,7 +213,7 @@ function gatheredFacts({ facts, translation }: RoutedExchange, call: number): Re
 function readPlain(
   { facts, delivery }: RoutedExchange,
   { upstream, translated, marksAs }: EncodedRequest,
-  head: () => AnswerHead,
+  head: Head,
   bytes: Buffer,
 ): PlainReading<Answer> {
   if (translated) {
@@ -144,8 +238,8 @@ function gatheredReader(
   exchange: RoutedExchange,
   { upstream }: EncodedRequest,
   call: number,
-  head: () => AnswerHead,
-  read: (bytes: Buffer) => PlainReading<Answer>,
+  head: Head,
+  whole: PlainReader<Answer>,
 ): AnswerReader<Answer> {
   const relayed = upstream.same.relayStream(gatheredFacts(exchange, call), undefined, head);
   const stream = new GatheredStream(relayed, upstream.same, gatheredBytesMax);
@@ -160,7 +254,7 @@ function gatheredReader(
       if (flaw !== undefined) return unusable(flaw);
       const body = encodeJson(stream.answer());
       // Who asks for the stream gets it.
-      return body ? read(body) : unusable(stream.unanswered);
+      return body ? whole.read(body) : unusable(stream.unanswered);
     },
   };
 }
@@ -179,44 +273,35 @@ function parseObject(body: Buffer): JsonRecord {
   return asRecord(tryParseJson(body.toString('utf8'))) ?? {};
 }
 
-/** The ends of an attempt at a streamed answer; `encoder` is shared by all calls of the request. */
-export function streamEnds(
-  parts: PipelineParts,
+function streamReader(
   exchange: RoutedExchange,
-  candidate: Candidate,
+  encoded: EncodedRequest,
   call: number,
-  share: AnswerShare,
-  bodies: CallBodies,
-  sink: ClientSink,
-  encoder: StreamEncoder | undefined,
-): AttemptEnds<Answer> {
-  const encoded = encodeFor(parts, exchange, candidate, call, bodies);
-  const { isAssured, commitRule, namesRequested } = exchange.delivery;
-  const head = (): AnswerHead => answerHead(parts, exchange);
+  head: Head,
+  { sink, encoder }: Streaming,
+): AnswerReader<Answer> {
   return {
-    ...commonEnds(parts, exchange, candidate, encoded, share),
-    reader: {
-      type: 'stream',
-      stream: openStream(),
-      unfold: unfoldAs(exchange, encoded.upstream, head),
-      sink,
-      commitRule,
-    },
+    type: 'stream',
+    stream: openStream(exchange, encoded, call, head, encoder),
+    unfold: unfoldAs(exchange, encoded.upstream, head),
+    sink,
+    commitRule: exchange.delivery.commitRule,
   };
+}
 
-  function openStream(): AnswerStream {
-    const { translated, marksAs } = encoded;
-    const { same } = encoded.upstream;
-    if (translated && encoder) {
-      return translateStream(translated, encoder.open(call), isAssured ? heldContentBytesMax : undefined);
-    }
-    const { facts } = exchange;
-    const relayed = same.relayStream(facts, marksAs, head);
-    const stream = isAssured
-      ? new GatheredStream(relayed, same, heldBytesMax + heldContentBytesMax)
-      : relayed;
-    return namesRequested ? streamAsRequested(stream, same, facts.model) : stream;
+function openStream(
+  { facts, delivery: { isAssured, namesRequested } }: RoutedExchange,
+  { upstream: { same }, translated, marksAs }: EncodedRequest,
+  call: number,
+  head: Head,
+  encoder: StreamEncoder | undefined,
+): AnswerStream {
+  if (translated && encoder) {
+    return translateStream(translated, encoder.open(call), isAssured ? heldContentBytesMax : undefined);
   }
+  const relayed = same.relayStream(facts, marksAs, head);
+  const stream = isAssured ? new GatheredStream(relayed, same, heldBytesMax + heldContentBytesMax) : relayed;
+  return namesRequested ? streamAsRequested(stream, same, facts.model) : stream;
 }
 
 interface EncodedRequest extends Outgoing {
@@ -231,7 +316,7 @@ function encodeFor(
   exchange: RoutedExchange,
   candidate: Candidate,
   call: number,
-  bodies: CallBodies,
+  bodies: () => CallBodies,
 ): EncodedRequest {
   const { dialect, facts } = exchange;
   const upstream = findDialect(candidate.dialect);
@@ -249,7 +334,9 @@ function encodeFor(
     const marksAs = hasSeveralNative(exchange.plan.route, dialect.name) ? target.origin : undefined;
     return { upstream, ask, framing, body, isNative, translated: undefined, marksAs };
   }
-  const translated = bodies.open(call, candidate, (conversation) => openCall(upstream, conversation, target));
+  const translated = bodies().open(call, candidate, (conversation) =>
+    openCall(upstream, conversation, target),
+  );
   return { upstream, ask, framing, body: [translated.body], isNative, translated, marksAs: undefined };
 }
 
@@ -296,24 +383,4 @@ export function droppedAt(
   if (!translation || candidate.dialect === dialect.name) return [];
   const upstream = findDialect(candidate.dialect);
   return listDropped(dialect.name, upstream, translation.conversations, targetOf(exchange, candidate));
-}
-
-function commonEnds(
-  parts: PipelineParts,
-  exchange: RoutedExchange,
-  candidate: Candidate,
-  encoded: EncodedRequest,
-  share: AnswerShare,
-): Omit<AttemptEnds<Answer>, 'reader'> {
-  const { upstream, framing } = encoded;
-  return {
-    send: (receiver) => sendUpstream(parts, exchange, candidate, encoded, receiver),
-    framing,
-    readError: upstream.readError,
-    speaksForeign: upstream.errorShape !== exchange.dialect.errorShape,
-    redact: (text) => redactCredentials(text, candidate.target, leaseOf(parts, candidate)),
-    hold: share.change,
-    ...(parts.turns ? { turns: parts.turns } : {}),
-    place: exchange.place,
-  };
 }

@@ -1,14 +1,16 @@
-// One upstream call as a job for the attempt loop: its candidates, timers, health, and what is
-// written down about each attempt.
+// One upstream call of a request: its candidates, timers, health, and what is written down about each attempt. In which order they are
+// asked, and how often, is decided in attempt/call.ts.
 
-import type { Span } from '@opentelemetry/api';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { CallJob, CallOutcome } from '../attempt/call.ts';
 import { causeOf } from '../attempt/cause.ts';
+import type { Limits } from '../attempt/deadlines.ts';
 import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/ends.ts';
-import { failureCode } from '../attempt/failure.ts';
+import type { RequestSize } from '../attempt/error-quirks.ts';
+import { failureCode, type Judgement } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
-import type { CallJob } from '../attempt/run-attempts.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
+import type { UpstreamError } from '../dialects/dialect.ts';
 import { refusedMember } from '../dialects/request/added-members.ts';
 import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
 import { isCountable } from '../meter/token-counter.ts';
@@ -16,9 +18,7 @@ import { readClientRequestId } from '../request/request-id.ts';
 import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
-import type { LeaveSignal } from '../stream/leaving.ts';
 import type { AttemptTrace } from '../trace/request-trace.ts';
-import type { CallInputs } from './call-inputs.ts';
 import { healthSignal, type SignalFacts } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import { logFailure } from './log-failure.ts';
@@ -34,227 +34,448 @@ import {
 import type { Full } from './tell-failure.ts';
 import { uncountedAnswer } from './uncounted-answer.ts';
 
-interface CallOptions {
+/** The request that a call is made for. `call`: which of its upstream calls, from 0. */
+export interface CallingRequest {
+  readonly parts: PipelineParts;
+  readonly exchange: RoutedExchange;
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
-  /** Of this call alone: what it is expected to use. */
-  readonly tokens: () => number;
+  /** What a call is expected to use. */
+  readonly tokensOfCall: number;
   /** Of them, those of the answer. */
-  readonly output: () => number;
-  /** Candidates whose quotas are used up, as this request found them. */
-  readonly full: Map<Candidate, Full>;
-  readonly caller: LeaveSignal;
-  /** Which of the upstream calls of the request, from 0. */
-  readonly call: number;
-  readonly inputs: CallInputs;
-  open(candidate: Candidate): AttemptEnds<Answer>;
+  readonly outputOfCall: number;
+  /** Nobody has been given anything of the request so far. */
+  readonly isUndelivered: boolean;
+  /** Whether all of it was for nothing; undefined: it depends on its other calls, and is known when it ends. */
+  readonly isWasted: boolean | undefined;
+  /** What a call asks, as far as it matters for counting. */
+  inputOf(call: number): { readonly chunks: readonly Buffer[]; readonly bytes: number };
+  estimateInputOf(call: number): number;
+  open(candidate: Candidate, call: number): AttemptEnds<Answer>;
+  /** Until when the quotas of a candidate are used up, as this request found them; clock time. */
+  fullUntil(candidate: Candidate): number;
+  noteFull(candidate: Candidate, full: Full): void;
   /** Gives the attempt's number within the request. */
-  onStart(candidate: Candidate): number;
-  /**
-   * `note` is called once it is known whether an attempt was for nothing: at once, where the request is one call alone.
-   *
-   * @returns True: later.
-   */
-  onDecided(note: (isWasted: boolean) => void): boolean;
-  /** Whether the caller has been given nothing of the request so far. */
-  isUndelivered(): boolean;
+  onStart(candidate: Candidate, call: number): number;
+  /** `note` is called when `isWasted` is known. */
+  whenDecided(note: (isWasted: boolean) => void): void;
   /** What is written down about an attempt; where its tokens had to be counted, after the call has ended. */
   onRecord(record: LedgerRecord): void;
 }
 
+/** Who hears how a call ended. */
+export type CallEnd = Pick<CallJob<Answer>, 'onOver' | 'onThrown'>;
+
 /** A quota that was used up is not asked again at once, however soon it lets another one in. */
 const fullMsMin = 1_000;
 
-export function buildCallJob(
-  parts: PipelineParts,
-  exchange: RoutedExchange,
-  options: CallOptions,
-): CallJob<Answer> {
-  const { totalAt, tokens, output, full, caller, call, inputs, open, onStart, isUndelivered } = options;
-  const { clock, health, holder, random, defaults } = parts;
-  const { route } = exchange.plan;
-  // Of this call alone: another one learns for itself what has been replaced.
-  const candidates = [...exchange.plan.candidates];
-  const facts = candidates.map(factsOf);
-  /** Positions whose credentials are no longer those of their provider. */
-  const replaced = new Set<number>();
-  const at = (position: number): Candidate => {
-    const candidate = candidates[position];
-    if (!candidate) throw new RangeError(`there is no candidate ${position}`);
-    return candidate;
-  };
-  const estimateInput = (): number => inputs.estimate(call);
-  const asked = { call, estimateInput, outputReserved: output };
-  let number = 0;
-  let reader: AnswerReader<Answer> | undefined;
-  let firstContentAt: number | undefined;
-  let watched: Watched | undefined;
-  let granted: Granted | undefined;
-  /** Of the attempt under way. */
-  let firstEvent: 'firstEventMs' | 'lastFirstEventMs' = 'firstEventMs';
-  const patienceWith = (candidate: Candidate): SignalFacts['patience'] => {
-    if (isOwnersRoute(exchange, candidate)) return undefined;
-    return (timer) => {
-      const name = timer === 'first-event' ? firstEvent : (`${timer}Ms` as const);
-      return {
-        givenMs: timeoutFor(exchange, candidate, name, defaults),
-        ownersMs: ownersTimeoutFor(candidate, name, defaults),
-      };
-    };
-  };
-  const take = (position: number, entrance: Entrance): boolean => {
-    if (entrance.type === 'open') {
-      granted = entrance.granted;
-      return true;
-    }
-    const untilMs = clock.now() + Math.max(entrance.waitMs, fullMsMin);
-    full.set(at(position), { untilMs, isUnknown: entrance.isUnknown });
-    return false;
-  };
-  const isFull = (position: number): boolean => clock.now() < (full.get(at(position))?.untilMs ?? 0);
-  const isPassedOver = (position: number): boolean => replaced.has(position) || isFull(position);
-  /** The attempt before, where it has failed. */
-  let left: { readonly position: number; readonly failure: string } | undefined;
-  let attemptTrace: AttemptTrace | undefined;
-  /** What a target refused in this request, until it has answered without. */
-  let withheld: { readonly targetId: string; readonly names: ReadonlySet<string> } | undefined;
-  /** Members that the attempt under way is sent without. */
-  let refuses: ReadonlySet<string> | undefined;
-  const underWay = (): Watched => {
-    if (!watched) throw new Error('no attempt is under way');
-    return watched;
-  };
-  return {
-    candidates: facts,
-    failover: route.entry.failover,
-    totalAt,
-    caller,
-    clock,
-    random,
-    hasSideEffects: () => exchange.dialect.hasSideEffects(exchange.body),
-    isUsable: (position) => !isPassedOver(position) && health.isUsable(at(position), clock.now()),
-    isClosed: (position) => health.isClosed(at(position), clock.now()),
-    restMs: (position) => health.restMs(at(position), clock.now()),
-    coolsForMs: (position, hasWaited) =>
-      isPassedOver(position) ? undefined : health.coolsForMs(at(position), clock.now(), hasWaited),
-    size: () => ({ input: estimateInput(), output: output() }),
-    hasRetryBudget: (position) => health.hasBudget(at(position), clock.now()),
-    lastResort: () => health.lastResort(candidates, clock.now(), isPassedOver),
-    limits: (position, isLast) => {
-      firstEvent = isLast ? 'lastFirstEventMs' : 'firstEventMs';
-      return {
-        firstEventMs: streamsUpstream(exchange)
-          ? timeoutFor(exchange, at(position), firstEvent, defaults)
-          : null,
-        livenessMs: timeoutFor(exchange, at(position), 'livenessMs', defaults),
-        progressMs: timeoutFor(exchange, at(position), 'progressMs', defaults),
-        totalMs: timeoutFor(exchange, at(position), 'totalMs', defaults),
-      };
-    },
-    enter: (position) => {
-      granted = undefined;
-      const entrance = enterAttempt(parts, exchange, at(position), tokens);
-      if (entrance instanceof Promise) return entrance.then((value) => take(position, value));
-      return entrance === undefined || take(position, entrance);
-    },
-    leave: () => granted?.giveBack(),
-    open: (position, isFresh) => {
-      try {
-        attemptTrace = exchange.trace?.openAttempt(at(position));
-        const { healthId } = at(position).target;
-        refuses = withheld?.targetId === healthId ? withheld.names : parts.refused.of(healthId);
-        const known = refuses ? { ...at(position), refuses } : at(position);
-        const traced = attemptTrace ? { ...known, traceHeaders: attemptTrace.headers } : known;
-        const ends = open(isFresh ? { ...traced, isFresh } : traced);
-        ({ reader } = ends);
-        return ends;
-      } catch (error) {
-        granted?.giveBack();
-        throw error;
-      }
-    },
-    renew: (position) => {
-      const newest = holder.current();
-      const rests = (candidate: Candidate): boolean =>
-        health.restReason(candidate, clock.now()) !== undefined;
-      const renewed = newest && renewCandidate(at(position), route.entry.id, newest, rests);
-      if (renewed === undefined || clock.now() >= totalAt || caller.hasLeft) return undefined;
-      replaced.add(position);
-      facts.push(factsOf(renewed));
-      return candidates.push(renewed) - 1;
-    },
-    withhold: (position, error) => {
-      const name = refusedMember(error);
-      const { target } = at(position);
-      if (name === undefined || refuses?.has(name)) return false;
-      // What the caller wrote is the caller's to mend, and a parameter of the route its owner's.
-      if (exchange.body.member(name) || Object.hasOwn(target.entry.parameters, name)) return false;
-      withheld = { targetId: target.healthId, names: new Set([...(refuses ?? []), name]) };
-      return clock.now() < totalAt && !caller.hasLeft;
-    },
-    onStart: (position, isRepetition) => {
-      if (left !== undefined && left.position !== position) {
-        parts.metrics.onFailover(route.entry.model, at(left.position).target.provider.entry.id, left.failure);
-      }
-      number = onStart(at(position));
-      watched = health.onStart(at(position), isRepetition, clock.now(), exchange.caller.key.id);
-      firstContentAt = undefined;
-      const startedAt = clock.now();
-      const begun = { ...asked, candidate: at(position), number, reader, startedAt };
-      const startedAtMs = clock.wallMs();
-      parts.journal.begin(recordId(exchange.requestId, number), () =>
-        recordOf(exchange, begun.candidate, begun, {
-          ...factsSoFar(begun.reader),
-          outcome: 'interrupted',
-          startedAtMs,
-          durationMs: clock.now() - begun.startedAt,
-          // Of what is held back, nobody has seen anything.
-          firstContentMs:
-            firstContentAt === undefined || isUndelivered() ? undefined : firstContentAt - begun.startedAt,
-        }),
-      );
-    },
-    onContent() {
-      firstContentAt = clock.now();
-      health.onContent(underWay(), firstContentAt);
-    },
-    onEnd: (position, result, judgement, isExcused) => {
-      const signal = isExcused
-        ? ({ type: 'none' } as const)
-        : healthSignal(result, judgement, {
-            rateLimitCooldownMs: at(position).target.provider.entry.breaker.rateLimitCooldownMs,
-            hasStoredState: exchange.facts.storedState !== undefined,
-            patience: patienceWith(at(position)),
-          });
-      health.onEnd(underWay(), signal, clock.now());
-      if (result.outcome === 'answered' && withheld?.targetId === at(position).target.healthId) {
-        parts.refused.learn(withheld.targetId, withheld.names);
-        withheld = undefined;
-      }
-      if ('failure' in result && result.failure.kind === 'gateway' && result.failure.error !== undefined) {
-        logFailure(parts, exchange, result.failure.error);
-      }
-      left =
-        !isExcused && 'failure' in result ? { position, failure: failureCode(result.failure) } : undefined;
-      if (isStale(result)) parts.metrics.onStaleReuse(at(position).target.provider.entry.id);
-      const record = meterAttempt(
-        parts,
-        exchange,
-        at(position),
-        { ...asked, number },
-        result,
-        attemptTrace?.span,
-        options,
-      );
-      // Where the same is asked once more, the upstream has not been asked yet.
-      if (isExcused) granted?.giveBack();
-      else granted?.settle({ tokens: record.usage.input + record.usage.output }); // guard: quota-settled
-    },
-  };
+const noSignal = { type: 'none' } as const;
+/** Of an attempt that has not failed, nothing of it matters. */
+const noFacts: SignalFacts = { rateLimitCooldownMs: 0, hasStoredState: false };
+
+/** An attempt under way. */
+interface Begun {
+  readonly candidate: Candidate;
+  /** Within the request, from 1. */
+  readonly number: number;
+  readonly reader: AnswerReader<Answer> | undefined;
+  readonly watched: Watched;
+  readonly startedAt: number;
+  readonly startedAtMs: number;
+  firstContentAt: number | undefined;
 }
 
-function isStale(result: AttemptResult<Answer>): boolean {
-  return 'failure' in result && result.failure.kind === 'transport' && result.failure.isStale === true;
+export class UpstreamJob implements CallJob<Answer> {
+  readonly candidates: CandidateFacts[];
+  readonly failover: CallJob<Answer>['failover'];
+  readonly totalAt: number;
+  readonly clock: PipelineParts['clock'];
+  readonly timers: PipelineParts['timers'];
+  readonly random: () => number;
+  private readonly parts: PipelineParts;
+  private readonly exchange: RoutedExchange;
+  private readonly request: CallingRequest;
+  private readonly call: number;
+  private readonly end: CallEnd;
+  /** Of this call alone, where it has replaced any: another one learns for itself what has been replaced. */
+  private targets: readonly Candidate[];
+  /** Positions whose credentials are no longer those of their provider. */
+  private replaced: Set<number> | undefined;
+  private granted: Granted | undefined;
+  private firstEvent: 'firstEventMs' | 'lastFirstEventMs' = 'firstEventMs';
+  /** The attempt before, where it has failed. */
+  private left: { readonly position: number; readonly failure: string } | undefined;
+  private trace: AttemptTrace | undefined;
+  private reader: AnswerReader<Answer> | undefined;
+  private begun: Begun | undefined;
+  /** What a target refused in this request, until it has answered without. */
+  private withheld: { readonly targetId: string; readonly names: ReadonlySet<string> } | undefined;
+  /** Members that the attempt under way is sent without. */
+  private refuses: ReadonlySet<string> | undefined;
+
+  constructor(request: CallingRequest, call: number, end: CallEnd) {
+    const { parts, exchange } = request;
+    this.parts = parts;
+    this.exchange = exchange;
+    this.request = request;
+    this.call = call;
+    this.end = end;
+    this.targets = exchange.plan.candidates;
+    this.candidates = this.targets.map(factsOf);
+    this.failover = exchange.plan.route.entry.failover;
+    this.totalAt = request.totalAt;
+    this.clock = parts.clock;
+    this.timers = parts.timers;
+    this.random = parts.random;
+  }
+
+  hasSideEffects(): boolean {
+    return this.exchange.dialect.hasSideEffects(this.exchange.body);
+  }
+
+  isUsable(position: number): boolean {
+    return !this.isPassedOver(position) && this.parts.health.isUsable(this.at(position), this.clock.now());
+  }
+
+  isClosed(position: number): boolean {
+    return this.parts.health.isClosed(this.at(position), this.clock.now());
+  }
+
+  restMs(position: number): number | undefined {
+    return this.parts.health.restMs(this.at(position), this.clock.now());
+  }
+
+  coolsForMs(position: number, hasWaited: boolean): number | undefined {
+    if (this.isPassedOver(position)) return undefined;
+    return this.parts.health.coolsForMs(this.at(position), this.clock.now(), hasWaited);
+  }
+
+  size(): RequestSize {
+    return { input: this.request.estimateInputOf(this.call), output: this.request.outputOfCall };
+  }
+
+  hasRetryBudget(position: number): boolean {
+    return this.parts.health.hasBudget(this.at(position), this.clock.now());
+  }
+
+  lastResort(): number | undefined {
+    const isPassedOver = (position: number): boolean => this.isPassedOver(position);
+    return this.parts.health.lastResort(this.targets, this.clock.now(), isPassedOver);
+  }
+
+  limits(position: number, isLast: boolean): Limits {
+    const { exchange, parts } = this;
+    const candidate = this.at(position);
+    this.firstEvent = isLast ? 'lastFirstEventMs' : 'firstEventMs';
+    return {
+      firstEventMs: streamsUpstream(exchange)
+        ? timeoutFor(exchange, candidate, this.firstEvent, parts.defaults)
+        : null,
+      livenessMs: timeoutFor(exchange, candidate, 'livenessMs', parts.defaults),
+      progressMs: timeoutFor(exchange, candidate, 'progressMs', parts.defaults),
+      totalMs: timeoutFor(exchange, candidate, 'totalMs', parts.defaults),
+    };
+  }
+
+  enter(position: number): boolean | Promise<boolean> {
+    this.granted = undefined;
+    const entrance = enterAttempt(
+      this.parts,
+      this.exchange,
+      this.at(position),
+      () => this.request.tokensOfCall,
+    );
+    if (entrance instanceof Promise) return entrance.then((value) => this.take(position, value));
+    return entrance === undefined || this.take(position, entrance);
+  }
+
+  leave(): void {
+    this.granted?.giveBack();
+  }
+
+  open(position: number, isFresh: boolean): AttemptEnds<Answer> {
+    try {
+      this.trace = this.exchange.trace?.openAttempt(this.at(position));
+      const ends = this.request.open(this.asAsked(this.at(position), isFresh), this.call);
+      this.reader = ends.reader;
+      return ends;
+    } catch (error) {
+      this.granted?.giveBack();
+      throw error;
+    }
+  }
+
+  renew(position: number): number | undefined {
+    const newest = this.parts.holder.current();
+    const rests = (candidate: Candidate): boolean =>
+      this.parts.health.restReason(candidate, this.clock.now()) !== undefined;
+    const { id } = this.exchange.plan.route.entry;
+    const renewed = newest && renewCandidate(this.at(position), id, newest, rests);
+    if (renewed === undefined) return undefined;
+    this.replaced ??= new Set();
+    this.replaced.add(position);
+    this.targets = [...this.targets, renewed];
+    return this.candidates.push(factsOf(renewed)) - 1;
+  }
+
+  withhold(position: number, error: UpstreamError): boolean {
+    const name = refusedMember(error);
+    const { target } = this.at(position);
+    if (name === undefined || this.refuses?.has(name)) return false;
+    // What the caller wrote is the caller's to mend, and a parameter of the route its owner's.
+    if (this.exchange.body.member(name) || Object.hasOwn(target.entry.parameters, name)) return false;
+    this.withheld = { targetId: target.healthId, names: new Set([...(this.refuses ?? []), name]) };
+    return true;
+  }
+
+  onStart(position: number, isRepetition: boolean): void {
+    const { parts, exchange, request, clock, left } = this;
+    const candidate = this.at(position);
+    if (left !== undefined && left.position !== position) {
+      const provider = this.at(left.position).target.provider.entry.id;
+      parts.metrics.onFailover(exchange.plan.route.entry.model, provider, left.failure);
+    }
+    const number = request.onStart(candidate, this.call);
+    const watched = parts.health.onStart(candidate, isRepetition, clock.now(), exchange.caller.key.id);
+    const begun: Begun = {
+      candidate,
+      number,
+      reader: this.reader,
+      watched,
+      startedAt: clock.now(),
+      startedAtMs: clock.wallMs(),
+      firstContentAt: undefined,
+    };
+    this.begun = begun;
+    parts.journal.begin(recordId(exchange.requestId, number), () => this.recordSoFar(begun));
+  }
+
+  onContent(): void {
+    const begun = this.underWay();
+    begun.firstContentAt = this.clock.now();
+    this.parts.health.onContent(begun.watched, begun.firstContentAt);
+  }
+
+  onEnd(
+    position: number,
+    result: AttemptResult<Answer>,
+    judgement: Judgement | undefined,
+    isExcused: boolean,
+  ): void {
+    const { parts, exchange, granted } = this;
+    const { target } = this.at(position);
+    const begun = this.underWay();
+    const signal = isExcused
+      ? noSignal
+      : healthSignal(result, judgement, judgement === undefined ? noFacts : this.signalFacts(position));
+    parts.health.onEnd(begun.watched, signal, this.clock.now());
+    if (result.outcome === 'answered' && this.withheld?.targetId === target.healthId) {
+      parts.refused.learn(this.withheld.targetId, this.withheld.names);
+      this.withheld = undefined;
+    }
+    const failure = 'failure' in result ? result.failure : undefined;
+    if (failure?.kind === 'gateway' && failure.error !== undefined)
+      logFailure(parts, exchange, failure.error);
+    this.left = isExcused || failure === undefined ? undefined : { position, failure: failureCode(failure) };
+    if (failure?.kind === 'transport' && failure.isStale === true) {
+      parts.metrics.onStaleReuse(target.provider.entry.id);
+    }
+    const { usage } = this.meter(begun, result);
+    // Where the same is asked once more, the upstream has not been asked yet.
+    if (isExcused) granted?.giveBack();
+    else granted?.settle({ tokens: usage.input + usage.output }); // guard: quota-settled
+  }
+
+  onOver(outcome: CallOutcome<Answer>): void {
+    this.end.onOver(outcome);
+  }
+
+  onThrown(error: unknown): void {
+    this.end.onThrown(error);
+  }
+
+  private at(position: number): Candidate {
+    const candidate = this.targets[position];
+    if (!candidate) throw new RangeError(`there is no candidate ${position}`);
+    return candidate;
+  }
+
+  private underWay(): Begun {
+    if (!this.begun) throw new Error('no attempt is under way');
+    return this.begun;
+  }
+
+  private isPassedOver(position: number): boolean {
+    return (
+      this.replaced?.has(position) === true || this.clock.now() < this.request.fullUntil(this.at(position))
+    );
+  }
+
+  private take(position: number, entrance: Entrance): boolean {
+    if (entrance.type === 'open') {
+      this.granted = entrance.granted;
+      return true;
+    }
+    const untilMs = this.clock.now() + Math.max(entrance.waitMs, fullMsMin);
+    this.request.noteFull(this.at(position), { untilMs, isUnknown: entrance.isUnknown });
+    return false;
+  }
+
+  /** With what this attempt alone is asked with. */
+  private asAsked(candidate: Candidate, isFresh: boolean): Candidate {
+    const { withheld, trace } = this;
+    const { healthId } = candidate.target;
+    this.refuses = withheld?.targetId === healthId ? withheld.names : this.parts.refused.of(healthId);
+    if (!this.refuses && !trace && !isFresh) return candidate;
+    return {
+      ...candidate,
+      ...(this.refuses ? { refuses: this.refuses } : {}),
+      ...(trace ? { traceHeaders: trace.headers } : {}),
+      ...(isFresh ? { isFresh } : {}),
+    };
+  }
+
+  private signalFacts(position: number): SignalFacts {
+    const { exchange } = this;
+    const candidate = this.at(position);
+    return {
+      rateLimitCooldownMs: candidate.target.provider.entry.breaker.rateLimitCooldownMs,
+      hasStoredState: exchange.facts.storedState !== undefined,
+      patience: isOwnersRoute(exchange, candidate)
+        ? undefined
+        : (timer) => {
+            const name = timer === 'first-event' ? this.firstEvent : (`${timer}Ms` as const);
+            return {
+              givenMs: timeoutFor(exchange, candidate, name, this.parts.defaults),
+              ownersMs: ownersTimeoutFor(candidate, name, this.parts.defaults),
+            };
+          },
+    };
+  }
+
+  private meter(begun: Begun, result: AttemptResult<Answer>): LedgerRecord {
+    const { parts, exchange } = this;
+    const failure = 'failure' in result ? result.failure : undefined;
+    const cause = failure && causeOf(failure);
+    const answer = uncountedAnswer(result);
+    const course: Course = {
+      startedAtMs: result.startedAtMs,
+      durationMs: result.durationMs,
+      firstContentMs: result.firstContentMs,
+      outcome: result.outcome,
+      status: result.status,
+      usage: result.usage,
+      outputEstimate: answer.tokens,
+      isSent: result.isSent,
+      lacksOutput: result.lacksOutput,
+      goesOn: result.goesOn,
+      failure: failure && failureCode(failure),
+      cause,
+    };
+    const record = this.recordOf(begun, course);
+    if (cause !== undefined) {
+      const clientRequestId = readClientRequestId(exchange.request.rawHeaders);
+      parts.onUnusable?.({ ...record, cause, clientRequestId });
+    }
+    const isUncounted = result.usage === undefined && record.usage.input > 0;
+    if (!parts.tokens || !isUncounted || !isCountable(record.upstreamModel)) {
+      this.settle(begun, result, course, record);
+      return record;
+    }
+    this.keep(begun, course);
+    const { chunks: request, bytes: requestBytes } = this.request.inputOf(this.call);
+    const trace = this.trace;
+    parts.tokens
+      .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
+      .then((counted) => {
+        const exact = { ...course, counted };
+        this.settle(begun, result, exact, this.recordOf(begun, exact), trace);
+      })
+      .catch((error: unknown) => logFailure(parts, exchange, error));
+    return record;
+  }
+
+  private settle(
+    begun: Begun,
+    result: AttemptResult<Answer>,
+    course: Course,
+    record: LedgerRecord,
+    trace = this.trace,
+  ): void {
+    const { request } = this;
+    if (trace?.span) {
+      this.exchange.trace?.endAttempt(trace.span, record, { target: begun.candidate.target, ...result });
+    }
+    const recordFor = (isWasted: boolean): LedgerRecord =>
+      isWasted ? this.recordOf(begun, { ...course, isWasted }) : record;
+    const { isWasted } = request;
+    if (isWasted !== undefined) {
+      this.write(begun, result, recordFor(isWasted), trace);
+      return;
+    }
+    request.whenDecided((isSo) => this.write(begun, result, recordFor(isSo), trace));
+    this.keep(begun, course);
+  }
+
+  private write(
+    { candidate }: Begun,
+    { malformedFrames }: AttemptResult<Answer>,
+    record: LedgerRecord,
+    trace: AttemptTrace | undefined,
+  ): void {
+    const { journal, metrics, onUsage } = this.parts;
+    journal.append(record);
+    this.request.onRecord(record);
+    metrics.onAttempt(record, {
+      model: this.exchange.plan.route.entry.model,
+      providerType: candidate.target.provider.entry.type,
+    });
+    onUsage?.(record, trace?.span);
+    if (malformedFrames > 0) metrics.onMalformedFrames(record, malformedFrames);
+  }
+
+  /** What the journal has of it if the process ends before its record is written. */
+  private keep(begun: Begun, course: Course): void {
+    this.parts.journal.begin(recordId(this.exchange.requestId, begun.number), () =>
+      this.recordOf(begun, { ...course, isWasted: this.request.isUndelivered }),
+    );
+  }
+
+  private recordSoFar(begun: Begun): LedgerRecord {
+    const { startedAt, startedAtMs, firstContentAt, reader } = begun;
+    // Of what is held back, nobody has seen anything.
+    const isSeen = firstContentAt !== undefined && !this.request.isUndelivered;
+    return this.recordOf(begun, {
+      ...factsSoFar(reader),
+      outcome: 'interrupted',
+      startedAtMs,
+      durationMs: this.clock.now() - startedAt,
+      firstContentMs: isSeen ? firstContentAt - startedAt : undefined,
+    });
+  }
+
+  private recordOf({ candidate, number }: Begun, course: Course): LedgerRecord {
+    const { requestId, view, caller, plan, facts, dialect } = this.exchange;
+    return buildLedgerRecord({
+      ...course,
+      failure: course.failure,
+      requestId,
+      number,
+      call: this.call,
+      tableGeneration: view.generation,
+      caller,
+      route: plan.route,
+      model: facts.model,
+      target: candidate.target,
+      providerKey: candidate.endpoint.key?.name,
+      clientDialect: dialect.name,
+      upstreamDialect: candidate.dialect,
+      isStream: facts.isStream,
+      isBackground: facts.isBackground,
+      estimateInput: () => this.request.estimateInputOf(this.call),
+      outputReserved: () => this.request.outputOfCall,
+    });
+  }
 }
 
 /** What the loop of the attempts needs to know of a candidate. */
@@ -268,72 +489,6 @@ export function factsOf({ target, endpoint }: Candidate): CandidateFacts {
   };
 }
 
-function meterAttempt(
-  parts: PipelineParts,
-  exchange: RoutedExchange,
-  candidate: Candidate,
-  place: Place,
-  result: AttemptResult<Answer>,
-  span: Span | undefined,
-  {
-    inputs,
-    onDecided,
-    isUndelivered,
-    onRecord,
-  }: Pick<CallOptions, 'inputs' | 'onDecided' | 'isUndelivered' | 'onRecord'>,
-): LedgerRecord {
-  const { journal, metrics, tokens, onUsage } = parts;
-  const { plan, trace } = exchange;
-  const failure = 'failure' in result ? failureCode(result.failure) : undefined;
-  const cause = 'failure' in result ? causeOf(result.failure) : undefined;
-  const write = (record: LedgerRecord): void => {
-    journal.append(record);
-    onRecord(record);
-    metrics.onAttempt(record, {
-      model: plan.route.entry.model,
-      providerType: candidate.target.provider.entry.type,
-    });
-    onUsage?.(record, span);
-    if (result.malformedFrames > 0) metrics.onMalformedFrames(record, result.malformedFrames);
-  };
-  const answer = uncountedAnswer(result);
-  const recordFor = (course: Course, isWasted: boolean): LedgerRecord =>
-    recordOf(exchange, candidate, place, { ...course, isWasted });
-  /** What the journal has of it if the process ends before its record is written. */
-  const keep = (course: Course): void =>
-    journal.begin(recordId(exchange.requestId, place.number), () => recordFor(course, isUndelivered()));
-  const settle = (course: Course, record: LedgerRecord): void => {
-    if (span) trace?.endAttempt(span, record, { target: candidate.target, ...result });
-    const isLater = onDecided((isWasted) => write(isWasted ? recordFor(course, isWasted) : record));
-    if (isLater) keep(course);
-  };
-  const course = { ...result, failure, cause, outputEstimate: answer.tokens };
-  const record = recordOf(exchange, candidate, place, course);
-  if (cause !== undefined) {
-    parts.onUnusable?.({
-      ...record,
-      cause,
-      clientRequestId: readClientRequestId(exchange.request.rawHeaders),
-    });
-  }
-  const isUncounted = result.usage === undefined && record.usage.input > 0;
-  if (!tokens || !isUncounted || !isCountable(record.upstreamModel)) {
-    settle(course, record);
-    return record;
-  }
-  keep(course);
-  const { chunks: request, bytes: requestBytes } = inputs.of(place.call);
-  tokens
-    .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
-    .then((counted) => ({ ...course, counted }))
-    .then((exact) => settle(exact, recordOf(exchange, candidate, place, exact)))
-    .catch((error: unknown) => logFailure(parts, exchange, error));
-  return record;
-}
-
-/** Of an attempt in its request. */
-type Place = Pick<AttemptFacts, 'call' | 'number' | 'estimateInput' | 'outputReserved'>;
-
 /** What an attempt itself adds to a record. */
 type Course = Pick<
   AttemptFacts,
@@ -343,33 +498,6 @@ type Course = Pick<
     readonly failure?: string | undefined;
     readonly cause?: string | undefined;
   };
-
-function recordOf(
-  { requestId, view, caller, plan, facts, dialect }: RoutedExchange,
-  candidate: Candidate,
-  { call, number, estimateInput, outputReserved }: Place,
-  course: Course,
-): LedgerRecord {
-  return buildLedgerRecord({
-    ...course,
-    failure: course.failure,
-    requestId,
-    number,
-    call,
-    tableGeneration: view.generation,
-    caller,
-    route: plan.route,
-    model: facts.model,
-    target: candidate.target,
-    providerKey: candidate.endpoint.key?.name,
-    clientDialect: dialect.name,
-    upstreamDialect: candidate.dialect,
-    isStream: facts.isStream,
-    isBackground: facts.isBackground,
-    estimateInput,
-    outputReserved,
-  });
-}
 
 /** Of a plain answer nothing is known until it is whole. */
 function factsSoFar(

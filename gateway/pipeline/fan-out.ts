@@ -1,6 +1,6 @@
 // Several upstream calls for one request: a few at a time, and they share one fate.
 
-import type { CallOutcome } from '../attempt/run-attempts.ts';
+import type { CallOutcome } from '../attempt/call.ts';
 import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
 import { nextTurn } from '../table/next-turn.ts';
 
@@ -29,7 +29,6 @@ export async function runCalls<Answer>(
   run: (call: number, caller: LeaveSignal) => Promise<CallOutcome<Answer>>,
   room: Room,
 ): Promise<readonly CallOutcome<Answer>[]> {
-  if (calls === 1) return [await run(0, caller)];
   const group = new Leaving();
   caller.onLeave(() => group.leave());
   const outcomes = new Map<number, CallOutcome<Answer>>();

@@ -21,6 +21,7 @@ import type { RefusedMembers } from '../route/refused-members.ts';
 import type { AnswerRoom } from '../stream/answer-room.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
 import type { ReadingTurns } from '../stream/reading-turns.ts';
+import type { TimerQueue } from '../stream/timer-queue.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
 import type { RequestTracer, RequestTracing } from '../trace/request-tracer.ts';
@@ -33,6 +34,8 @@ import type { UnusableAnswer } from './log-cause.ts';
 /** What lives as long as the process. */
 export interface PipelineParts {
   readonly clock: Clock;
+  /** Of that clock. */
+  readonly timers: TimerQueue;
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly health: Health;

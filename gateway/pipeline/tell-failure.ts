@@ -1,8 +1,8 @@
 // No upstream has answered: what is the caller told, given all that this pod knows?
 
+import type { Failures } from '../attempt/call.ts';
 import { retryAfterMsOf } from '../attempt/failure.ts';
 import { finalError } from '../attempt/final-error.ts';
-import type { Failures } from '../attempt/run-attempts.ts';
 import { unavailableError } from '../limits/tell.ts';
 import type { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';

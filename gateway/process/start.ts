@@ -23,6 +23,7 @@ import { RefusedMembers } from '../route/refused-members.ts';
 import { AnswerRoom } from '../stream/answer-room.ts';
 import { OpenStreams } from '../stream/open-streams.ts';
 import { ReadingTurns } from '../stream/reading-turns.ts';
+import { TimerQueue } from '../stream/timer-queue.ts';
 import { TableStatus } from '../table/status.ts';
 import type { GatewayTelemetry, openGatewayTelemetry } from '../trace/open-telemetry.ts';
 import { UpstreamPools } from '../upstream/pools.ts';
@@ -54,6 +55,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     onLookupMiss: (how) => metrics.onLookupMiss(how),
   });
   const streams = new OpenStreams();
+  const timers = new TimerQueue(clock);
   const state: DrainState = { isDraining: false, isOver: false };
   const pods = { ready: 0 };
   const tableStatus = options.tableStatus ?? new TableStatus(clock.wallMs);
@@ -115,6 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     metrics: options.requestMetrics ?? metrics,
     streams,
     connections,
+    timers,
     answers,
     turns,
     limits: limiter,

@@ -53,31 +53,49 @@ export class AnswerRoom {
 
   /** @param callerId Whose request it is: the id of the key. */
   open(callerId: string): AnswerShare {
-    let held = 0;
-    let isClosed = false;
-    const add = (bytes: number): void => {
-      held += bytes;
-      this.bytes += bytes;
-      const ofCaller = this.heldBy(callerId) + bytes;
-      if (ofCaller === 0) this.bytesOf.delete(callerId);
-      else this.bytesOf.set(callerId, ofCaller);
-    };
-    return {
-      change: (bytes) => {
-        if (isClosed) return true;
-        add(bytes);
-        const ofCaller = this.heldBy(callerId);
-        return bytes <= 0 || hasRoom({ ofAll: this.bytes, ofCaller, ofRequest: held }, this.bytesMax);
-      },
-      close: () => {
-        isClosed = true;
-        add(-held);
-      },
-    };
+    return new Share(this, callerId);
+  }
+
+  /** What a caller holds grows by so many bytes. */
+  add(callerId: string, bytes: number): void {
+    this.bytes += bytes;
+    const ofCaller = this.heldBy(callerId) + bytes;
+    if (ofCaller === 0) this.bytesOf.delete(callerId);
+    else this.bytesOf.set(callerId, ofCaller);
+  }
+
+  /** Whether what it holds by now is no more than there is room for. */
+  suffices(callerId: string, ofRequest: number): boolean {
+    return hasRoom({ ofAll: this.bytes, ofCaller: this.heldBy(callerId), ofRequest }, this.bytesMax);
   }
 
   private heldBy(callerId: string): number {
     return this.bytesOf.get(callerId) ?? 0;
+  }
+}
+
+class Share implements AnswerShare {
+  private readonly room: AnswerRoom;
+  private readonly callerId: string;
+  private held = 0;
+  private isClosed = false;
+
+  constructor(room: AnswerRoom, callerId: string) {
+    this.room = room;
+    this.callerId = callerId;
+  }
+
+  change(bytes: number): boolean {
+    if (this.isClosed) return true;
+    this.held += bytes;
+    this.room.add(this.callerId, bytes);
+    return bytes <= 0 || this.room.suffices(this.callerId, this.held);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    if (this.held !== 0) this.room.add(this.callerId, -this.held);
+    this.held = 0;
   }
 }
 

@@ -4,9 +4,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
 import { watchTaking } from './taken-bytes.ts';
+import { notQueued, type Timed, type TimerQueue } from './timer-queue.ts';
 
-interface ClientStreamOptions {
+/** Whose answer it is. */
+export interface ClientStreamOwner {
   readonly clock: Clock;
+  readonly timers: TimerQueue;
   /** Status 200 and the first `keepAlive` go out after this long without content, to keep intermediaries alive. */
   readonly openAfterMs: number;
   /** Something that means nothing goes out after this long without a write. */
@@ -24,22 +27,23 @@ interface ClientStreamOptions {
 /** How long a half-closed connection may stay until the client closes its side. */
 const lingerMs = 5_000;
 
-export class ClientStream {
+export class ClientStream implements Timed {
+  dueAt = 0;
+  queuePlace = notQueued;
   private readonly response: ServerResponse;
-  private readonly options: ClientStreamOptions;
+  private readonly owner: ClientStreamOwner;
   private readonly drains: (() => void)[] = [];
   private lastWriteAt: number;
-  private cancelTimer: (() => void) | undefined;
   /** Set while the client is full. */
   private stopWatching: (() => void) | undefined;
   private isOver = false;
 
-  constructor(response: ServerResponse, options: ClientStreamOptions) {
+  /** Its owner stops it when the response closes. */
+  constructor(response: ServerResponse, owner: ClientStreamOwner) {
     this.response = response;
-    this.options = options;
-    this.lastWriteAt = options.clock.now();
-    this.armTimer();
-    response.once('close', () => this.stop());
+    this.owner = owner;
+    this.lastWriteAt = owner.clock.now();
+    this.setTimer();
   }
 
   /** Once the status line is out, failures can only be told inside the stream. */
@@ -50,13 +54,13 @@ export class ClientStream {
   write(bytes: Buffer | string): boolean {
     if (this.isOver) return true;
     this.open();
-    this.lastWriteAt = this.options.clock.now();
+    this.lastWriteAt = this.owner.clock.now();
     if (this.response.write(bytes)) return true;
     if (!this.stopWatching) {
-      this.cancelTimer?.();
+      this.owner.timers.remove(this);
       this.stopWatching = watchTaking(this.response, {
-        clock: this.options.clock,
-        stallMs: this.options.writeStallMs(),
+        clock: this.owner.clock,
+        stallMs: this.owner.writeStallMs(),
         onStall: () => this.onStall(),
       });
       this.response.once('drain', () => this.onDrained());
@@ -71,7 +75,7 @@ export class ClientStream {
 
   /** The answer is whole, and only its client holds it up: it has so long to take all of it. */
   giveUpAfter(ms: number): void {
-    const cancel = this.options.clock.setTimer(ms, () => this.onStall());
+    const cancel = this.owner.clock.setTimer(ms, () => this.onStall());
     this.response.once('close', cancel);
   }
 
@@ -104,8 +108,8 @@ export class ClientStream {
   /** No timer of this class runs behind the end; a client that never reads must not stay for ever. */
   private destroyWhenStalled(): () => void {
     const { response } = this;
-    const { clock } = this.options;
-    const stallMs = this.options.writeStallMs();
+    const { clock } = this.owner;
+    const stallMs = this.owner.writeStallMs();
     const cancel = watchTaking(response, { clock, stallMs, onStall: () => response.destroy() });
     response.once('close', cancel);
     return cancel;
@@ -113,56 +117,54 @@ export class ClientStream {
 
   private destroyAfter(ms: number): void {
     const { response } = this;
-    const cancel = this.options.clock.setTimer(ms, () => response.destroy());
+    const cancel = this.owner.clock.setTimer(ms, () => response.destroy());
     response.once('close', cancel);
   }
 
   private open(): void {
     if (this.response.headersSent) return;
-    this.response.writeHead(200, this.options.head());
+    this.response.writeHead(200, this.owner.head());
     // From here on the shorter of the two patiences counts.
-    this.lastWriteAt = this.options.clock.now();
-    if (!this.isOver) this.rearmTimer();
+    this.lastWriteAt = this.owner.clock.now();
+    if (!this.isOver) this.setTimer();
   }
 
   /** Nothing is written by itself any more. */
   stop(): void {
     this.isOver = true;
-    this.cancelTimer?.();
+    this.owner.timers.remove(this);
     this.stopWatching?.();
   }
 
   private onDrained(): void {
     this.stopWatching?.();
     this.stopWatching = undefined;
-    this.lastWriteAt = this.options.clock.now();
-    if (!this.isOver) this.rearmTimer();
+    this.lastWriteAt = this.owner.clock.now();
+    if (!this.isOver) this.setTimer();
     for (const resume of this.drains.splice(0)) resume();
   }
 
-  /** One timer a stream: it looks at the clock when it fires and sets itself anew. */
-  private armTimer(): void {
-    const { clock } = this.options;
-    this.cancelTimer = clock.setTimer(Math.max(0, this.dueAt() - clock.now()), () => {
-      if (this.dueAt() <= clock.now()) this.write(this.options.keepAlive);
-      // A client that is full is watched, and has enough to read.
-      if (!this.isOver && !this.stopWatching) this.rearmTimer();
-    });
+  /** One time a stream: it looks at the clock when it is due, and sets itself again. */
+  onDue(): void {
+    const { clock, timers, keepAlive } = this.owner;
+    const dueAt = this.nextAt();
+    if (dueAt <= clock.now()) this.write(keepAlive);
+    // A client that is full is watched, and has enough to read.
+    if (!this.isOver && !this.stopWatching) timers.set(this, this.nextAt());
   }
 
-  private rearmTimer(): void {
-    this.cancelTimer?.();
-    this.armTimer();
+  private setTimer(): void {
+    this.owner.timers.set(this, this.nextAt());
   }
 
-  private dueAt(): number {
-    const { openAfterMs, keepAliveMs } = this.options;
+  private nextAt(): number {
+    const { openAfterMs, keepAliveMs } = this.owner;
     return this.lastWriteAt + (this.isOpen ? keepAliveMs : openAfterMs);
   }
 
   private onStall(): void {
     this.stop();
-    this.options.onStall();
+    this.owner.onStall();
     this.response.destroy();
   }
 }

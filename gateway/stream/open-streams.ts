@@ -1,6 +1,5 @@
 // Which requests are under way? Counted for the drain, and reachable for its last word.
 
-import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../request/errors.ts';
 
 /** A request that can be told that the process is going. */
@@ -34,15 +33,6 @@ export class OpenStreams {
     }
     if (this.open.length > 0) return;
     for (const resolve of this.waiters.splice(0)) resolve();
-  }
-
-  /** What is written is under way until its reader has taken it. */
-  removeOnceTaken(request: OpenRequest, response: ServerResponse): void {
-    if (response.closed) {
-      this.remove(request);
-      return;
-    }
-    response.once('close', () => this.remove(request));
   }
 
   /** Resolves when nothing is under way. */

@@ -21,7 +21,7 @@ import { noLimits } from '../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
 import { Metrics } from '../../gateway/meter/metrics.ts';
 import { serveTokenCount } from '../../gateway/operations/count-tokens/index.ts';
-import { plainEnds } from '../../gateway/pipeline/attempt-ends.ts';
+import { openEnds } from '../../gateway/pipeline/attempt-ends.ts';
 import { CallBodies } from '../../gateway/pipeline/call-bodies.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
@@ -30,6 +30,7 @@ import { Health } from '../../gateway/route/health.ts';
 import { RefusedMembers } from '../../gateway/route/refused-members.ts';
 import { AnswerRoom } from '../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../gateway/stream/open-streams.ts';
+import { TimerQueue } from '../../gateway/stream/timer-queue.ts';
 import {
   buildTableView,
   type ProviderView,
@@ -188,7 +189,7 @@ async function sendingsOf(
     const routed = routeExchange(parts, exchange);
     for (const candidate of routed.plan.candidates) {
       const share = parts.answers.open('team/key');
-      plainEnds(parts, routed, candidate, 0, share, new CallBodies(routed)).send(nobody);
+      openEnds(parts, routed, candidate, 0, share, () => new CallBodies(routed)).send(nobody);
       const { provider: served } = candidate.target;
       if (served.namespace === caller && caller !== 'platform') counts.own++;
       const { proxy } = revealConnection(served);
@@ -271,6 +272,7 @@ const unusedParts: Omit<PipelineParts, 'pools'> = {
     restingKeys: () => [],
   }),
   streams: new OpenStreams(),
+  timers: new TimerQueue(systemClock),
   answers: new AnswerRoom(0),
   limits: noLimits,
   onFailure() {},

@@ -24,7 +24,12 @@ export const countTokens: Operation = {
   pathIn: ({ asUpstream: { counting } }) => (counting?.isEndpoint ? counting.path : undefined),
   mustParse: () => true,
   countsRefusals: false,
-  serve: serveTokenCount,
+  serve(parts, exchange, over) {
+    serveTokenCount(parts, exchange).then(
+      () => over.onServed(),
+      (error: unknown) => over.onFailed(error),
+    );
+  },
 };
 
 /** @throws {GatewayError} where the request is not valid, or leads nowhere. */

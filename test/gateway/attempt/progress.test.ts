@@ -3,11 +3,11 @@
 
 import { describe, expect, test } from 'vitest';
 import type { DialectName } from '../../../core/contract/routing-table.ts';
-import { runAttempt } from '../../../gateway/attempt/attempt.ts';
 import type { AnswerStream } from '../../../gateway/dialects/dialect.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { openCall, translateStream } from '../../../gateway/dialects/translate.ts';
 import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { streamFacts } from '../dialects/pass-through/stream-facts.ts';
 import { backToBack } from '../dialects/properties/both-sides.ts';
@@ -15,6 +15,7 @@ import { start } from '../dialects/support/messages-events.ts';
 import { named } from '../dialects/support/named-events.ts';
 import { response } from '../dialects/support/response-events.ts';
 import { makeConversation, target } from '../dialects/support/upstream-call.ts';
+import { runAttempt } from './run.ts';
 
 const limits = { firstEventMs: 60_000, livenessMs: 30_000, progressMs: 120_000, totalMs: 600_000 };
 
@@ -47,7 +48,7 @@ async function endOf(stream: AnswerStream, first: string, again: readonly string
         sink: { write: (bytes) => written.push(bytes.toString()) > 0, onDrain() {} },
       },
     },
-    { limits, totalAt: 600_000, clock, caller, onContent() {} },
+    { limits, totalAt: 600_000, clock, timers: new TimerQueue(clock), caller, onContent() {} },
   );
   receive(first);
   for (let step = 0; step < 30; step++) {

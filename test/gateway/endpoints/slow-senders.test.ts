@@ -17,6 +17,7 @@ import { Health } from '../../../gateway/route/health.ts';
 import { RefusedMembers } from '../../../gateway/route/refused-members.ts';
 import { AnswerRoom } from '../../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
+import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 import { offerTable } from '../../../gateway/table/sources/memory.ts';
 import { UpstreamPools } from '../../../gateway/upstream/pools.ts';
@@ -58,6 +59,7 @@ beforeAll(async () => {
     }),
     streams: new OpenStreams(),
     connections: new ClientConnections(systemClock, 1_000),
+    timers: new TimerQueue(systemClock),
     answers: new AnswerRoom(0),
     limits: noLimits,
     holder,

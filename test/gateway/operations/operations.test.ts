@@ -8,6 +8,7 @@ import type { Operation } from '../../../gateway/operations/operation.ts';
 import { operationEndpoints } from '../../../gateway/operations/registry.ts';
 import { ordinaryDelivery } from '../../../gateway/pipeline/delivery.ts';
 import { enterRequest } from '../../../gateway/pipeline/limits.ts';
+import type { Exchange, PipelineParts } from '../../../gateway/pipeline/parts.ts';
 import { planFor } from '../../../gateway/pipeline/route-exchange.ts';
 import { askOf } from '../../../gateway/pipeline/send-upstream.ts';
 import { answerHeaders } from '../../../gateway/request/answer-headers.ts';
@@ -33,26 +34,33 @@ const vectors: Operation = {
   pathIn: ({ name }) => (name === 'openai-chat' ? '/vectors' : undefined),
   mustParse: () => false,
   countsRefusals: true,
-  async serve(parts, exchange) {
-    const { dialect, body, response, requestId, view } = exchange;
-    const facts = { model: 'm', isStream: false, wantsUsage: false, choices: 1 };
-    const plan = planFor(parts, exchange, facts);
-    const routed = { ...exchange, facts, plan, delivery: ordinaryDelivery, translation: undefined };
-    await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
-    const [candidate] = plan.candidates;
-    if (!candidate) throw new GatewayError('model_not_found', 'No target has vectors.');
-    const request = {
-      upstream: dialect,
-      ask: askOf(exchange, candidate, dialect, 'count-tokens', '/vectors', true, false),
-      framing: serverSentEvents,
-      body: body.chunks,
-      isNative: true,
-    };
-    const answer = await askOnce(parts, routed, candidate, request, 5_000, new Leaving());
-    response.writeHead(answer?.status ?? 502, answerHeaders(requestId, view.generation));
-    response.end(answer?.body);
+  serve(parts, exchange, over) {
+    serveVectors(parts, exchange).then(
+      () => over.onServed(),
+      (error: unknown) => over.onFailed(error),
+    );
   },
 };
+
+async function serveVectors(parts: PipelineParts, exchange: Exchange): Promise<void> {
+  const { dialect, body, response, requestId, view } = exchange;
+  const facts = { model: 'm', isStream: false, wantsUsage: false, choices: 1 };
+  const plan = planFor(parts, exchange, facts);
+  const routed = { ...exchange, facts, plan, delivery: ordinaryDelivery, translation: undefined };
+  await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
+  const [candidate] = plan.candidates;
+  if (!candidate) throw new GatewayError('model_not_found', 'No target has vectors.');
+  const request = {
+    upstream: dialect,
+    ask: askOf(exchange, candidate, dialect, 'count-tokens', '/vectors', true, false),
+    framing: serverSentEvents,
+    body: body.chunks,
+    isNative: true,
+  };
+  const answer = await askOnce(parts, routed, candidate, request, 5_000, new Leaving());
+  response.writeHead(answer?.status ?? 502, answerHeaders(requestId, view.generation));
+  response.end(answer?.body);
+}
 
 test('an imaginary operation is asked, limited and answered with a row alone', async () => {
   await using parts = new AsyncDisposableStack();

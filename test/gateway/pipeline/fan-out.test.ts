@@ -1,7 +1,7 @@
 // Several calls for one request: who goes with whom, and who waits for whom?
 
 import { expect, test } from 'vitest';
-import type { CallOutcome } from '../../../gateway/attempt/run-attempts.ts';
+import type { CallOutcome } from '../../../gateway/attempt/call.ts';
 import { runCalls } from '../../../gateway/pipeline/fan-out.ts';
 import { type LeaveSignal, Leaving } from '../../../gateway/stream/leaving.ts';
 import { nextTurn } from '../../../gateway/table/next-turn.ts';

@@ -26,6 +26,7 @@ import { selectTargets } from '../../../gateway/route/plan.ts';
 import { RefusedMembers } from '../../../gateway/route/refused-members.ts';
 import { AnswerRoom } from '../../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
+import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { tableOf } from '../rig.ts';
@@ -201,6 +202,7 @@ function buildScene(made: Scene) {
     journal: openMemoryJournal(() => {}),
     metrics: new RequestMetrics(),
     streams: new OpenStreams(),
+    timers: new TimerQueue(clock),
     answers: new AnswerRoom(Number.POSITIVE_INFINITY),
     onFailure: (failure) => expect.unreachable(String(failure)),
     defaults: {
@@ -270,17 +272,14 @@ async function sendRequest(
     });
     return { isSent: true, abort() {}, pause() {}, resume() {} };
   };
-  const serving = serve(
-    { ...parts, play },
-    {
-      ...{ dialect, view, body, response, requestId: 'req_1', caller: { key, namespace: 'team' } },
-      request: { url: `/v1${dialect.path}`, rawHeaders: [] },
-      isClosing: false,
-      arrivedAt: parts.clock.now(),
-    },
-  ).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
+  const exchange = {
+    ...{ dialect, view, body, response, requestId: 'req_1', caller: { key, namespace: 'team' } },
+    request: { url: `/v1${dialect.path}`, rawHeaders: [] },
+    isClosing: false,
+    arrivedAt: parts.clock.now(),
+  };
+  const serving = new Promise<unknown>((resolve) =>
+    serve({ ...parts, play }, exchange, { onServed: () => resolve(undefined), onFailed: resolve }),
   );
   // A key that cools for a moment is waited for. Whoever waits after that waits for a timer of a clock that stands still.
   await new Promise((resolve) => setImmediate(resolve));

@@ -6,6 +6,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ClientStream } from '../../../gateway/stream/client-stream.ts';
+import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
 
@@ -17,6 +18,7 @@ const events = 128;
 /** The answer to the first request; one behind it waits for its turn. */
 let response: ServerResponse;
 let connection: RawConnection;
+let timers: TimerQueue;
 const server = createServer();
 
 beforeEach(async () => {
@@ -40,8 +42,10 @@ function nextRequest(): Promise<ServerResponse> {
 }
 
 function openStream(clock: FakeClock, onStall = (): void => {}): ClientStream {
-  return new ClientStream(response, {
-    clock: { ...clock, wallMs: () => 0 },
+  timers = new TimerQueue(clock);
+  const stream = new ClientStream(response, {
+    clock,
+    timers,
     openAfterMs: 1_000,
     keepAliveMs: 1_000,
     keepAlive: ': keep-alive\n\n',
@@ -49,6 +53,11 @@ function openStream(clock: FakeClock, onStall = (): void => {}): ClientStream {
     head: () => ['content-type', 'text/event-stream'],
     onStall,
   });
+  response.once('close', () => {
+    stream.stop();
+    timers.close();
+  });
+  return stream;
 }
 
 test.each<readonly [string, Uint8Array | undefined]>([
@@ -102,7 +111,7 @@ test('a whole answer has so long to be taken, however steadily its client takes 
     expect([response.destroyed, isGivenUp]).toEqual([isOver, isOver]);
   }
   if (!response.closed) await once(response, 'close');
-  expect(clock.pending()).toEqual([]);
+  expect([clock.pending(), timers.size]).toEqual([[], 0]);
 });
 
 test('a whole answer that is taken in time is all there, and nobody looks at the clock any more', async () => {
@@ -112,7 +121,7 @@ test('a whole answer that is taken in time is all there, and nobody looks at the
   stream.end(event);
   expect((await (await connection.answer()).finished).text).toBe(event);
   if (!response.closed) await once(response, 'close');
-  expect(clock.pending()).toEqual([]);
+  expect([clock.pending(), timers.size]).toEqual([[], 0]);
 });
 
 // One event of a held answer may be a mebibyte, and goes out in one write: before, a client had to take all of it in the time in which
@@ -146,6 +155,6 @@ test.each<readonly [string, (stream: ClientStream) => void]>([
     clock.advance(1_250);
     expect([response.destroyed, stalls]).toEqual([true, how === 'goes on' ? 1 : 0]);
     if (!response.closed) await once(response, 'close');
-    expect(clock.pending()).toEqual([]);
+    expect([clock.pending(), timers.size]).toEqual([[], 0]);
   },
 );

@@ -230,7 +230,7 @@ export const answers: readonly Mutant[] = [
   {
     name: 'no upstream is asked for an answer that there is no room for',
     file: 'gateway/pipeline.ts',
-    from: 'if (!this.parts.answers.hasRoomFor(this.exchange.caller.key.id)) throw noAnswerRoom();',
+    from: 'if (!parts.answers.hasRoomFor(exchange.caller.key.id)) throw noAnswerRoom();',
     to: '',
     tests: ['test/gateway/endpoints/answer-room.test.ts'],
   },
@@ -257,10 +257,10 @@ export const answers: readonly Mutant[] = [
   },
   {
     name: 'no attempt begins that is never ended',
-    file: 'gateway/attempt/run-attempts.ts',
-    from: 'const ends = job.open(candidate, isFresh);',
-    to: 'job.onStart(candidate, false);\n    const ends = job.open(candidate, isFresh);',
-    tests: ['test/gateway/attempt/run-attempts.test.ts'],
+    file: 'gateway/attempt/call.ts',
+    from: 'const ends = job.open(candidate, this.isFresh);',
+    to: 'job.onStart(candidate, false);\n    const ends = job.open(candidate, this.isFresh);',
+    tests: ['test/gateway/attempt/call.test.ts'],
   },
   {
     name: 'a failure of ours in mid-stream is logged',
@@ -314,7 +314,7 @@ export const answers: readonly Mutant[] = [
   {
     name: 'a member that the caller wrote is the caller alone to mend',
     file: 'gateway/pipeline/call-job.ts',
-    from: 'if (exchange.body.member(name) || Object.hasOwn(target.entry.parameters, name)) return false;',
+    from: 'if (this.exchange.body.member(name) || Object.hasOwn(target.entry.parameters, name)) return false;',
     to: '',
     tests: ['test/gateway/endpoints/added-members.test.ts'],
   },

@@ -20,7 +20,7 @@ export const delivery: readonly Mutant[] = [
   {
     name: 'an assured answer that is given out has ten minutes to be taken',
     file: 'gateway/stream/client-stream.ts',
-    from: 'const cancel = this.options.clock.setTimer(ms, () => this.onStall());',
+    from: 'const cancel = this.owner.clock.setTimer(ms, () => this.onStall());',
     to: 'const cancel = () => {};',
     tests: ['test/gateway/stream/client-stream.test.ts'],
   },
@@ -41,15 +41,15 @@ export const delivery: readonly Mutant[] = [
   {
     name: 'a caller that has gone away ends the call upstream',
     file: 'gateway/pipeline.ts',
-    from: 'this.caller.leave();\n      this.share.close();',
+    from: 'this.leave();\n    this.share.close();',
     to: 'this.share.close();',
     tests: ['test/flow/slow-and-gone.test.ts'],
   },
   {
     name: 'assured: of several calls none is handed out before all of them',
-    file: 'gateway/pipeline.ts',
-    from: 'held ?? sink, encoder',
-    to: 'sink, encoder',
+    file: 'gateway/pipeline/streamed-answer.ts',
+    from: 'sink: this.held ?? this, encoder',
+    to: 'sink: this, encoder',
     tests: ['test/flow/delivery.test.ts'],
   },
   {

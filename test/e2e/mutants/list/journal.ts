@@ -104,15 +104,15 @@ export const journal: readonly Mutant[] = [
   {
     name: 'of several calls that were killed midway, those that had ended are told as they ended',
     file: 'gateway/pipeline/call-job.ts',
-    from: 'if (isLater) keep(course);',
-    to: '',
+    from: 'this.write(begun, result, recordFor(isSo), trace));\n    this.keep(begun, course);',
+    to: 'this.write(begun, result, recordFor(isSo), trace));',
     tests: ['test/flow/ended-unwritten.test.ts'],
   },
   {
     name: 'what a gateway breaks off before anything is delivered is paid by the platform',
     file: 'gateway/pipeline.ts',
-    from: 'this.isWasted = this.firstContentMs === undefined;\n    this.caller.leave();',
-    to: 'this.caller.leave();',
+    from: 'this.wasForNothing = this.isUndelivered;\n    this.leave();',
+    to: 'this.leave();',
     tests: ['test/flow/drain.test.ts'],
   },
   {

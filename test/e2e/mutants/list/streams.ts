@@ -6,8 +6,8 @@ export const streams: readonly Mutant[] = [
   {
     name: 'who served one of several calls is not named as if it had served all',
     file: 'gateway/pipeline.ts',
-    from: 'this.asked.set(call, candidate);',
-    to: 'this.asked.set(0, candidate);',
+    from: 'this.several?.asked.set(call, candidate);',
+    to: 'this.several?.asked.set(0, candidate);',
     tests: ['test/flow/delivery.test.ts'],
   },
   {

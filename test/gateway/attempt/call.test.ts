@@ -1,15 +1,17 @@
 // All attempts of one call: what begins must end.
 
 import { describe, expect, test } from 'vitest';
-import { type CallJob, runAttempts } from '../../../gateway/attempt/run-attempts.ts';
 import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
+import { type PromisedJob, runAttempts } from './run.ts';
 
 const limits = { firstEventMs: null, livenessMs: 1_000, progressMs: 1_000, totalMs: 60_000 };
 
-function jobOf(open: CallJob<string>['open']) {
+function jobOf(open: PromisedJob<string>['open']) {
   const log: string[] = [];
-  const job: CallJob<string> = {
+  const clock = makeFakeClock();
+  const job: PromisedJob<string> = {
     candidates: [{ keyId: 'k', targetId: 't', endpointId: 'e', tier: 0, contextLength: undefined }],
     failover: {
       retryOn: [],
@@ -21,7 +23,8 @@ function jobOf(open: CallJob<string>['open']) {
     },
     totalAt: 60_000,
     caller: new Leaving(),
-    clock: { ...makeFakeClock(), wallMs: () => 0 },
+    clock,
+    timers: new TimerQueue(clock),
     random: () => 0,
     hasSideEffects: () => false,
     isUsable: () => true,

@@ -1,0 +1,419 @@
+// One upstream call: attempts, one after the other until one answers, none is left, or the client has seen content. Between two of them
+// it is asynchronous only where the world is: a wait for a retry, and quotas that are kept elsewhere.
+
+import type { Clock } from '../../core/clock.ts';
+import type { RouteEntry } from '../../core/contract/routing-table.ts';
+import type { UpstreamError } from '../dialects/dialect.ts';
+import type { TimerQueue } from '../stream/timer-queue.ts';
+import { Attempt } from './attempt.ts';
+import type { Limits } from './deadlines.ts';
+import type { AttemptEnds, AttemptOwner, AttemptResult } from './ends.ts';
+import { namesTokenLimit, type RequestSize } from './error-quirks.ts';
+import {
+  type AttemptFailure,
+  isForConnection,
+  type Judgement,
+  judgeFailure,
+  retryAfterMsOf,
+} from './failure.ts';
+import {
+  type CandidateFacts,
+  type FailedAttempt,
+  type NextStep,
+  nextStep,
+  type Situation,
+} from './next-step.ts';
+
+/** How one upstream call ended. */
+export type CallOutcome<Answer> =
+  | { readonly type: 'answered'; readonly answer: Answer | undefined; readonly candidate: number }
+  /** No attempt gave anything the client has seen; empty where none could even be started. */
+  | ({ readonly type: 'failed' } & Failures)
+  | { readonly type: 'broken-off'; readonly failure: AttemptFailure }
+  | { readonly type: 'cancelled' };
+
+/** What became of a call that nobody answered. */
+export interface Failures {
+  /** In the order of the attempts. */
+  readonly failures: readonly AttemptFailure[];
+  /** At how many targets they were made: several keys of one are one. */
+  readonly targetsAsked: number;
+}
+
+/** What a call is made of, and who hears of it. */
+export interface CallJob<Answer> {
+  /** There may be more of them later: see `renew`. */
+  readonly candidates: readonly CandidateFacts[];
+  readonly failover: RouteEntry['failover'];
+  /** Clock time at which the whole request ends. */
+  readonly totalAt: number;
+  readonly clock: Clock;
+  readonly timers: TimerQueue;
+  readonly random: () => number;
+  /** The request does more than answer: it is not sent again where it may have been acted on. */
+  hasSideEffects(): boolean;
+  isUsable(candidate: number): boolean;
+  isClosed(candidate: number): boolean;
+  /** When it is worth while to look again whether a resting key may be used; undefined where it does not rest. */
+  restMs(candidate: number): number | undefined;
+  /** How long its key still cools after a rate limit, where nothing else keeps it from being used. */
+  coolsForMs(candidate: number, hasWaited: boolean): number | undefined;
+  hasRetryBudget(candidate: number): boolean;
+  lastResort(): number | undefined;
+  /** Tokens that the call asks for. */
+  size(): RequestSize;
+  /** The timers of an attempt; `isLast` where no other candidate could take over. */
+  limits(candidate: number, isLast: boolean): Limits;
+  /**
+   * Whether the quotas of the upstream let an attempt in; a promise only where they are kept elsewhere. False: they are used up, no
+   * attempt is made, and the candidate is not usable for a while. What is let in is opened next, or leaves.
+   */
+  enter(candidate: number): boolean | Promise<boolean>;
+  /** It was let in, and no attempt is made after all. */
+  leave(candidate: number): void;
+  /** `isFresh`: over a connection of its own. */
+  open(candidate: number, isFresh: boolean): AttemptEnds<Answer>;
+  /**
+   * Where the candidate was refused for credentials that have been replaced meanwhile: the position of the same one
+   * with those of now, which then is one of `candidates` too.
+   */
+  renew(candidate: number): number | undefined;
+  /**
+   * Whether the candidate refused a member that the gateway had added by itself, and is to be asked again without it: a caller is
+   * never refused for what it has not written.
+   */
+  withhold(candidate: number, error: UpstreamError): boolean;
+  /** `isRepetition`: it was asked before, and has failed. */
+  onStart(candidate: number, isRepetition: boolean): void;
+  /** With the first content of a stream. */
+  onContent(candidate: number): void;
+  /**
+   * Told of every attempt that was made, in order: for the ledger, metrics and health. `isExcused`: it failed for
+   * what has been replaced since, which says nothing about the upstream as it is now.
+   */
+  onEnd(
+    candidate: number,
+    result: AttemptResult<Answer>,
+    judgement: Judgement | undefined,
+    isExcused: boolean,
+  ): void;
+  /** How the call has ended; told once, and nothing after it. Does not throw. */
+  onOver(outcome: CallOutcome<Answer>): void;
+  /** In its place: a candidate cannot be opened, or its quotas cannot be asked. Does not throw. */
+  onThrown(error: unknown): void;
+}
+
+/** Credentials that change more often than this within one request are no rotation. */
+const renewalsMax = 3;
+
+/** Another try that is none of the route's: the upstream has not been asked yet as it is to be asked now. */
+interface Excuse {
+  readonly candidate: number;
+  readonly isFresh: boolean;
+}
+
+type Failed = FailedAttempt & { readonly failure: AttemptFailure };
+
+export class Call<Answer> implements AttemptOwner<Answer>, Situation {
+  readonly clock: Clock;
+  readonly timers: TimerQueue;
+  readonly totalAt: number;
+  readonly failover: RouteEntry['failover'];
+  readonly random: () => number;
+  readonly failed: Failed[] = [];
+  waitedMs = 0;
+  remainingMs = 0;
+  private readonly job: CallJob<Answer>;
+  /** Of the attempt under way, or the one that may be let in next. */
+  private candidate = -1;
+  private isRepetition = false;
+  private isFresh = false;
+  private attempt: Attempt<Answer> | undefined;
+  private excuse: Excuse | undefined;
+  private renewals = 0;
+  private cancelWait: (() => void) | undefined;
+  private hasLeft = false;
+  private isOver = false;
+
+  constructor(job: CallJob<Answer>) {
+    this.job = job;
+    this.clock = job.clock;
+    this.timers = job.timers;
+    this.totalAt = job.totalAt;
+    this.failover = job.failover;
+    this.random = job.random;
+  }
+
+  start(): void {
+    try {
+      this.step();
+    } catch (error) {
+      this.throw(error);
+    }
+  }
+
+  /** Nobody waits for the answer any more. */
+  leave(): void {
+    if (this.hasLeft || this.isOver) return;
+    this.hasLeft = true;
+    this.attempt?.cancel();
+    if (this.cancelWait === undefined) return;
+    this.cancelWait();
+    this.end({ type: 'cancelled' });
+  }
+
+  get candidates(): readonly CandidateFacts[] {
+    return this.job.candidates;
+  }
+
+  isUsable(candidate: number): boolean {
+    return this.job.isUsable(candidate);
+  }
+
+  isClosed(candidate: number): boolean {
+    return this.job.isClosed(candidate);
+  }
+
+  hasRetryBudget(candidate: number): boolean {
+    return this.job.hasRetryBudget(candidate);
+  }
+
+  lastResort(): number | undefined {
+    return this.job.lastResort();
+  }
+
+  hasSideEffects(): boolean {
+    return this.job.hasSideEffects();
+  }
+
+  coolsForMs(candidate: number, hasWaited: boolean): number | undefined {
+    return this.job.coolsForMs(candidate, hasWaited);
+  }
+
+  onContent(): void {
+    this.job.onContent(this.candidate);
+  }
+
+  onEnd(result: AttemptResult<Answer>): void {
+    this.attempt = undefined;
+    try {
+      this.conclude(
+        result.outcome === 'failed' ? { ...result, failure: this.withSize(result.failure) } : result,
+      );
+    } catch (error) {
+      this.throw(error);
+    }
+  }
+
+  /** The next attempt, a wait before it, or the end. */
+  private step(): void {
+    while (!this.hasLeft) {
+      this.remainingMs = this.totalAt - this.clock.now();
+      const step: NextStep = this.excuse
+        ? { type: 'try', candidate: this.excuse.candidate, delayMs: 0 }
+        : nextStep(this);
+      if (step.type === 'give-up') {
+        this.giveUp();
+        return;
+      }
+      if (step.delayMs > 0) {
+        this.wait(step.candidate, step.delayMs);
+        return;
+      }
+      if (this.try(step.candidate)) return;
+    }
+    this.end({ type: 'cancelled' });
+  }
+
+  private giveUp(): void {
+    const asked = new Set(this.failed.map((attempt) => this.candidates[attempt.candidate]?.targetId));
+    const failures = this.failed.map(({ failure }) => failure);
+    this.end({ type: 'failed', failures, targetsAsked: asked.size });
+  }
+
+  private wait(candidate: number, delayMs: number): void {
+    this.cancelWait = this.clock.setTimer(delayMs, () => {
+      this.cancelWait = undefined;
+      try {
+        if (!this.hasComeBack(candidate, delayMs) || !this.try(candidate)) this.step();
+      } catch (error) {
+        this.throw(error);
+      }
+    });
+  }
+
+  /** After a wait. Others may have found it dead meanwhile, were told to wait longer, or are trying it now. */
+  private hasComeBack(candidate: number, delayMs: number): boolean {
+    if (this.failed.length === 0) this.waitedMs += delayMs;
+    // Asked first: a timer may be early, and time goes on between two questions.
+    const restMs = this.job.restMs(candidate);
+    if (this.job.isUsable(candidate)) return true;
+    const waiting = this.failed.pop();
+    if (waiting) this.failed.push({ ...waiting, ...waitAgain(waiting, delayMs, restMs) });
+    return false;
+  }
+
+  /** @returns False: it is not let in, and the next step is another one. */
+  private try(candidate: number): boolean {
+    const { excuse, failed, job } = this;
+    this.candidate = candidate;
+    this.isRepetition = excuse === undefined && failed.some((attempt) => attempt.candidate === candidate);
+    // Many may have been told to wait while there was some of it left.
+    if (this.isRepetition && !job.hasRetryBudget(candidate)) return false;
+    const last = failed.at(-1);
+    const isRefused = last?.candidate === candidate && isForConnection(last.failure);
+    this.isFresh = excuse?.isFresh ?? isRefused;
+    const entering = job.enter(candidate);
+    if (entering === false) {
+      this.excuse = undefined;
+      return false;
+    }
+    if (entering === true) this.begin();
+    else this.awaitEntrance(entering);
+    return true;
+  }
+
+  private awaitEntrance(entering: Promise<boolean>): void {
+    const wasUsable = this.job.isUsable(this.candidate);
+    entering
+      .then((isOpen) => {
+        if (isOpen && this.mayBegin(wasUsable)) {
+          this.begin();
+          return;
+        }
+        if (isOpen) this.job.leave(this.candidate);
+        this.excuse = undefined;
+        this.step();
+      })
+      .catch((error: unknown) => this.throw(error));
+  }
+
+  /**
+   * Time goes on while quotas are asked elsewhere: others may have found the candidate dead meanwhile, be on its one trial, or have used
+   * up what may be repeated, or the caller has left.
+   */
+  private mayBegin(wasUsable: boolean): boolean {
+    const isSpent = this.isRepetition && !this.job.hasRetryBudget(this.candidate);
+    return !this.hasLeft && !isSpent && (!wasUsable || this.job.isUsable(this.candidate));
+  }
+
+  private begin(): void {
+    const { job, candidate } = this;
+    // First: where no request can be made for it, no attempt has begun that would have to end.
+    const ends = job.open(candidate, this.isFresh);
+    job.onStart(candidate, this.isRepetition);
+    this.attempt = new Attempt(ends, job.limits(candidate, !this.hasOther(candidate)), this);
+    this.attempt.start();
+  }
+
+  /** Whether another target would take over if this attempt were silent. */
+  private hasOther(candidate: number): boolean {
+    // Saves most requests the look for what they would do besides answering.
+    if (this.candidates.length < 2) return false;
+    this.remainingMs = this.totalAt - this.clock.now();
+    this.failed.push({ candidate, ...silent });
+    const { type } = nextStep(this);
+    this.failed.pop();
+    return type === 'try';
+  }
+
+  /** Where the upstream names a limit, it matters whether the request can ever pass. */
+  private withSize(failure: AttemptFailure): AttemptFailure {
+    const isAboutSize = failure.kind === 'status' && namesTokenLimit(failure.status, failure.error);
+    return isAboutSize ? { ...failure, size: this.job.size() } : failure;
+  }
+
+  private conclude(result: AttemptResult<Answer>): void {
+    const { candidate } = this;
+    const judgement = 'failure' in result ? judgeFailure(result.failure) : undefined;
+    this.excuse = this.excuseFor(result, judgement);
+    this.job.onEnd(candidate, result, judgement, this.excuse !== undefined);
+    if (this.excuse !== undefined) {
+      if (!this.excuse.isFresh) this.renewals += 1;
+      this.stepLater();
+      return;
+    }
+    switch (result.outcome) {
+      case 'answered':
+        this.end({ type: 'answered', answer: result.answer, candidate });
+        break;
+      case 'cancelled':
+        this.end({ type: 'cancelled' });
+        break;
+      case 'broken-off':
+        this.end({ type: 'broken-off', failure: result.failure });
+        break;
+      case 'failed':
+        this.failed.push({
+          candidate,
+          failure: result.failure,
+          judgement: judgement ?? judgeFailure(result.failure),
+          retryAfterMs: this.waitOf(result.failure),
+        });
+        this.stepLater();
+    }
+  }
+
+  /** The transport that has failed is still at it: it is asked for the next request when it is done. */
+  private stepLater(): void {
+    queueMicrotask(() => this.start());
+  }
+
+  private excuseFor(result: AttemptResult<Answer>, judgement: Judgement | undefined): Excuse | undefined {
+    if (result.outcome !== 'failed') return undefined;
+    const { job, candidate } = this;
+    const { failure } = result;
+    const mayGoOn = !this.hasLeft && this.clock.now() < this.totalAt;
+    // Nothing has been done: the request itself was refused.
+    const isRefusal = failure.kind === 'status' && (failure.status === 400 || failure.status === 422);
+    if (isRefusal && mayGoOn && job.withhold(candidate, failure.error)) return { candidate, isFresh: false };
+    // Whatever was replaced or closed meanwhile: the upstream may be doing what it was asked.
+    if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined; // guard: resend-side-effects
+    if (mayGoOn && isForCredentials(failure, judgement) && this.renewals < renewalsMax) {
+      const renewed = job.renew(candidate);
+      if (renewed !== undefined) return { candidate: renewed, isFresh: false };
+    }
+    // The upstream closed an idle connection just as the request set out. A new one cannot be stale.
+    const isStale = failure.kind === 'transport' && failure.isStale === true;
+    return mayGoOn && isStale ? { candidate, isFresh: true } : undefined;
+  }
+
+  /** Who asks for no wait at all is left alone for as long as the key rests by our own rule. */
+  private waitOf(failure: AttemptFailure): number | undefined {
+    const askedMs = retryAfterMsOf(failure);
+    return askedMs === 0 ? this.job.restMs(this.candidate) : askedMs;
+  }
+
+  private end(outcome: CallOutcome<Answer>): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.job.onOver(outcome);
+  }
+
+  private throw(error: unknown): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.job.onThrown(error);
+  }
+}
+
+/** What was waited out counts: nobody waits for a key for ever. */
+function waitAgain(
+  { waitedMs = 0 }: FailedAttempt,
+  delayMs: number,
+  restMs: number | undefined,
+): Pick<FailedAttempt, 'retryAfterMs' | 'waitedMs'> {
+  const overMs = waitedMs + delayMs;
+  return { retryAfterMs: restMs === undefined ? undefined : overMs + restMs, waitedMs: overMs };
+}
+
+/**
+ * Refused for who we are, or no connection came about: both can be for what has been replaced. So can a reset: of TLS 1.3
+ * a client hears only after its handshake that its certificate was refused.
+ */
+function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
+  return failure.kind === 'transport' || judgement?.reason === 'AuthFailure';
+}
+
+const silence: AttemptFailure = { kind: 'timeout', timer: 'first-event' };
+const silent = { failure: silence, judgement: judgeFailure(silence), retryAfterMs: undefined };
