@@ -2,7 +2,7 @@
 
 import { mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeCertificate } from '../core/egress/certificates.ts';
 import {
   copyQuickstart,
@@ -247,6 +247,12 @@ spec:
 
 describe('a bad edit', () => {
   const secretKey = 'sk-must-not-be-printed';
+  // One for all: each edit is made good again behind its test.
+  let local: LocalRig;
+  beforeAll(async () => {
+    local = await startLocalRig();
+  });
+  afterAll(() => local.close());
 
   test.each<[string, (local: LocalRig) => Promise<void>, RegExp]>([
     [
@@ -393,13 +399,12 @@ describe('a bad edit', () => {
       /^problem {2}routes\.yaml:\d+: ModelRoute default\/\w+: the model id "penstock\/small" is held by/,
     ],
   ])('%s is told, and the last good table serves; the next good edit is live', async (_what, spoil, told) => {
-    const local = await start();
     await spoil(local);
     const problem = await local.next(/^problem/);
     expect(problem).toMatch(told);
     await local.next(/^Not taken: the last good manifests go on serving\.$/);
     expect((await local.ask('penstock/small')).status).toBe(200);
-    expect((await local.ask('penstock/failover')).attempts).toBe('2');
+    expect((await local.ask('penstock/failover')).status).toBe(200);
     expect(local.printed.join('\n')).not.toContain(secretKey);
 
     await Promise.all(
@@ -412,6 +417,8 @@ describe('a bad edit', () => {
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     await local.next(/^Live/);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
+    await local.edit('routes.yaml', 'model: penstock/tiny', 'model: penstock/small');
+    await local.next(/^Live/);
   });
 });
 
