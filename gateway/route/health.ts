@@ -25,7 +25,7 @@ import { LastAnswers } from './last-answers.ts';
 import { OwnFailures } from './own-failures.ts';
 import type { Candidate } from './plan.ts';
 import type { RestReason } from './rest.ts';
-import { emptyBudget, isSpent, mayRepeat, onAsked, type RetryBudget } from './retry-budget.ts';
+import { RetryBudget } from './retry-budget.ts';
 
 /** What a finished attempt says about the upstream. */
 export type HealthSignal =
@@ -57,9 +57,19 @@ interface KeyRest {
 /** The least bad of those that are all out of service is tried this often. */
 const lastResortEveryMs = 1_000;
 
+/** What is counted of a target, or of a key. */
+class Cell {
+  /** Attempts under way. */
+  inFlight = 0;
+  /** Of a target. */
+  readonly budget = new RetryBudget();
+}
+
 /** One attempt under way. */
 export interface Watched {
   readonly candidate: Candidate;
+  readonly target: Cell;
+  readonly key: Cell;
   readonly caller: string;
   readonly startedAtMs: number;
   hasContent: boolean;
@@ -91,10 +101,8 @@ export class Health {
   private readonly random: () => number;
   private readonly circuits = new Map<string, Circuit>();
   private readonly rests = new KeyRests();
-  /** By health id of the target. */
-  private readonly budgets = new Map<string, RetryBudget>();
-  /** Attempts under way, by health id of the target and of the key. */
-  private readonly underWay = new Map<string, number>();
+  /** By health id of the target and of the key. Looked up when an attempt begins, and not again. */
+  private readonly cells = new Map<string, Cell>();
   /** When all were out of service and one was tried all the same, by health id of the target. */
   private readonly lastResorts = new Map<string, number>();
   /** Targets whose provider said that it does not know the model; until it answers, or so long. */
@@ -136,7 +144,7 @@ export class Health {
 
   /** Whether fewer requests than allowed were repeated at the target lately. */
   hasBudget({ target }: Candidate, nowMs: number): boolean {
-    return mayRepeat(this.budgets.get(target.healthId) ?? emptyBudget, nowMs);
+    return this.cells.get(target.healthId)?.budget.mayRepeat(nowMs) ?? true;
   }
 
   /**
@@ -173,7 +181,7 @@ export class Health {
 
   /** Attempts of this pod under way at a target or with a key, by its health id. */
   inFlight(healthId: string): number {
-    return this.underWay.get(healthId) ?? 0;
+    return this.cells.get(healthId)?.inFlight ?? 0;
   }
 
   /**
@@ -184,18 +192,18 @@ export class Health {
    */
   onStart(candidate: Candidate, isRepetition: boolean, nowMs: number, caller = ''): Watched {
     const { target, endpoint } = candidate;
-    this.budgets.set(
-      target.healthId,
-      onAsked(this.budgets.get(target.healthId) ?? emptyBudget, isRepetition, nowMs),
-    );
-    for (const id of [target.healthId, endpoint.healthId]) this.underWay.set(id, this.inFlight(id) + 1);
+    const ofTarget = this.cell(target.healthId);
+    const ofKey = this.cell(endpoint.healthId);
+    ofTarget.budget.onAsked(isRepetition, nowMs);
+    ofTarget.inFlight++;
+    ofKey.inFlight++;
     if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onStart(id, nowMs);
     if (this.circuits.size > 0) {
       const isOpen = this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'open');
       if (isOpen) this.lastResorts.set(target.healthId, nowMs);
       for (const id of circuitIds(candidate)) this.change(id, (circuit) => onTried(circuit, nowMs));
     }
-    return { candidate, caller, startedAtMs: nowMs, hasContent: false };
+    return { candidate, target: ofTarget, key: ofKey, caller, startedAtMs: nowMs, hasContent: false };
   }
 
   /** Called with the first content of a stream: others need not wait for its end to try. */
@@ -208,21 +216,19 @@ export class Health {
   onEnd(watched: Watched, signal: HealthSignal, nowMs: number): void {
     const { candidate, startedAtMs } = watched;
     const { target, endpoint } = candidate;
-    for (const id of [target.healthId, endpoint.healthId]) {
-      const left = this.inFlight(id) - 1;
-      if (left > 0) this.underWay.set(id, left);
-      else this.underWay.delete(id);
-    }
+    watched.target.inFlight--;
+    watched.key.inFlight--;
     if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onEnd(id, startedAtMs);
     const { breaker } = target.provider.entry;
     const limits = this.limits === undefined ? breaker : this.limits.get(target.healthId);
     // It began under an older table, and says nothing about an upstream of the present one.
     if (limits === undefined) return;
-    const [endpointId, targetId] = circuitIds(candidate);
+    const endpointId = target.provider.healthId;
+    const targetId = target.healthId;
     switch (signal.type) {
       case 'success':
         if (!this.answered.isNoted(endpoint.healthId)) this.remember(candidate);
-        if (this.misconfigured.delete(targetId)) this.changes++;
+        if (this.misconfigured.size > 0 && this.misconfigured.delete(targetId)) this.changes++;
         if (!watched.hasContent) this.answer(watched, nowMs);
         else if (this.circuits.size > 0) {
           this.change(endpointId, (circuit) => onStreamEnded(circuit, startedAtMs));
@@ -355,7 +361,9 @@ export class Health {
     }
     if (this.answered.forgetOld(nowMs)) this.changes++;
     for (const id of this.circuits.keys()) this.forget(id, nowMs);
-    for (const [id, budget] of this.budgets) if (isSpent(budget, nowMs)) this.budgets.delete(id);
+    for (const [id, { inFlight, budget }] of this.cells) {
+      if (inFlight === 0 && budget.isSpent(nowMs)) this.cells.delete(id);
+    }
     for (const [id, triedAtMs] of this.lastResorts) {
       if (nowMs - triedAtMs >= lastResortEveryMs) this.lastResorts.delete(id);
     }
@@ -403,6 +411,15 @@ export class Health {
       { circuits, resting: rests.untrusted(nowMs, answerMemoryMs), answered: answered.all() },
       { nowMs, unixOffsetMs },
     );
+  }
+
+  private cell(id: string): Cell {
+    let cell = this.cells.get(id);
+    if (cell === undefined) {
+      cell = new Cell();
+      this.cells.set(id, cell);
+    }
+    return cell;
   }
 
   private remember({ target, endpoint }: Candidate): void {

@@ -18,7 +18,7 @@ import {
   phaseOf,
   shareOf,
 } from '../../../gateway/route/circuit.ts';
-import { emptyBudget, mayRepeat, onAsked, type RetryBudget } from '../../../gateway/route/retry-budget.ts';
+import { RetryBudget } from '../../../gateway/route/retry-budget.ts';
 
 const runs = { numRuns: 10_000 };
 
@@ -179,26 +179,26 @@ test('a retry budget: of what is repeated in ten seconds no more than three, or 
   });
   fc.assert(
     fc.property(fc.array(asked, { maxLength: 60 }), (asks) => {
-      let budget: RetryBudget = emptyBudget;
+      const budget = new RetryBudget();
       let nowMs = 0;
       const requests: number[] = [];
       const repetitions: number[] = [];
       for (const { waitMs, requests: more } of asks) {
         nowMs += waitMs;
         for (let n = 0; n < more; n++) {
-          budget = onAsked(budget, false, nowMs);
+          budget.onAsked(false, nowMs);
           requests.push(nowMs);
         }
         if (more === 1) continue;
         const lately = (times: readonly number[], ms: number): number =>
           times.filter((time) => nowMs - time < ms).length;
-        const may = mayRepeat(budget, nowMs);
+        const may = budget.mayRepeat(nowMs);
         // What is five seconds old or less always counts; what is older than ten never does.
         must(may || lately(repetitions, 10_000) >= 3, 'three are always allowed');
         if (may) {
           const most = Math.max(3, lately(requests, 10_000) / 10);
           must(lately(repetitions, 5_000) < most, 'a tenth, or three');
-          budget = onAsked(budget, true, nowMs);
+          budget.onAsked(true, nowMs);
           repetitions.push(nowMs);
         }
       }

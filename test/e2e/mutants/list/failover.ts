@@ -146,7 +146,7 @@ export const failover: readonly Mutant[] = [
   {
     name: 'second calls to the same upstream are rationed',
     file: 'gateway/route/health.ts',
-    from: 'return mayRepeat(this.budgets.get(target.healthId) ?? emptyBudget, nowMs);',
+    from: 'return this.cells.get(target.healthId)?.budget.mayRepeat(nowMs) ?? true;',
     to: "return nowMs >= 0 || target.healthId === '';",
     tests: ['test/gateway/route/health.test.ts'],
   },
