@@ -1,8 +1,8 @@
 // How do limits stand, and would this request pass, where nothing is asked for? What a reservation would find and be told, and none is made.
 
-import { type AskedBudget, type BudgetVerdict, judgeShare, judgeTogether, refusedBudget } from './budget.ts';
-import { type Judged, type Outcome, refusalOf, type Standing, standingsOf } from './outcome.ts';
-import { type BudgetReading, isGranted, type Reading, type ReservationAnswer } from './reservation.ts';
+import { type BudgetVerdict, refusedBudget } from './budget.ts';
+import { type Looked, type Outcome, refusalOf, type Standing, standingsOf } from './outcome.ts';
+import type { AskedBudget } from './own-budgets.ts';
 import type { Subject } from './subject.ts';
 
 /** How much of a limit on requests at a time is in use. */
@@ -45,64 +45,31 @@ export const nothingLimited: Glance = {
   pods: 1,
 };
 
-/** What was read of limits and budgets, in the order of what was asked. */
-export interface Sight {
-  readonly judged: readonly Judged[];
-  readonly nowMs: number;
-  readonly readings: readonly Reading[];
-  readonly budgets: readonly {
-    readonly asked: AskedBudget;
-    readonly spent: number;
-    readonly held: number;
-    readonly verdict: BudgetVerdict;
-  }[];
-  readonly pods: number;
+/** What was read of a budget. */
+export interface SeenBudget {
+  readonly asked: AskedBudget;
+  readonly spent: number;
+  readonly held: number;
+  readonly verdict: BudgetVerdict;
 }
 
-type SeenBudget = Sight['budgets'][number];
-
-/** Of a store that all gateways share. */
-export function sightTogether(
-  judged: readonly Judged[],
-  budgets: readonly AskedBudget[],
-  { nowMs, readings, budgets: found = [] }: ReservationAnswer,
-): Sight {
-  return {
-    judged,
-    nowMs,
-    readings,
-    budgets: budgets.map((asked, at): SeenBudget => {
-      const reading = found[at] ?? { spent: 0, held: 0 };
-      const spent = Math.max(reading.spent, reading.reckoned ?? 0);
-      return { asked, spent, held: reading.held, verdict: judgeTogether(asked.claim, reading) };
-    }),
-    pods: 1,
-  };
-}
-
-/** Of this gateway alone. */
-export function sightOfShare(asked: AskedBudget, own: BudgetReading, pods: number): SeenBudget {
-  const verdict = judgeShare(asked.claim, own, pods);
-  return { asked, spent: asked.claim.known + own.spent, held: own.held, verdict };
-}
-
-export function glanceOf({ judged, nowMs, readings, budgets, pods }: Sight): Glance {
-  const claims = judged.map(({ claim }) => claim);
-  const answer = { isGranted: false, nowMs, readings };
-  const standings = standingsOf(judged, answer);
+export function glanceOf(looked: Looked, budgets: readonly SeenBudget[]): Glance {
+  const { seats, wanted, pods } = looked;
+  const standings = standingsOf(looked, false, true);
   return {
     outcome: outcomeOf(),
     standings,
-    places: judged.flatMap(({ subject, claim: { placesMax } }, at) =>
-      placesMax === undefined ? [] : [{ subject, limit: placesMax, underWay: readings[at]?.held ?? 0 }],
-    ),
-    budgets: budgets.map(({ asked: { subject, budget, claim }, spent, held }) => ({
+    places: seats.flatMap((seat) => {
+      const limit = wanted.takesPlace ? seat.placesFor(pods) : undefined;
+      return limit === undefined ? [] : [{ subject: seat.subject, limit, underWay: seat.held }];
+    }),
+    budgets: budgets.map(({ asked: { subject, budget, limit, own }, spent, held }) => ({
       subject,
       period: budget.period,
-      limit: claim.limit,
+      limit,
       spent,
       held,
-      endMs: claim.endMs,
+      endMs: own.bounds.endMs,
     })),
     pods,
   };
@@ -113,11 +80,10 @@ export function glanceOf({ judged, nowMs, readings, budgets, pods }: Sight): Gla
       budgets.map(({ verdict }) => verdict),
     );
     if (over !== undefined) {
-      const { subject, budget, bounds } = over.asked;
-      return { type: 'over-budget', subject, budget, bounds, isExhausted: over.isExhausted };
+      const { subject, budget, own } = over.asked;
+      return { type: 'over-budget', subject, budget, bounds: own.bounds, isExhausted: over.isExhausted };
     }
-    if (isGranted(claims, readings)) return { type: 'granted' };
-    const refusal = refusalOf(judged, answer);
+    const refusal = refusalOf(looked);
     return refusal === undefined ? { type: 'granted' } : { type: 'refused', ...refusal, standings };
   }
 }

@@ -2,7 +2,7 @@
 // again now and then. Whoever cannot ask is told so at once: no request waits for a store that is dead, and none fails because of it.
 
 import type { Clock } from '../../core/clock.ts';
-import type { Reservation, ReservationAnswer, Settlement } from './reservation.ts';
+import type { Place, Reservation, ReservationAnswer, Settlement } from './reservation.ts';
 import type { LimitStore } from './store.ts';
 
 /** How long a request may wait for the store, once, where nothing else is set. */
@@ -29,6 +29,13 @@ export interface StoreEvents {
   onTurn(isInUse: boolean, why: string): void;
 }
 
+/** A reservation that has ended. */
+export interface Ended {
+  readonly id: string;
+  /** @param isLate It could not be told at once. */
+  settlement(isLate: boolean): Settlement;
+}
+
 /** How long a question waits that no request waits for. */
 const lookMs = 500;
 
@@ -42,9 +49,12 @@ export class GuardedStore {
   private readonly callBudgetMs: number;
   private isOpen = false;
   private isOver = false;
-  /** What is still to be told to the store, as it is when that can be told, by the id of the reservation. */
-  private readonly unsettled = new Map<string, () => Settlement>();
-  private readonly underWay = new Set<Promise<void>>();
+  /** What is still to be told to the store, by the id of the reservation. */
+  private readonly unsettled = new Map<string, Ended>();
+  private readonly underWay = new Set<Promise<unknown>>();
+  /** In the order in which they were made, from the first on that is not answered. */
+  private readonly calls: Call[] = [];
+  private isWatching = false;
   private probePause: number = probePauseMs.first;
   private silentProbes = 0;
   private cancelProbe = (): void => {};
@@ -73,17 +83,17 @@ export class GuardedStore {
 
   /** Undefined where the store does not answer in time: then nothing is held there. */
   async reserve(reservation: Reservation): Promise<ReservationAnswer | undefined> {
-    const { id, claims, budgets = [] } = reservation;
-    const call = this.store.reserve(reservation);
-    const answer = await this.within(call);
+    const answer = await this.within(this.store.reserve(reservation));
     if (answer !== undefined) {
       this.probePause = probePauseMs.first;
       return answer;
     }
     // It may have been heard, and only its answer is late.
+    const { id, claims, amounts, budgets = [] } = reservation;
+    if (id === undefined) return undefined;
     const unspent = budgets.map(({ key, endMs }) => ({ key, endMs, cost: 0 }));
-    if (id !== undefined)
-      this.settleLater(id, () => ({ id, claims: claims.map(givenBack), budgets: unspent }));
+    const givenBack = { id, claims, amounts, used: nothing, budgets: unspent };
+    this.settleLater({ id, settlement: () => givenBack });
     return undefined;
   }
 
@@ -98,29 +108,23 @@ export class GuardedStore {
     });
   }
 
-  /**
-   * Does not wait. What the store does not hear now it hears when it is back.
-   *
-   * @param late What it is told then.
-   */
-  settle(settlement: Settlement, late: () => Settlement): void {
+  /** Does not wait. What the store does not hear now it hears when it is back. */
+  settle(ended: Ended, isLate = false): void {
     if (!this.isOpen) {
-      this.settleLater(settlement.id, late);
+      this.settleLater(ended);
       return;
     }
     this.track(
-      this.within(this.store.settle(settlement).then(() => true)).then((heard) => {
-        if (heard === undefined) this.settleLater(settlement.id, late);
+      this.within(this.store.settle(ended.settlement(isLate))).then((heardMs) => {
+        if (heardMs === undefined) this.settleLater(ended);
       }),
     );
   }
 
-  renew(places: readonly { readonly key: string; readonly id: string }[]): void {
+  renew(places: readonly Place[]): void {
     if (!this.isOpen) return;
-    for (let at = 0; at < places.length; at += renewedAtOnce) {
-      const some = places.slice(at, at + renewedAtOnce);
-      this.track(this.within(this.store.renew(some).then(() => true)).then(() => {}));
-    }
+    for (let at = 0; at < places.length; at += renewedAtOnce)
+      this.track(this.within(this.store.renew(places.slice(at, at + renewedAtOnce))));
   }
 
   /** Settled when the store has heard all that it can. */
@@ -132,34 +136,58 @@ export class GuardedStore {
   }
 
   /** The call's value, undefined where it fails or takes too long. */
-  private within<T>(call: Promise<T>): Promise<T | undefined> {
-    const { clock, events, callBudgetMs } = this;
+  private within<T>(work: Promise<T>): Promise<T | undefined> {
+    const { clock, events } = this;
     const startedAt = clock.now();
     return new Promise((resolve) => {
-      let isLate = false;
-      const giveUp = (reason: StoreFailure, why: string): void => {
-        isLate = true;
-        this.fail(reason, why);
-        resolve(undefined);
-      };
-      let cancel = clock.setTimer(callBudgetMs, () => {
-        // Where it is we who are late, the answer has come by now: sockets are read between two timers.
-        cancel = clock.setTimer(1, () => giveUp('timeout', `it has not answered within ${callBudgetMs} ms`));
-      });
-      call.then(
+      const call: Call = { startedAt, isOver: false, giveUp: () => resolve(undefined) };
+      this.calls.push(call);
+      this.watch(this.callBudgetMs);
+      work.then(
         (value) => {
-          if (isLate) return;
-          cancel();
+          if (call.isOver) return;
+          call.isOver = true;
+          this.forgetAnswered();
           events.onCall(clock.now() - startedAt);
           resolve(value);
         },
         (error: unknown) => {
-          if (isLate) return;
-          cancel();
-          giveUp('error', wordsOf(error));
+          if (!call.isOver) this.giveUp(call, 'error', wordsOf(error));
         },
       );
     });
+  }
+
+  /** One timer for all calls: the oldest is the first that can be late. */
+  private watch(ms: number): void {
+    if (this.isWatching) return;
+    this.isWatching = true;
+    this.clock.setTimer(ms, () => {
+      // Where it is we who are late, the answer has come by now: sockets are read between two timers.
+      const dueAt = this.clock.now() - this.callBudgetMs;
+      this.clock.setTimer(1, () => this.giveUpBefore(dueAt));
+    });
+  }
+
+  private giveUpBefore(dueAt: number): void {
+    this.isWatching = false;
+    const { calls, callBudgetMs } = this;
+    for (const call of calls)
+      if (!call.isOver && call.startedAt <= dueAt)
+        this.giveUp(call, 'timeout', `it has not answered within ${callBudgetMs} ms`);
+    this.forgetAnswered();
+    const [oldest] = calls;
+    if (oldest) this.watch(Math.max(0, oldest.startedAt + callBudgetMs - this.clock.now()));
+  }
+
+  private forgetAnswered(): void {
+    while (this.calls[0]?.isOver) this.calls.shift();
+  }
+
+  private giveUp(call: Call, reason: StoreFailure, why: string): void {
+    call.isOver = true;
+    this.fail(reason, why);
+    call.giveUp();
   }
 
   private fail(reason: StoreFailure, why: string): void {
@@ -183,11 +211,11 @@ export class GuardedStore {
 
   /** Writes: a replica, or a store that is full, can be read and is of no use. */
   private async probe(): Promise<void> {
-    const isWell = await this.within(this.store.renew([probePlace]).then(() => true));
+    const heardMs = await this.within(this.store.renew([probePlace]));
     if (this.isOver) return;
-    if (isWell) {
+    if (heardMs !== undefined) {
       this.turn(true, 'it answers again');
-      for (const late of this.unsettled.values()) this.settle(late(), late);
+      for (const ended of this.unsettled.values()) this.settle(ended, true);
       this.unsettled.clear();
       return;
     }
@@ -196,18 +224,23 @@ export class GuardedStore {
     this.probeLater();
   }
 
-  private settleLater(id: string, late: () => Settlement): void {
-    if (this.unsettled.size < unsettledMax) this.unsettled.set(id, late);
+  private settleLater(ended: Ended): void {
+    if (this.unsettled.size < unsettledMax) this.unsettled.set(ended.id, ended);
   }
 
-  private track(work: Promise<void>): void {
+  private track(work: Promise<unknown>): void {
     this.underWay.add(work);
     void work.finally(() => this.underWay.delete(work));
   }
 }
 
-function givenBack(claim: Settlement['claims'][number]): Settlement['claims'][number] {
-  return { ...claim, meters: claim.meters.map((meter) => ({ ...meter, amount: -meter.amount })) };
+const nothing = { requests: 0, tokens: 0 } as const;
+
+/** One that may still be answered. */
+interface Call {
+  readonly startedAt: number;
+  isOver: boolean;
+  giveUp(): void;
 }
 
 /** Of an error nothing but its words: what the client hangs on it can be the password it sent. */

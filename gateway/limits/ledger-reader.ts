@@ -102,7 +102,11 @@ export class LedgerReader {
   }
 
   /** In nanodollars. */
-  spentOf({ kind, id }: Subject, { period }: Budget, { start }: PeriodBounds): number {
+  spentOf(
+    { kind, id }: Pick<Subject, 'kind' | 'id'>,
+    { period }: Pick<Budget, 'period'>,
+    { start }: PeriodBounds,
+  ): number {
     return this.sums.spentOf(kind, id, period, start);
   }
 

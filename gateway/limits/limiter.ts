@@ -3,31 +3,24 @@
 
 import type { LimitName } from '../../core/catalog/limits.ts';
 import type { Clock } from '../../core/clock.ts';
-import {
-  type AskedBudget,
-  type BudgetVerdict,
-  budgetsAsked,
-  judgeShare,
-  judgeTogether,
-  refusedBudget,
-} from './budget.ts';
-import { type Glance, glanceOf, nothingLimited, type Sight, sightOfShare, sightTogether } from './glance.ts';
-import { GuardedStore, type StoreEvents } from './guarded-store.ts';
+import { type BudgetVerdict, judgeShare, judgeTogether, refusedBudget } from './budget.ts';
+import { type Glance, glanceOf, nothingLimited, type SeenBudget } from './glance.ts';
+import { type Ended, GuardedStore, type StoreEvents } from './guarded-store.ts';
 import { LedgerReader, type LedgerReaderParts } from './ledger-reader.ts';
-import type { Meter } from './meter.ts';
-import { type ActualUse, type Judged, type Outcome, refusalOf, standingsOf } from './outcome.ts';
-import { OwnBudgets } from './own-budgets.ts';
+import { type ActualUse, type Looked, type Outcome, refusalOf, standingsOf } from './outcome.ts';
+import { type AskedBudget, OwnBudgets } from './own-budgets.ts';
 import { OwnMemory } from './own-memory.ts';
 import {
-  type Claim,
-  type Reservation,
+  type BudgetClaim,
+  type BudgetReading,
+  type Place,
   type ReservationAnswer,
   renewEveryMs,
-  type SettledBudget,
   type Settlement,
 } from './reservation.ts';
+import type { Seat } from './seat.ts';
 import type { LimitStore } from './store.ts';
-import { type Amounts, claimOf, type Subject, type SubjectKind, type Wanted } from './subject.ts';
+import type { Amounts, Subject, SubjectKind, Wanted } from './subject.ts';
 
 /** Who asks: of the whole process nothing but this is needed to serve a request. */
 export interface Limits {
@@ -71,42 +64,67 @@ type LedgerParts = Pick<LedgerReaderParts, 'ask' | 'progress' | 'onTurn'>;
 /** What is still held so long after its request must have ended was forgotten by us, and is given up. */
 const overdueMs = 60_000;
 
-/** Where a reservation is held: the store, or the memory of this process. */
-interface Keeper {
-  /** @param late In its place, where it cannot be told at once. */
-  settle(settlement: Settlement, late: () => Settlement): void;
-  renew(places: readonly { readonly key: string; readonly id: string }[]): void;
-}
+const unavailable: Outcome = { type: 'unavailable' };
+const nothing: Amounts = { requests: 0, tokens: 0 };
+const noBudgets: readonly AskedBudget[] = [];
+const notFound: BudgetReading = { spent: 0, held: 0 };
 
-interface Held {
-  readonly keeper: Keeper;
-  readonly claims: readonly Claim[];
-  readonly budgets: readonly AskedBudget[];
-  readonly untilMs: number;
-}
-
-/** What one caller of the limiter asks for. */
+/** What one caller of the limiter asks for, and of whom. */
 interface Ask {
-  readonly judged: readonly Judged[];
+  readonly seats: readonly Seat[];
   readonly budgets: readonly AskedBudget[];
   readonly wanted: Wanted;
   readonly lastsMs: number;
 }
 
-interface Asked extends Ask {
-  readonly reservation: Reservation;
-}
+/** A request that was let in, until it has ended. */
+class Held implements Ended {
+  readonly type = 'granted';
+  readonly standings: Extract<Outcome, { type: 'granted' }>['standings'];
+  readonly seats: readonly Seat[];
+  readonly budgets: readonly AskedBudget[];
+  readonly wanted: Wanted;
+  /** Gateways that shared the limits by then; of those in a store, 1. */
+  readonly pods: number;
+  /** Names it in the store; empty: it is held in this process. */
+  readonly id: string;
+  reserved: Amounts;
+  used = nothing;
+  cost = 0;
+  untilMs = 0;
+  private readonly limiter: Limiter;
 
-const unavailable: Outcome = { type: 'unavailable' };
+  constructor(limiter: Limiter, { seats, budgets, wanted }: Ask, id: string, pods: number) {
+    this.limiter = limiter;
+    this.seats = seats;
+    this.budgets = budgets;
+    this.wanted = wanted;
+    this.reserved = wanted;
+    this.id = id;
+    this.pods = pods;
+    this.standings = standingsOf(this, true, false);
+  }
+
+  settle({ tokens, nanodollars = 0 }: ActualUse): void {
+    this.limiter.end(this, { requests: this.wanted.requests, tokens }, nanodollars);
+  }
+
+  giveBack(): void {
+    this.limiter.end(this, nothing, 0);
+  }
+
+  settlement(isLate: boolean): Settlement {
+    return this.limiter.settlementOf(this, isLate);
+  }
+}
 
 export class Limiter implements Limits {
   private readonly parts: LimiterParts;
   private readonly memory = new OwnMemory();
   private readonly ownBudgets = new OwnBudgets();
   private readonly ledger: LedgerReader | undefined;
-  private readonly ownKeeper: Keeper;
   private readonly store: GuardedStore | undefined;
-  private readonly held = new Map<string, Held>();
+  private readonly held = new Set<Held>();
   private count = 0;
   private cancelRound: (() => void) | undefined;
 
@@ -120,10 +138,6 @@ export class Limiter implements Limits {
         onSeen: (records) => this.ownBudgets.see(records),
       });
     this.store = parts.store && new GuardedStore(parts.store, parts.clock, parts.events, parts.callBudgetMs);
-    this.ownKeeper = {
-      settle: (settlement) => this.memory.settle(settlement, parts.clock.now()),
-      renew: (places) => this.memory.renew(places, parts.clock.now()),
-    };
   }
 
   /** Settled when it is known whether the store answers; never rejects. */
@@ -146,9 +160,9 @@ export class Limiter implements Limits {
     lastsMs: number,
   ): Outcome | Promise<Outcome> | undefined {
     const { store, ledger } = this;
-    const judged = judgedFor(subjects, wanted, 1);
+    const seats = this.seatsAsked(subjects, wanted);
     const budgets = this.budgetsAsked(subjects, wanted);
-    if (judged.length === 0 && budgets.length === 0) return undefined;
+    if (seats.length === 0 && budgets.length === 0) return undefined;
     if (budgets.length > 0 && ledger?.isKnown === false)
       // Nobody spends of what may be spent already.
       return ledger
@@ -156,12 +170,12 @@ export class Limiter implements Limits {
         .then((isKnown) =>
           isKnown ? (this.reserve(subjects, wanted, lastsMs) ?? unavailable) : unavailable,
         );
-    const tooLarge = tooLargeFor(judged, wanted);
+    const tooLarge = tooLargeFor(seats, wanted);
     if (tooLarge !== undefined) {
       this.parts.events.onLimited(tooLarge.subject.kind, 'tokens');
       return tooLarge;
     }
-    const ask: Ask = { judged, budgets, wanted, lastsMs };
+    const ask: Ask = { seats, budgets, wanted, lastsMs };
     if (store?.isInUse) return this.ofStore(store, ask);
     return store === undefined ? this.ofShare(ask) : this.withoutStore(ask);
   }
@@ -169,55 +183,81 @@ export class Limiter implements Limits {
   /** What `reserve` would come to at this moment. Nothing is held, counted, or asked of the ledger; never rejects. */
   async glance(subjects: readonly Subject[], wanted: Wanted): Promise<Glance> {
     const { store, parts } = this;
-    const judged = judgedFor(subjects, wanted, 1);
+    const seats = this.seatsAsked(subjects, wanted);
     const budgets = this.budgetsAsked(subjects, wanted);
-    if (judged.length === 0 && budgets.length === 0) return nothingLimited;
-    const tooLarge = tooLargeFor(judged, wanted);
-    const sight =
-      (store?.isInUse ? await this.lookTogether(store, judged, budgets) : undefined) ??
-      this.lookAtShare(subjects, wanted, budgets);
-    const glance = glanceOf(sight);
+    if (seats.length === 0 && budgets.length === 0) return nothingLimited;
+    const ask: Ask = { seats, budgets, wanted, lastsMs: 0 };
+    const tooLarge = tooLargeFor(seats, wanted);
+    const glance =
+      (store?.isInUse ? await this.glanceAtStore(store, ask) : undefined) ?? this.glanceAtShare(ask);
     if (tooLarge !== undefined) return { ...glance, outcome: tooLarge };
     const isUnknown = budgets.length > 0 && this.ledger?.isKnown === false;
     const isShut = store !== undefined && !store.isInUse && parts.onStoreError === 'Deny';
     return isUnknown || isShut ? { ...glance, outcome: unavailable } : glance;
   }
 
-  private async lookTogether(
-    store: GuardedStore,
-    judged: readonly Judged[],
-    budgets: readonly AskedBudget[],
-  ): Promise<Sight | undefined> {
+  private async glanceAtStore(store: GuardedStore, ask: Ask): Promise<Glance | undefined> {
+    const { seats, budgets, wanted } = ask;
+    const claims = this.budgetClaims(ask);
     const answer = await store.look({
-      claims: judged.map(({ claim }) => claim),
-      budgets: budgets.map(({ claim }) => claim),
+      claims: seats,
+      amounts: wanted,
+      budgets: claims,
       by: this.parts.name,
     });
-    return answer && sightTogether(judged, budgets, answer);
+    if (answer === undefined) return undefined;
+    note(seats, wanted, answer);
+    const seen = budgets.map((asked, at): SeenBudget => {
+      const reading = answer.budgets?.[at] ?? notFound;
+      const spent = Math.max(reading.spent, reading.reckoned ?? 0);
+      return { asked, spent, held: reading.held, verdict: verdictOf(claims[at], reading) };
+    });
+    return glanceOf({ seats, wanted, pods: 1 }, seen);
   }
 
-  private lookAtShare(subjects: readonly Subject[], wanted: Wanted, budgets: readonly AskedBudget[]): Sight {
-    const pods = Math.max(1, this.parts.pods());
-    const nowMs = this.parts.clock.now();
-    const judged = judgedFor(subjects, wanted, pods);
-    const claims = judged.map(({ claim }) => claim);
-    return {
-      judged,
-      nowMs,
-      readings: this.memory.look(claims, nowMs),
-      budgets: budgets.map((asked) => sightOfShare(asked, this.ownBudgets.read(asked.claim.key), pods)),
-      pods,
-    };
+  private glanceAtShare(ask: Ask): Glance {
+    const { seats, budgets, wanted } = ask;
+    const pods = this.pods();
+    this.memory.look(seats, pods, this.parts.clock.now());
+    const seen = budgets.map((asked): SeenBudget => {
+      const { spent, held } = asked.own;
+      const verdict = this.judgeShare(ask, asked, pods);
+      return { asked, spent: this.known(asked) + spent, held, verdict };
+    });
+    return glanceOf({ seats, wanted, pods }, seen);
   }
 
-  private budgetsAsked(subjects: readonly Subject[], wanted: Wanted): readonly AskedBudget[] {
-    return budgetsAsked(
-      subjects,
-      wanted,
-      this.parts.clock.wallMs(),
-      (subject, budget, bounds) => this.ledger?.spentOf(subject, budget, bounds) ?? 0,
-      (key) => this.ownBudgets.read(key),
-    );
+  private pods(): number {
+    return Math.max(1, this.parts.pods());
+  }
+
+  private seatsAsked(subjects: readonly Subject[], wanted: Wanted): readonly Seat[] {
+    const seats: Seat[] = [];
+    for (const subject of subjects) {
+      const seat = this.memory.seatOf(subject);
+      if (seat.concerns(wanted)) seats.push(seat);
+    }
+    return seats;
+  }
+
+  private budgetsAsked(
+    subjects: readonly Subject[],
+    { nanodollars = 0, takesPlace }: Wanted,
+  ): readonly AskedBudget[] {
+    if (nanodollars === 0 || !takesPlace) return noBudgets;
+    const wallMs = this.parts.clock.wallMs();
+    let asked = noBudgets;
+    for (const subject of subjects) {
+      if (subject.budgets === undefined) continue;
+      const more = this.ownBudgets.askedOf(subject, wallMs);
+      asked = asked.length === 0 ? more : [...asked, ...more];
+    }
+    return asked;
+  }
+
+  /** What the ledger says was spent; 0 where nobody keeps one. */
+  private known({ own }: AskedBudget): number {
+    return this.ledger?.spentOf(own.subject, own, own.bounds) ?? 0;
   }
 
   /** Of what the ledger says was spent; undefined where nobody has asked. */
@@ -243,25 +283,31 @@ export class Limiter implements Limits {
   }
 
   private async ofStore(store: GuardedStore, ask: Ask): Promise<Outcome> {
-    const reservation = this.reservationFor(ask);
-    const answer = await store.reserve(reservation);
+    const { seats, wanted } = ask;
+    const id = wanted.takesPlace ? `${this.parts.name}.${++this.count}` : undefined;
+    const claims = this.budgetClaims(ask);
+    const answer = await store.reserve({
+      id,
+      claims: seats,
+      amounts: wanted,
+      budgets: claims,
+      by: this.parts.name,
+    });
     if (answer === undefined) return this.withoutStore(ask);
-    const refused = this.overBudget(ask, ({ claim }, at) =>
-      judgeTogether(claim, answer.budgets?.[at] ?? { spent: 0, held: 0 }),
-    );
-    if (refused !== undefined) return refused;
-    return this.conclude({ ...ask, reservation }, answer, store);
+    note(seats, wanted, answer);
+    if (!answer.isGranted) {
+      const verdict = (_: AskedBudget, at: number) => verdictOf(claims[at], answer.budgets?.[at]);
+      return this.overBudget(ask, verdict) ?? this.refuse({ seats, wanted, pods: 1 });
+    }
+    this.useShare(seats, wanted.requests, 0, false);
+    return this.grant(ask, id ?? '', 1);
   }
 
   /** The share is not asked, and yet used: a store that comes and goes must not let through its own and every share besides. */
-  private useShare(judged: readonly Judged[], amounts: Amounts, isEnded: boolean): void {
-    const { clock, pods } = this.parts;
-    const claims = shareOf(judged, { ...amounts, takesPlace: false }, pods());
-    this.memory.charge(
-      claims.map(({ claim }) => claim),
-      clock.now(),
-      isEnded,
-    );
+  private useShare(seats: readonly Seat[], requests: number, tokens: number, isEnded: boolean): void {
+    const pods = this.pods();
+    const nowMs = this.parts.clock.now();
+    this.memory.charge(seats, { requests, tokens }, pods, nowMs, isEnded);
   }
 
   private withoutStore(ask: Ask): Outcome {
@@ -269,15 +315,20 @@ export class Limiter implements Limits {
   }
 
   private ofShare(ask: Ask): Outcome {
-    const { clock, pods } = this.parts;
-    const refused = this.overBudget(ask, ({ claim }) =>
-      judgeShare(claim, this.ownBudgets.read(claim.key), pods()),
-    );
-    if (refused !== undefined) return refused;
-    const judged = pods() <= 1 ? ask.judged : shareOf(ask.judged, ask.wanted, pods());
-    const reservation = this.reservationFor({ ...ask, judged });
-    const answer = this.memory.reserve(reservation, clock.now());
-    return this.conclude({ ...ask, judged, reservation }, answer, this.ownKeeper);
+    const { seats, wanted, budgets } = ask;
+    const pods = this.pods();
+    if (budgets.length > 0) {
+      this.ownBudgets.find(budgets);
+      const refused = this.overBudget(ask, (asked) => this.judgeShare(ask, asked, pods));
+      if (refused !== undefined) return refused;
+    }
+    const isGranted = this.memory.reserve(seats, wanted, pods, this.parts.clock.now());
+    return isGranted ? this.grant(ask, '', pods) : this.refuse({ seats, wanted, pods });
+  }
+
+  private judgeShare({ wanted: { nanodollars = 0 } }: Ask, asked: AskedBudget, pods: number): BudgetVerdict {
+    const { limit, own } = asked;
+    return judgeShare({ limit, known: this.known(asked), amount: nanodollars }, own, pods);
   }
 
   private overBudget(
@@ -286,94 +337,77 @@ export class Limiter implements Limits {
   ): Outcome | undefined {
     const refused = refusedBudget(budgets, budgets.map(judge));
     if (refused === undefined) return undefined;
-    const { subject, budget, bounds } = refused.asked;
+    const { subject, budget, own } = refused.asked;
     this.parts.events.onLimited(subject.kind, 'budget');
-    return { type: 'over-budget', subject, budget, bounds, isExhausted: refused.isExhausted };
+    return { type: 'over-budget', subject, budget, bounds: own.bounds, isExhausted: refused.isExhausted };
   }
 
-  private reservationFor({ judged, budgets, wanted: { takesPlace } }: Ask): Reservation {
-    return {
-      ...(takesPlace ? { id: `${this.parts.name}.${++this.count}` } : {}),
-      claims: judged.map(({ claim }) => claim),
-      ...(budgets.length === 0 ? {} : { budgets: budgets.map(({ claim }) => claim), by: this.parts.name }),
-    };
+  private refuse(looked: Looked): Outcome {
+    const refusal = refusalOf(looked);
+    if (refusal === undefined) throw new Error('a reservation was refused, and no limit is reached');
+    this.parts.events.onLimited(refusal.subject.kind, refusal.limit);
+    return { type: 'refused', ...refusal, standings: standingsOf(looked, false, false) };
   }
 
-  private conclude(
-    { judged, budgets, wanted, reservation, lastsMs }: Asked,
-    answer: ReservationAnswer,
-    keeper: Keeper,
-  ): Outcome {
-    const { clock, events } = this.parts;
-    const standings = standingsOf(judged, answer);
-    if (!answer.isGranted) {
-      const refusal = refusalOf(judged, answer);
-      if (refusal === undefined) throw new Error('a reservation was refused, and no limit is reached');
-      events.onLimited(refusal.subject.kind, refusal.limit);
-      return { type: 'refused', ...refusal, standings };
-    }
-    const { id, claims } = reservation;
-    const { requests } = wanted;
-    const isElsewhere = keeper !== this.ownKeeper;
-    if (isElsewhere) this.useShare(judged, { requests, tokens: 0 }, false);
+  private grant(ask: Ask, id: string, pods: number): Outcome {
+    const held = new Held(this, ask, id, pods);
     this.goRound();
-    if (id === undefined) return { type: 'granted', standings, settle() {}, giveBack() {} };
-    this.held.set(id, { keeper, claims, budgets, untilMs: clock.now() + lastsMs + overdueMs });
-    for (const { claim } of budgets) this.ownBudgets.hold(claim);
-    const end = (amountOf: (meter: Meter) => number, ofShare: Amounts, cost = 0): void => {
-      if (this.end(id, amountOf, cost) && isElsewhere) this.useShare(judged, ofShare, true);
-    };
-    return {
-      type: 'granted',
-      standings,
-      settle: ({ tokens, nanodollars }: ActualUse) =>
-        end(
-          ({ name, amount }) => (name === 'tokens' ? tokens - amount : 0),
-          { requests: 0, tokens },
-          nanodollars,
-        ),
-      giveBack: () => end(({ amount }) => -amount, { requests: -requests, tokens: 0 }),
-    };
+    const { wanted, budgets, lastsMs } = ask;
+    if (!wanted.takesPlace) return held;
+    held.untilMs = this.parts.clock.now() + lastsMs + overdueMs;
+    this.held.add(held);
+    this.ownBudgets.hold(budgets, mostOf(wanted));
+    return held;
   }
 
-  /**
-   * Once: what was given up, or has ended, does not end again.
-   *
-   * @param cost Nanodollars of its budgets.
-   */
-  private end(id: string, amountOf: (meter: Meter) => number, cost: number): boolean {
-    const held = this.held.get(id);
-    if (held === undefined) return false;
-    this.held.delete(id);
-    for (const { claim } of held.budgets)
-      this.ownBudgets.settle(claim, cost, this.parts.ledger?.progress.appended());
-    const claims = held.claims.map((claim) => ({
-      ...claim,
-      meters: claim.meters.map((meter) => ({ ...meter, amount: amountOf(meter) })),
-    }));
-    const settlementWith = (spent: number): Settlement => ({
-      id,
-      claims,
-      ...(held.budgets.length === 0
-        ? {}
-        : { budgets: this.settledBudgets(held.budgets, spent), by: this.parts.name }),
-    });
+  /** Once: what has ended, or was given up, does not end again. */
+  end(held: Held, used: Amounts, cost: number): void {
+    if (!this.held.delete(held)) return;
+    held.used = used;
+    held.cost = cost;
+    const { seats, budgets, wanted, reserved, pods } = held;
+    if (budgets.length > 0)
+      this.ownBudgets.settle(budgets, mostOf(wanted), cost, this.parts.ledger?.progress.appended());
+    if (held.id === '') {
+      const nowMs = this.parts.clock.now();
+      for (const seat of seats) seat.settle(reserved, used, pods, nowMs);
+      return;
+    }
+    this.store?.settle(held);
+    this.useShare(seats, used.requests - reserved.requests, used.tokens, true);
+  }
+
+  /** What the store is told of a request that has ended. */
+  settlementOf({ id, seats, budgets, reserved, used, cost }: Held, isLate: boolean): Settlement {
+    const settlement = { id, claims: seats, amounts: reserved, used };
+    if (budgets.length === 0) return settlement;
     // By then the ledger may have told of it, and others have told the store: what is added to what it keeps would be there twice for
     // good. What is told beside it has the rest.
-    const lateCost = this.ledger === undefined ? cost : 0;
-    held.keeper.settle(settlementWith(cost), () => settlementWith(lateCost));
-    return true;
+    const keptCost = isLate && this.ledger !== undefined ? 0 : cost;
+    return {
+      ...settlement,
+      budgets: budgets.map((asked) => ({
+        key: asked.own.key,
+        endMs: asked.own.bounds.endMs,
+        cost: keptCost,
+        told: { known: this.known(asked), ownSpent: asked.own.spent },
+      })),
+      by: this.parts.name,
+    };
   }
 
-  private settledBudgets(asked: readonly AskedBudget[], cost: number): readonly SettledBudget[] {
-    return asked.map(({ subject, budget, bounds, claim: { key, endMs } }) => ({
-      key,
-      endMs,
-      cost,
-      told: {
-        known: this.ledger?.spentOf(subject, budget, bounds) ?? 0,
-        ownSpent: this.ownBudgets.read(key).spent,
-      },
+  private budgetClaims({
+    budgets,
+    wanted: { nanodollars = 0, nanodollarsMax },
+  }: Ask): readonly BudgetClaim[] {
+    return budgets.map((asked) => ({
+      key: asked.own.key,
+      limit: asked.limit,
+      known: this.known(asked),
+      own: { spent: asked.own.spent, held: asked.own.held },
+      amount: nanodollars,
+      hold: nanodollarsMax,
+      endMs: asked.own.bounds.endMs,
     }));
   }
 
@@ -389,41 +423,52 @@ export class Limiter implements Limits {
   private lookAfter(): void {
     const { clock } = this.parts;
     const nowMs = clock.now();
-    // What it cost is not known here; the ledger may tell.
-    for (const [id, { untilMs }] of this.held) if (untilMs <= nowMs) this.end(id, () => 0, 0);
-    const places = Map.groupBy(this.held, ([, { keeper }]) => keeper);
-    for (const [keeper, held] of places) {
-      // Of budgets only a store has places: what is held here goes with this process.
-      const isStore = keeper !== this.ownKeeper;
-      keeper.renew(
-        held.flatMap(([id, { claims, budgets }]) =>
-          [...claims, ...(isStore ? budgets.map(({ claim }) => claim) : [])].map(({ key }) => ({ key, id })),
-        ),
-      );
+    const places: Place[] = [];
+    for (const held of this.held) {
+      const { id, untilMs, seats, budgets } = held;
+      if (untilMs <= nowMs) this.giveUp(held);
+      else if (id !== '') {
+        for (const { key } of seats) places.push({ key, id });
+        for (const { own } of budgets) places.push({ key: own.key, id });
+      }
     }
+    this.store?.renew(places);
     this.memory.sweep(nowMs);
     this.ownBudgets.sweep(clock.wallMs());
   }
+
+  /** What it used is not known here, and what was reserved stays used; what it cost the ledger may tell. */
+  private giveUp(held: Held): void {
+    held.reserved = nothing;
+    this.end(held, nothing, 0);
+  }
 }
 
-/** Of what is claimed as a whole, the part of one of so many pods. */
-function shareOf(judged: readonly Judged[], wanted: Wanted, pods: number): readonly Judged[] {
-  const subjects = judged.map(({ subject }) => subject);
-  return judgedFor(subjects, wanted, Math.max(1, pods));
+function mostOf({ nanodollars = 0, nanodollarsMax = nanodollars }: Wanted): number {
+  return nanodollarsMax;
 }
 
-function judgedFor(subjects: readonly Subject[], wanted: Wanted, pods: number): readonly Judged[] {
-  return subjects.flatMap((subject) => {
-    const claim = claimOf(subject, wanted, pods);
-    return claim === undefined ? [] : [{ subject, claim }];
-  });
+/** As it was asked: what this process holds may be more by now. */
+function verdictOf(claim: BudgetClaim | undefined, reading = notFound): BudgetVerdict {
+  return claim === undefined ? 'granted' : judgeTogether(claim, reading);
+}
+
+/** What the store says was used, where refusals and headers look for it. */
+function note(seats: readonly Seat[], wanted: Wanted, { readings }: ReservationAnswer): void {
+  for (const [at, seat] of seats.entries()) {
+    const reading = readings[at];
+    if (reading === undefined) continue;
+    seat.held = reading.held;
+    let of = 0;
+    for (const rate of seat.rates) if (rate.amountOf(wanted) > 0) rate.found = reading.used[of++] ?? 0;
+  }
 }
 
 function tooLargeFor(
-  judged: readonly Judged[],
+  seats: readonly Seat[],
   { tokensMin = 0 }: Wanted,
 ): Extract<Outcome, { readonly type: 'too-large' }> | undefined {
-  for (const { subject } of judged) {
+  for (const { subject } of seats) {
     const limit = subject.limits.tokensPerMinute;
     if (limit !== undefined && tokensMin > limit)
       return { type: 'too-large', subject, limit, tokens: tokensMin };

@@ -1,10 +1,10 @@
 // What does a reservation come to? Who stands how, which limit refuses for how long. Pure.
 
-import { type LimitName, limitMemberOf, type RateName, rateNames } from '../../core/catalog/limits.ts';
+import type { LimitName, RateName } from '../../core/catalog/limits.ts';
 import type { Budget, PeriodBounds } from '../../core/contract/budget.ts';
-import { lackOf, leakMs } from './meter.ts';
-import type { Claim, Reading, ReservationAnswer } from './reservation.ts';
-import type { Subject } from './subject.ts';
+import { capacityOf, leakMs, leakOf } from './level.ts';
+import type { Seat } from './seat.ts';
+import type { Subject, Wanted } from './subject.ts';
 
 /** How much of one limit is left, for the headers of an answer. */
 export interface Standing {
@@ -26,6 +26,7 @@ export interface ActualUse {
 export type Outcome =
   | {
       readonly type: 'granted';
+      /** Of each kind of limit one; of the first subject that has it. */
       readonly standings: readonly Standing[];
       /** Ends the reservation; only the first call does anything. */
       settle(spent: ActualUse): void;
@@ -55,59 +56,64 @@ export type Outcome =
 /** Others end when they end: nobody knows when a place comes back. */
 const placeWaitMs = 1_000;
 
-/** One subject with what was claimed of it, and what the claim found. */
-export interface Judged {
+/** Seats at which something is asked for, and of which it is known how far they are used; for one of so many pods. */
+export interface Looked {
+  readonly seats: readonly Seat[];
+  readonly wanted: Wanted;
+  readonly pods: number;
+}
+
+interface Refusal {
   readonly subject: Subject;
-  readonly claim: Claim;
+  readonly limit: LimitName;
+  readonly waitMs: number;
 }
 
 /** The limit that takes longest: whoever waits for it need not ask again for another. */
-export function refusalOf(
-  judged: readonly Judged[],
-  { readings }: ReservationAnswer,
-): { readonly subject: Subject; readonly limit: LimitName; readonly waitMs: number } | undefined {
-  const refusals = judged.flatMap(({ subject, claim }, at) => {
-    const reading = readings[at];
-    if (reading === undefined) return [];
-    const { placesMax } = claim;
+export function refusalOf({ seats, wanted, pods }: Looked): Refusal | undefined {
+  const refusals = seats.flatMap((seat): Refusal[] => {
+    const { subject } = seat;
     return [
-      ...claim.meters.flatMap((meter, of) => {
-        const lack = lackOf(reading.used[of] ?? 0, meter);
+      ...seat.rates.flatMap((rate) => {
+        const lack = rate.lackFor(wanted, pods);
         if (lack === 0) return [];
-        const limit = meter.name === 'requests' ? ('requests' as const) : ('tokens' as const);
-        return [{ subject, limit, waitMs: leakMs(lack, meter.leakPerMs) }];
+        const limit = rate.name === 'requests' ? ('requests' as const) : ('tokens' as const);
+        return [{ subject, limit, waitMs: leakMs(lack, leakOf(rate.limit, pods)) }];
       }),
-      ...(placesMax !== undefined && reading.held >= placesMax
-        ? [{ subject, limit: 'concurrency' as const, waitMs: placeWaitMs }]
-        : []),
+      ...(seat.isFull(wanted, pods) ? [{ subject, limit: 'concurrency' as const, waitMs: placeWaitMs }] : []),
     ];
   });
   return refusals.toSorted((a, b) => b.waitMs - a.waitMs)[0];
 }
 
-/** After the reservation, where it was granted. The quota of an upstream is told to nobody. */
+const none: readonly Standing[] = [];
+
+/**
+ * After the reservation, where it was granted. The quota of an upstream is told to nobody.
+ *
+ * @param isWhole Of each subject; else of each kind of limit the first subject's that has it.
+ */
 export function standingsOf(
-  judged: readonly Judged[],
-  { isGranted, readings }: ReservationAnswer,
+  { seats, wanted, pods }: Looked,
+  isGranted: boolean,
+  isWhole: boolean,
 ): readonly Standing[] {
-  return judged.flatMap(({ subject, claim }, at) => {
-    if (subject.kind === 'provider' || subject.kind === 'provider-key') return [];
-    const reading: Reading | undefined = readings[at];
-    return rateNames.flatMap((name): Standing[] => {
-      const of = claim.meters.findIndex((meter) => meter.name === name);
-      const meter = claim.meters[of];
-      const limit = subject.limits[limitMemberOf[name]];
-      if (meter === undefined || limit === undefined || reading === undefined) return [];
-      const used = (reading.used[of] ?? 0) + (isGranted ? meter.amount : 0);
-      return [
-        {
-          subject,
-          name,
-          limit,
-          remaining: Math.max(0, Math.floor(meter.capacity - used + 1e-6)),
-          resetMs: leakMs(used, meter.leakPerMs),
-        },
-      ];
-    });
-  });
+  let standings: Standing[] | undefined;
+  for (const { subject, rates, isTold } of seats) {
+    if (!isTold) continue;
+    for (const { name, limit, found } of rates) {
+      const amount = Math.min(wanted[name], limit);
+      if (amount === 0 || (!isWhole && has(standings, name))) continue;
+      const used = found + (isGranted ? amount : 0);
+      const remaining = Math.max(0, Math.floor(capacityOf(limit, pods) - used + 1e-6));
+      standings ??= [];
+      standings.push({ subject, name, limit, remaining, resetMs: leakMs(used, leakOf(limit, pods)) });
+    }
+  }
+  return standings ?? none;
+}
+
+function has(standings: readonly Standing[] | undefined, name: RateName): boolean {
+  if (standings !== undefined) for (const standing of standings) if (standing.name === name) return true;
+  return false;
 }

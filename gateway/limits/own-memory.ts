@@ -1,134 +1,71 @@
-// Where are limits kept that this process enforces by itself? Levels and places by subject, in memory; time comes in with each
-// call.
+// Where are limits kept that this process enforces by itself? A cell for each subject, in memory; time comes in with each call.
 
-import { type Level, type Meter, meterAt, usedAfter, usedAt } from './meter.ts';
-import {
-  type Claim,
-  isGranted,
-  leaseMs,
-  type Reading,
-  type Reservation,
-  type ReservationAnswer,
-  type Settlement,
-} from './reservation.ts';
-
-interface SubjectState {
-  readonly levels: Map<string, Level & { readonly leakPerMs: number }>;
-  /** When the lease of each reservation under way is over, by its id. */
-  readonly places: Map<string, number>;
-}
+import { type Cell, haveRoomFor, Seat } from './seat.ts';
+import type { Amounts, Subject, Wanted } from './subject.ts';
 
 export class OwnMemory {
-  private readonly subjects = new Map<string, SubjectState>();
+  private readonly cells = new Map<string, Cell>();
+  private readonly seats = new WeakMap<Subject, Seat>();
 
   /** Subjects of which anything is known. */
   get size(): number {
-    return this.subjects.size;
+    return this.cells.size;
   }
 
-  reserve({ id, claims }: Reservation, nowMs: number): ReservationAnswer {
-    const readings = claims.map((claim) => this.read(claim, nowMs));
-    const granted = isGranted(claims, readings); // guard: all-limits-or-none
-    if (granted) {
-      for (const [at, claim] of claims.entries()) {
-        const state = this.stateOf(claim.key);
-        for (const [of, meter] of claim.meters.entries())
-          keep(state, meter, (readings[at]?.used[of] ?? 0) + meter.amount, nowMs);
-        if (id !== undefined) state.places.set(id, nowMs + leaseMs);
-      }
-    }
-    return { isGranted: granted, nowMs, readings };
+  seatOf(subject: Subject): Seat {
+    const known = this.seats.get(subject);
+    if (known !== undefined) return known;
+    const seat = new Seat(subject);
+    this.seats.set(subject, seat);
+    return seat;
   }
 
   /** As a reservation would find it; nothing is changed. */
-  look(claims: readonly Claim[], nowMs: number): readonly Reading[] {
-    return claims.map(({ key, meters }) => {
-      const state = this.subjects.get(key);
-      return {
-        used: meters.map((meter) => usedAt(state?.levels.get(meter.name), meter, nowMs)),
-        held: [...(state?.places.values() ?? [])].filter((untilMs) => untilMs > nowMs).length,
-      };
-    });
-  }
-
-  /** What is not held any more was settled before, or its lease is over: it changes nothing. */
-  settle({ id, claims }: Settlement, nowMs: number): void {
-    for (const { key, meters } of claims) {
-      const state = this.subjects.get(key);
-      if (state === undefined) continue;
-      endLeases(state, nowMs);
-      if (!state.places.delete(id)) continue;
-      for (const given of meters) {
-        const level = state.levels.get(given.name);
-        const meter = meterAt(given, level);
-        keep(state, meter, usedAfter(usedAt(level, meter, nowMs), meter.amount, meter.capacity), nowMs);
-      }
+  look(seats: readonly Seat[], pods: number, nowMs: number): void {
+    for (const seat of seats) {
+      this.find(seat);
+      seat.look(pods, nowMs);
     }
   }
 
-  /**
-   * Counts what was let through elsewhere: it uses up what is here, and is never owed here.
-   *
-   * @param claims below 0: amounts that are given back.
-   * @param isEnded It was let through earlier, perhaps by another limit.
-   */
-  charge(claims: readonly Claim[], nowMs: number, isEnded: boolean): void {
-    for (const { key, meters } of claims) {
-      const state = this.stateOf(key);
-      for (const given of meters) {
-        const level = state.levels.get(given.name);
-        const meter = isEnded ? meterAt(given, level) : given;
-        const used = usedAt(level, meter, nowMs);
-        const after = Math.max(0, used + meter.amount);
-        keep(state, meter, Math.min(after, Math.max(used, meter.capacity)), nowMs);
-      }
+  /** False: there is no room at one of them, and nothing is taken of any. */
+  reserve(seats: readonly Seat[], wanted: Wanted, pods: number, nowMs: number): boolean {
+    this.look(seats, pods, nowMs);
+    if (!haveRoomFor(seats, wanted, pods)) return false; // guard: all-limits-or-none
+    for (const seat of seats) {
+      this.keep(seat);
+      seat.take(wanted, pods, nowMs);
     }
+    return true;
   }
 
-  renew(places: readonly { readonly key: string; readonly id: string }[], nowMs: number): void {
-    for (const { key, id } of places) {
-      const state = this.stateOf(key);
-      state.places.delete(id);
-      state.places.set(id, nowMs + leaseMs);
+  /** Counts here what was let through elsewhere, or is given back there. */
+  charge(seats: readonly Seat[], amounts: Amounts, pods: number, nowMs: number, isEnded: boolean): void {
+    for (const seat of seats) {
+      this.keep(seat);
+      seat.charge(amounts, pods, nowMs, isEnded);
     }
   }
 
   /** Forgets subjects of which nothing is used and nothing under way. */
   sweep(nowMs: number): void {
-    for (const [key, state] of this.subjects) {
-      endLeases(state, nowMs);
-      const isEmpty = [...state.levels.values()].every((level) => usedAt(level, level, nowMs) === 0);
-      if (isEmpty && state.places.size === 0) this.subjects.delete(key);
+    for (const [key, cell] of this.cells) {
+      if (!cell.isEmptyAt(nowMs)) continue;
+      cell.isKept = false;
+      this.cells.delete(key);
     }
   }
 
-  private read({ key, meters }: Claim, nowMs: number): Reading {
-    const state = this.subjects.get(key);
-    if (state === undefined) return { used: meters.map(() => 0), held: 0 };
-    endLeases(state, nowMs);
-    return {
-      used: meters.map((meter) => usedAt(state.levels.get(meter.name), meter, nowMs)),
-      held: state.places.size,
-    };
+  /** What has become known of a subject of which nothing was. */
+  private find(seat: Seat): void {
+    if (!seat.cell.isKept) seat.cell = this.cells.get(seat.key) ?? seat.cell;
   }
 
-  private stateOf(key: string): SubjectState {
-    const known = this.subjects.get(key);
-    if (known !== undefined) return known;
-    const state: SubjectState = { levels: new Map(), places: new Map() };
-    this.subjects.set(key, state);
-    return state;
-  }
-}
-
-function keep({ levels }: SubjectState, { name, limit, leakPerMs }: Meter, used: number, atMs: number): void {
-  levels.set(name, { used, atMs, limit, leakPerMs });
-}
-
-/** Leases are all of one length and a renewal puts its place at the end, so that the first that is not over ends the search. */
-function endLeases({ places }: SubjectState, nowMs: number): void {
-  for (const [id, untilMs] of places) {
-    if (untilMs > nowMs) return;
-    places.delete(id);
+  private keep(seat: Seat): void {
+    this.find(seat);
+    const { key, cell } = seat;
+    if (cell.isKept) return;
+    cell.isKept = true;
+    this.cells.set(key, cell);
   }
 }

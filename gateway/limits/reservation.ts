@@ -1,14 +1,13 @@
-// What is asked of a place where limits are kept, and what does it answer? The same for the process itself and for a store.
+// What is asked of a store in which limits are kept for all pods, and what does it answer?
 
-import { lackOf, type Meter } from './meter.ts';
+import type { RateLimits } from '../../core/contract/routing-table.ts';
+import type { Amounts } from './subject.ts';
 
-/** What one request asks of one subject. */
+/** One subject of whose limits something is asked. */
 export interface Claim {
-  /** Names the subject, in the store too: `provider:platform/openai`. */
+  /** Names the subject: `provider:platform/openai`. */
   readonly key: string;
-  readonly meters: readonly Meter[];
-  /** How many may be under way at once; absent: any number. */
-  readonly placesMax?: number;
+  readonly limits: RateLimits;
 }
 
 /** What one request asks of one budget; money in nanodollars (1 USD = 10^9). */
@@ -24,7 +23,7 @@ export interface BudgetClaim {
   /** What has to be left for the request, where others are under way. */
   readonly amount: number;
   /** What it can cost at most, and is held for it, whether or not so much is left; absent: `amount`. */
-  readonly hold?: number;
+  readonly hold?: number | undefined;
   /** Unix milliseconds; undefined: the period never ends. */
   readonly endMs: number | undefined;
 }
@@ -44,8 +43,10 @@ export interface Reservation {
    * Under this name it is held at each subject until it is settled, or its lease is over; absent: there is nothing to settle, and no
    * place is taken.
    */
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly claims: readonly Claim[];
+  /** Of each claim; what is 0 is not asked for. */
+  readonly amounts: Amounts;
   /** Only with an `id`: what is reserved of a budget comes back when its lease is over. */
   readonly budgets?: readonly BudgetClaim[];
   /** Names the process that has spent what the budgets call its own. */
@@ -54,14 +55,14 @@ export interface Reservation {
 
 /** What a subject had used, and how many were under way, before the reservation. */
 export interface Reading {
-  /** In the order of the claim's meters. */
+  /** Of each limit that was asked, in their order. */
   readonly used: readonly number[];
   readonly held: number;
 }
 
 export interface ReservationAnswer {
   readonly isGranted: boolean;
-  /** Of the clock that it was judged by; Unix milliseconds in a store. */
+  /** Of the clock that it was judged by; Unix milliseconds. */
   readonly nowMs: number;
   /** In the order of the claims. */
   readonly readings: readonly Reading[];
@@ -76,12 +77,18 @@ export interface SettledBudget extends Pick<BudgetClaim, 'key' | 'endMs'> {
   readonly told?: { readonly known: number; readonly ownSpent: number };
 }
 
-/** Ends a reservation: for each meter of each claim, `amount` is what was used beyond the estimate. */
-export interface Settlement {
+/** Ends a reservation. */
+export interface Settlement extends Pick<Reservation, 'claims' | 'amounts' | 'by'> {
   readonly id: string;
-  readonly claims: readonly Claim[];
+  /** What was used in the end; of a limit as much as was reserved where it is kept as it is. */
+  readonly used: Amounts;
   readonly budgets?: readonly SettledBudget[];
-  readonly by?: string;
+}
+
+/** One reservation at one subject. */
+export interface Place {
+  readonly key: string;
+  readonly id: string;
 }
 
 /**
@@ -90,12 +97,3 @@ export interface Settlement {
  */
 export const leaseMs = 90_000;
 export const renewEveryMs = 30_000;
-
-export function isGranted(claims: readonly Claim[], readings: readonly Reading[]): boolean {
-  return claims.every(({ meters, placesMax }, at) => {
-    const reading = readings[at];
-    if (reading === undefined) return false;
-    if (placesMax !== undefined && reading.held >= placesMax) return false;
-    return meters.every((meter, of) => lackOf(reading.used[of] ?? 0, meter) === 0);
-  });
-}

@@ -1,10 +1,12 @@
-// How does a process speak to the Valkey or Redis in which limits are kept for all pods? One connection; each call is one script.
-// The client is loaded only where an address is set.
+// How does a process speak to the Valkey or Redis in which limits are kept for all pods? One connection, and one command for all calls
+// that are made in one turn of the event loop. The client is loaded only where an address is set.
 
 import { hash } from 'node:crypto';
 import type { Redis } from 'iovalkey';
-import type { Claim, Reading, Reservation, ReservationAnswer, Settlement } from './reservation.ts';
-import { lookScript, renewScript, reserveScript, settleScript } from './scripts.ts';
+import { limitMemberOf, rateNames } from '../../core/catalog/limits.ts';
+import type { Claim, Place, Reading, Reservation, ReservationAnswer, Settlement } from './reservation.ts';
+import { callsScript } from './scripts.ts';
+import type { Amounts } from './subject.ts';
 
 export interface StoreAddress {
   /** `redis://host:6379` or `rediss://` for TLS; the number of a database as its path. */
@@ -23,15 +25,13 @@ export interface LimitStore {
   /** Gives the time by which it was done. */
   settle(settlement: Settlement): Promise<number>;
   /** Keeps places whose reservation is still under way; gives the time. */
-  renew(places: readonly { readonly key: string; readonly id: string }[]): Promise<number>;
+  renew(places: readonly Place[]): Promise<number>;
   /** Settled when the first attempt to connect has succeeded or failed. Afterwards it connects by itself, again and again. */
   connect(): Promise<void>;
   /** Lets go of a connection that may be dead, and opens another. */
   reconnect(): void;
   close(): void;
 }
-
-type Keyed = Pick<Claim, 'key'>;
 
 const connectTimeoutMs = 1_000;
 const reconnectMaxMs = 1_000;
@@ -56,37 +56,12 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
   });
   // Each call says by itself that it failed; the client's own report may hold what it sent.
   client.on('error', () => {});
-  const keysOf = (claims: readonly Keyed[], budgets: readonly Keyed[]): string[] => [
-    ...[...claims, ...budgets].flatMap(({ key }) => [levelsKey(prefix, key), placesKey(prefix, key)]),
-    ...budgets.map(({ key }) => unseenKey(prefix, key)),
-  ];
+  const calls = new Calls(client, prefix);
   return {
-    async reserve(reservation) {
-      const { claims, budgets = [] } = reservation;
-      const keys = keysOf(claims, budgets);
-      const reply = await run(client, scripts.reserve, keys, [JSON.stringify(reservation)]);
-      return readAnswer(reply, reservation);
-    },
-    async look(reservation) {
-      const { claims, budgets = [] } = reservation;
-      const keys = keysOf(claims, budgets);
-      const reply = await run(client, scripts.look, keys, [JSON.stringify(reservation)]);
-      return readAnswer(reply, reservation);
-    },
-    async settle(settlement) {
-      const { claims, budgets = [] } = settlement;
-      const keys = keysOf(claims, budgets);
-      return Number(await run(client, scripts.settle, keys, [JSON.stringify(settlement)]));
-    },
-    renew: async (places) =>
-      Number(
-        await run(
-          client,
-          scripts.renew,
-          places.map(({ key }) => placesKey(prefix, key)),
-          places.map(({ id }) => id),
-        ),
-      ),
+    reserve: async (reservation) => readAnswer(await calls.reserve('reserve', reservation), reservation),
+    look: async (reservation) => readAnswer(await calls.reserve('look', reservation), reservation),
+    settle: async (settlement) => Number(await calls.settle(settlement)),
+    renew: async (places) => Number(await calls.renew(places)),
     connect: () => client.connect(),
     reconnect: () => client.disconnect(true),
     close: () => client.disconnect(),
@@ -105,63 +80,174 @@ function readAddress(url: string) {
   };
 }
 
-/** The braces keep all keys in one slot, so that one script may touch them all. */
-function levelsKey(prefix: string, key: string): string {
-  return `{${prefix}:limits}:${key}:levels`;
+const script = { text: callsScript, sha: hash('sha1', callsScript) } as const;
+
+/** The store does nothing else for as long as a script takes. */
+const callsAtOnce = 64;
+
+/** What is always written of a claim. */
+interface Written {
+  readonly levels: string;
+  readonly places: string;
+  readonly limits: readonly string[];
 }
 
-function placesKey(prefix: string, key: string): string {
-  return `{${prefix}:limits}:${key}:places`;
+interface Waiting {
+  resolve(answer: string): void;
+  reject(error: unknown): void;
 }
 
-function unseenKey(prefix: string, key: string): string {
-  return `{${prefix}:limits}:${key}:unseen`;
+/** Calls that go to the store together, as scripts.ts reads them. */
+class Calls {
+  private readonly client: Redis;
+  private readonly start: string;
+  private readonly written = new WeakMap<Claim, Written>();
+  private keys: string[] = [];
+  private texts: string[] = [];
+  private waiting: Waiting[] = [];
+
+  constructor(client: Redis, prefix: string) {
+    this.client = client;
+    // The braces keep all keys in one slot, so that one script may touch them all.
+    this.start = `{${prefix}:limits}:`;
+  }
+
+  reserve(name: 'reserve' | 'look', reservation: Reservation): Promise<string> {
+    const { id = '', claims, amounts, budgets = [], by = '' } = reservation;
+    this.texts.push(name, id);
+    this.addAmounts(amounts);
+    this.addClaims(claims);
+    this.texts.push(by, String(budgets.length));
+    for (const { key, limit, known, own, amount, hold = amount, endMs } of budgets) {
+      this.addBudget(key);
+      this.addNumbers(limit, known, own.spent, own.held, amount, hold, endMs);
+    }
+    return this.add();
+  }
+
+  settle({ id, claims, amounts, used, budgets = [], by = '' }: Settlement): Promise<string> {
+    this.texts.push('settle', id);
+    this.addAmounts(amounts);
+    this.addAmounts(used);
+    this.addClaims(claims);
+    this.texts.push(by, String(budgets.length));
+    for (const { key, endMs, cost, told } of budgets) {
+      this.addBudget(key);
+      this.addNumbers(endMs, cost, told?.known, told?.ownSpent);
+    }
+    return this.add();
+  }
+
+  renew(places: readonly Place[]): Promise<string> {
+    this.texts.push('renew', String(places.length));
+    for (const { key, id } of places) {
+      this.keys.push(`${this.start}${key}:places`);
+      this.texts.push(id);
+    }
+    return this.add();
+  }
+
+  private addAmounts(amounts: Amounts): void {
+    for (const name of rateNames) this.texts.push(String(amounts[name]));
+  }
+
+  private addClaims(claims: readonly Claim[]): void {
+    this.texts.push(String(claims.length));
+    for (const claim of claims) {
+      const { levels, places, limits } = this.writtenOf(claim);
+      this.keys.push(levels, places);
+      for (const limit of limits) this.texts.push(limit);
+    }
+  }
+
+  private addBudget(key: string): void {
+    const whole = this.start + key;
+    this.keys.push(`${whole}:levels`, `${whole}:places`, `${whole}:unseen`);
+  }
+
+  private addNumbers(...numbers: readonly (number | undefined)[]): void {
+    for (const number of numbers) this.texts.push(textOf(number));
+  }
+
+  private writtenOf(claim: Claim): Written {
+    const known = this.written.get(claim);
+    if (known !== undefined) return known;
+    const { key, limits } = claim;
+    const whole = this.start + key;
+    const written = {
+      levels: `${whole}:levels`,
+      places: `${whole}:places`,
+      limits: [
+        ...rateNames.map((name) => textOf(limits[limitMemberOf[name]])),
+        textOf(limits.maxConcurrentRequests),
+      ],
+    };
+    this.written.set(claim, written);
+    return written;
+  }
+
+  /** What was written since the last call is one call more. */
+  private add(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject });
+      if (this.waiting.length === callsAtOnce) this.send();
+      else if (this.waiting.length === 1) setImmediate(() => this.send());
+    });
+  }
+
+  private send(): void {
+    const { keys, texts, waiting } = this;
+    if (waiting.length === 0) return;
+    this.keys = [];
+    this.texts = [];
+    this.waiting = [];
+    run(this.client, [String(keys.length), ...keys, ...texts]).then(
+      (answers) => {
+        for (const [at, { resolve, reject }] of waiting.entries()) {
+          const answer: unknown = Array.isArray(answers) ? answers[at] : undefined;
+          if (typeof answer === 'string') resolve(answer);
+          else reject(new Error('the store gave no answer'));
+        }
+      },
+      (error: unknown) => {
+        for (const { reject } of waiting) reject(error);
+      },
+    );
+  }
 }
 
-interface Script {
-  readonly text: string;
-  readonly sha: string;
+/** What is not there is empty. */
+function textOf(number: number | undefined): string {
+  return number === undefined ? '' : String(number);
 }
-
-const script = (text: string): Script => ({ text, sha: hash('sha1', text) });
-
-const scripts = {
-  reserve: script(reserveScript),
-  look: script(lookScript),
-  settle: script(settleScript),
-  renew: script(renewScript),
-} as const;
 
 /** By its digest; its text only where the store does not know it, after a start or a flush. */
-async function run(
-  client: Redis,
-  { text, sha }: Script,
-  keys: readonly string[],
-  args: readonly string[],
-): Promise<unknown> {
+async function run(client: Redis, args: readonly string[]): Promise<unknown> {
   try {
-    return await client.evalsha(sha, keys.length, ...keys, ...args);
+    return await client.call('evalsha', script.sha, ...args);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return await client.eval(text, keys.length, ...keys, ...args);
+    return await client.call('eval', script.text, ...args);
   }
 }
 
 /** @throws {Error} where that is not what the script gives. */
-function readAnswer(reply: unknown, { claims, budgets = [] }: Reservation): ReservationAnswer {
-  if (!Array.isArray(reply)) throw new Error('the store gave no list');
-  const numbers = reply.map(Number);
+function readAnswer(answer: string, { claims, amounts, budgets = [] }: Reservation): ReservationAnswer {
+  const numbers = answer.split(' ');
   let at = 0;
   const next = (): number => {
-    const number = numbers[at++];
-    if (number === undefined || Number.isNaN(number)) throw new Error('the store gave no number');
+    const number = Number(numbers[at++]);
+    if (Number.isNaN(number)) throw new Error('the store gave no number');
     return number;
   };
   const isGranted = next() === 1;
   const nowMs = next();
-  const readings = claims.map(({ meters }): Reading => {
+  const readings = claims.map(({ limits }): Reading => {
     const held = next();
-    return { held, used: meters.map(next) };
+    const used: number[] = [];
+    for (const name of rateNames)
+      if (limits[limitMemberOf[name]] !== undefined && amounts[name] !== 0) used.push(next());
+    return { held, used };
   });
   if (budgets.length === 0) return { isGranted, nowMs, readings };
   return {

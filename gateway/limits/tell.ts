@@ -2,7 +2,7 @@
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
-import { LIMITS, limitMemberOf } from '../../core/catalog/limits.ts';
+import { LIMITS, limitMemberOf, type RateName } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { Outcome, Standing } from './outcome.ts';
@@ -13,30 +13,44 @@ type TooLarge = Extract<Outcome, { readonly type: 'too-large' }>;
 type OverBudget = Extract<Outcome, { readonly type: 'over-budget' }>;
 
 /**
- * Of each kind of limit the caller's own, or else that of its namespace, or else the model's: OpenAI's names with durations
- * everywhere, and on messages Anthropic's beside them, with RFC 3339 times.
+ * Names and values in turn: OpenAI's names with durations everywhere, and on messages Anthropic's beside them, with RFC 3339 times.
  */
 export function limitHeaders(
   standings: readonly Standing[],
   shape: ErrorShape,
   wallMs: number,
-): readonly (readonly [name: string, value: string])[] {
+): readonly string[] {
   const { rateLimitPrefix } = ERROR_SHAPES[shape];
-  const told = new Map<Standing['name'], Standing>();
-  // The ApiKey stands first.
-  for (const standing of standings) if (!told.has(standing.name)) told.set(standing.name, standing);
-  return [...told.values()].flatMap(({ name, limit, remaining, resetMs }) => [
-    [`x-ratelimit-limit-${name}`, String(limit)] as const,
-    [`x-ratelimit-remaining-${name}`, String(remaining)] as const,
-    [`x-ratelimit-reset-${name}`, inDuration(resetMs)] as const,
-    ...(rateLimitPrefix === undefined
-      ? []
-      : [
-          [`${rateLimitPrefix}-${name}-limit`, String(limit)] as const,
-          [`${rateLimitPrefix}-${name}-remaining`, String(remaining)] as const,
-          [`${rateLimitPrefix}-${name}-reset`, inTime(wallMs + resetMs)] as const,
-        ]),
-  ]);
+  const headers: string[] = [];
+  for (const { name, limit, remaining, resetMs } of standings) {
+    const names = headerNames[name];
+    const [max, left] = [String(limit), String(remaining)];
+    headers.push(names.limit, max, names.remaining, left, names.reset, inDuration(resetMs));
+    if (rateLimitPrefix === undefined) continue;
+    const start = `${rateLimitPrefix}-${name}`;
+    headers.push(
+      `${start}-limit`,
+      max,
+      `${start}-remaining`,
+      left,
+      `${start}-reset`,
+      inTime(wallMs + resetMs),
+    );
+  }
+  return headers;
+}
+
+const headerNames = { requests: namesOf('requests'), tokens: namesOf('tokens') } as const satisfies Record<
+  RateName,
+  unknown
+>;
+
+function namesOf(name: RateName) {
+  return {
+    limit: `x-ratelimit-limit-${name}`,
+    remaining: `x-ratelimit-remaining-${name}`,
+    reset: `x-ratelimit-reset-${name}`,
+  };
 }
 
 /** As OpenAI writes them: `250ms`, `1s`, `6m0s`. */

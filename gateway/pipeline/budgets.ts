@@ -1,31 +1,20 @@
 // Out of whose budgets is a request paid, what can it cost them at most, and what did it cost in the end?
 
-import { costPicodollars } from '../../core/contract/cost.ts';
+import { ratesFor } from '../../core/contract/cost.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { Price } from '../../core/contract/routing-table.ts';
 import { nanodollarsOf } from '../limits/nanodollars.ts';
-import type { Subject } from '../limits/subject.ts';
-import type { Candidate, Plan } from '../route/plan.ts';
+import type { Plan } from '../route/plan.ts';
 import { isOwnProvider } from './client-headers.ts';
 import type { SpendEstimate } from './estimate-spend.ts';
 import type { Exchange } from './parts.ts';
 
 type Payer = Pick<Exchange, 'caller'>;
 
-/** The ApiKey's own, and those of its namespace; nothing where nobody has set one. */
-export function budgetSubjects({ caller, view }: Pick<Exchange, 'caller' | 'view'>): readonly Subject[] {
-  const { budgets, id } = caller.key;
-  const ofTenant = view.tenantBudgets.get(caller.namespace);
-  if (budgets === undefined && ofTenant === undefined) return none;
-  return [
-    ...(budgets === undefined ? [] : [{ kind: 'api-key' as const, id, limits: {}, budgets }]),
-    ...(ofTenant === undefined
-      ? []
-      : [{ kind: 'tenant' as const, id: caller.namespace, limits: {}, budgets: ofTenant }]),
-  ];
+/** From the ApiKey's own, or from those of its namespace. */
+export function isPaidFromBudget({ caller, view }: Pick<Exchange, 'caller' | 'view'>): boolean {
+  return caller.key.budgets !== undefined || view.tenantBudgets.has(caller.namespace);
 }
-
-const none: readonly Subject[] = [];
 
 /** Tokens that are taken to fit into a model of which nobody has said it: as much as most of those take that are made for documents. */
 const contextLengthDefault = 200_000;
@@ -38,38 +27,24 @@ export function costAtMost(
   { candidates, route }: Pick<Plan, 'candidates' | 'route'>,
   { input, inputMost, output }: Tokens & Pick<SpendEstimate, 'inputMost'>,
 ): number {
-  const costs = candidates.map((candidate) => {
-    const { contextLength = route.entry.contextLength ?? contextLengthDefault } = candidate.target.entry;
-    const { tokens, calls } = inputMost ?? { tokens: input, calls: 1 };
-    const most = Math.max(input, Math.min(tokens, contextLength * calls));
-    return costOfCandidate(exchange, candidate, { input: most, output });
-  });
-  return nanodollarsOf(Math.max(0, ...costs));
-}
-
-function costOfCandidate(exchange: Payer, candidate: Candidate, estimate: Tokens): number {
-  const { price } = candidate.target.entry;
-  return price === null || isOwnProvider(exchange, candidate) ? 0 : dearest(estimate, price);
+  let most = 0;
+  for (const candidate of candidates) {
+    const { price, contextLength } = candidate.target.entry;
+    if (price === null || isOwnProvider(exchange, candidate)) continue;
+    const length = contextLength ?? route.entry.contextLength ?? contextLengthDefault;
+    const inputOfAll = inputMost === undefined ? input : Math.min(inputMost.tokens, length * inputMost.calls);
+    most = Math.max(most, dearest(Math.max(input, inputOfAll), output, price));
+  }
+  return nanodollarsOf(most);
 }
 
 /** Nobody knows yet whether the input is read from a cache or written to it, for how long, and what of the output is reasoning. */
-function dearest({ input, output }: Tokens, price: Price): number {
-  const writes = [
-    { cacheWrite: 0 },
-    { cacheWrite: input },
-    { cacheWrite: input, cacheWriteHour: input },
-  ] as const;
-  const costs = writes.flatMap((written) =>
-    [0, output].map((reasoning) => {
-      try {
-        return costPicodollars({ input, cachedInput: 0, ...written, output, reasoning }, price);
-      } catch {
-        // Beyond all that is counted; no budget has room for it.
-        return Number.MAX_SAFE_INTEGER;
-      }
-    }),
-  );
-  return Math.max(...costs);
+function dearest(input: number, output: number, price: Price): number {
+  const rates = ratesFor(input, price);
+  const ofInput = input * Math.max(rates.input, rates.cacheWrite, rates.cacheWriteHour);
+  const ofOutput = output * Math.max(rates.output, rates.reasoning);
+  // Beyond all that is counted; no budget has room for it.
+  return Math.min(ofInput + ofOutput + (price.perRequest ?? 0), Number.MAX_SAFE_INTEGER);
 }
 
 /** What the caller pays for an attempt, in picodollars; what failed before it was delivered, and calls of its own provider, cost it nothing. */

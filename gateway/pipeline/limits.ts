@@ -1,6 +1,7 @@
 // May this request pass, and may this attempt? Which limits concern them, what the caller is told of them, and what they are settled
 // with in the end.
 
+import type { Budget } from '../../core/contract/budget.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { Outcome } from '../limits/outcome.ts';
@@ -14,7 +15,7 @@ import {
 } from '../limits/tell.ts';
 import type { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
-import { budgetSubjects, costAtMost } from './budgets.ts';
+import { costAtMost, isPaidFromBudget } from './budgets.ts';
 import type { SpendEstimate } from './estimate-spend.ts';
 import { type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
@@ -60,29 +61,31 @@ export function limitsOfRequest(
   const { key, namespace } = caller;
   const { entry } = plan.route;
   const ofTenant = view.tenantLimits.get(namespace);
-  const payers = budgetSubjects(exchange);
-  const isLimited = (key.limits ?? ofTenant ?? entry.limits) !== undefined;
-  if (!isLimited && payers.length === 0) return undefined;
-  const subjects = [
-    ...subjectFor('api-key', key.id, key.limits),
-    ...subjectFor('tenant', namespace, ofTenant),
-    ...subjectFor('model-route', entry.id, entry.limits),
-    ...payers,
-  ];
-  const spend = estimate();
-  const cost = (tokens: Parameters<typeof costAtMost>[2]): number =>
-    payers.length === 0 ? 0 : costAtMost(exchange, plan, tokens);
-  const wanted: Wanted = spend.takesPlace
-    ? {
-        requests: 1,
-        tokens: spend.tokens,
-        tokensMin: spend.tokensMin,
-        nanodollars: cost({ input: spend.input, output: spend.output }),
-        ...(spend.inputMost === undefined ? {} : { nanodollarsMax: cost(spend) }),
-        takesPlace: true,
-      }
-    : { requests: 1, tokens: 0, takesPlace: false };
-  return { subjects, wanted };
+  const paidByTenant = view.tenantBudgets.get(namespace);
+  const isPaid = isPaidFromBudget(exchange);
+  if (!isPaid && key.limits === undefined && ofTenant === undefined && entry.limits === undefined)
+    return undefined;
+  const subjects: Subject[] = [];
+  if (key.limits !== undefined || key.budgets !== undefined)
+    subjects.push(subjectOf(key, 'api-key', key.id, key.limits, key.budgets));
+  const tenant = ofTenant ?? paidByTenant;
+  if (tenant !== undefined) subjects.push(subjectOf(tenant, 'tenant', namespace, ofTenant, paidByTenant));
+  if (entry.limits !== undefined) subjects.push(subjectOf(entry, 'model-route', entry.id, entry.limits));
+  return { subjects, wanted: wantedOf(exchange, estimate(), isPaid) };
+}
+
+function wantedOf(exchange: Omit<LimitedExchange, 'response'>, spend: Estimate, isPaid: boolean): Wanted {
+  if (!spend.takesPlace) return { requests: 1, tokens: 0, takesPlace: false };
+  const { tokens, tokensMin, input, output, inputMost } = spend;
+  const { plan } = exchange;
+  return {
+    requests: 1,
+    tokens,
+    tokensMin,
+    nanodollars: isPaid ? costAtMost(exchange, plan, { input, output }) : 0,
+    nanodollarsMax: isPaid && inputMost !== undefined ? costAtMost(exchange, plan, spend) : undefined,
+    takesPlace: true,
+  };
 }
 
 function concludeRequest(
@@ -91,9 +94,9 @@ function concludeRequest(
   outcome: Outcome,
 ): Granted {
   if ('standings' in outcome) {
-    for (const [name, value] of limitHeaders(outcome.standings, dialect.errorShape, clock.wallMs())) {
-      response.setHeader(name, value);
-    }
+    const headers = limitHeaders(outcome.standings, dialect.errorShape, clock.wallMs());
+    for (let at = 0; at < headers.length; at += 2)
+      response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
   }
   if (outcome.type === 'granted') return outcome;
   throw limitError(outcome, { plan, dialect });
@@ -146,14 +149,13 @@ export function limitsOfAttempt(
   { target: { provider }, endpoint: { key } }: Candidate,
   tokens: () => number,
 ): LimitsAsked | undefined {
-  if (provider.entry.limits === undefined && key?.limits === undefined) return undefined;
-  return {
-    subjects: [
-      ...subjectFor('provider', provider.entry.id, provider.entry.limits),
-      ...subjectFor('provider-key', `${provider.entry.id}/${key?.name}`, key?.limits),
-    ],
-    wanted: { requests: 1, tokens: tokens(), takesPlace: true },
-  };
+  const { entry } = provider;
+  if (entry.limits === undefined && key?.limits === undefined) return undefined;
+  const subjects: Subject[] = [];
+  if (entry.limits !== undefined) subjects.push(subjectOf(entry, 'provider', entry.id, entry.limits));
+  if (key?.limits !== undefined)
+    subjects.push(subjectOf(key, 'provider-key', `${entry.id}/${key.name}`, key.limits));
+  return { subjects, wanted: { requests: 1, tokens: tokens(), takesPlace: true } };
 }
 
 function entranceOf(outcome: Outcome): Entrance {
@@ -178,8 +180,23 @@ export function fullnessOf(
   }
 }
 
-function subjectFor(kind: SubjectKind, id: string, limits: RateLimits | undefined): Subject[] {
-  return limits === undefined ? [] : [{ kind, id, limits }];
+/** Of each entry of a table one, for as long as the table is used. */
+const subjects = new WeakMap<object, Subject>();
+
+const noLimits: RateLimits = {};
+
+function subjectOf(
+  entry: object,
+  kind: SubjectKind,
+  id: string,
+  limits: RateLimits = noLimits,
+  budgets?: readonly Budget[],
+): Subject {
+  const known = subjects.get(entry);
+  if (known !== undefined && known.limits === limits && known.budgets === budgets) return known;
+  const subject: Subject = { kind, id, limits, budgets };
+  subjects.set(entry, subject);
+  return subject;
 }
 
 /** Of an attempt, what its caller is held to: what failed before anything was delivered is no use of theirs. */

@@ -12,7 +12,7 @@ import { GatewayError, shorten } from '../request/errors.ts';
 import { findModel } from '../route/find-model.ts';
 import { type Candidate, onlyPlan, type Plan, selectTargets } from '../route/plan.ts';
 import { affinityText } from './affinity.ts';
-import { budgetSubjects } from './budgets.ts';
+import { isPaidFromBudget } from './budgets.ts';
 import { isOwnProvider, readHeader } from './client-headers.ts';
 import { readDelivery } from './delivery.ts';
 import type { Asking, PipelineParts, Routing } from './parts.ts';
@@ -44,7 +44,7 @@ export function routeExchange<Of extends Asking>(parts: RoutingParts, exchange: 
 function billable(exchange: Asking, plan: Plan, model: string): Plan {
   const { candidates, route } = plan;
   const isDenied = route.entry.unpriced === 'Deny';
-  if (!isDenied && budgetSubjects(exchange).length === 0) return plan;
+  if (!isDenied && !isPaidFromBudget(exchange)) return plan;
   const left = candidates.filter(
     (candidate) => candidate.target.entry.price !== null || isOwnProvider(exchange, candidate),
   );

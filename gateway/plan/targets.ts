@@ -5,7 +5,7 @@ import type { PlanTarget } from '../../core/contract/plan.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
 import { droppedAt } from '../pipeline/attempt-ends.ts';
-import { budgetSubjects } from '../pipeline/budgets.ts';
+import { isPaidFromBudget } from '../pipeline/budgets.ts';
 import { isOwnProvider } from '../pipeline/client-headers.ts';
 import type { Fullness } from '../pipeline/limits.ts';
 import type { Asking } from '../pipeline/parts.ts';
@@ -168,7 +168,7 @@ function whyLeftOut(asking: Asking, route: RouteView, target: TargetView): LeftO
   if (endpoints.every(({ weight }) => weight === 0)) return possible(keyless);
   if (entry.price === null && !isOwnProvider(asking, { target })) {
     if (route.entry.unpriced === 'Deny') return possible(unpricedDenied);
-    if (budgetSubjects(asking).length > 0) return possible(unpricedBudget);
+    if (isPaidFromBudget(asking)) return possible(unpricedBudget);
   }
   return { reason: whyNotCarried(asking, route, target), isImpossible: true };
 }

@@ -394,8 +394,8 @@ export const guards: readonly Guard[] = [
   {
     mark: 'all-limits-or-none',
     name: 'a request takes from all limits or from none',
-    from: 'isGranted(claims,',
-    to: 'isGranted(claims.slice(0, 1),',
+    from: 'haveRoomFor(seats,',
+    to: 'haveRoomFor(seats.slice(0, 1),',
     tests: ['test/gateway/limits/own-memory-and-store.test.ts'],
   },
   {

@@ -2,12 +2,12 @@
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Budget } from '../../../core/contract/budget.ts';
+import { type Budget, periodAt } from '../../../core/contract/budget.ts';
 import type { SpendPage } from '../../../core/contract/spend.ts';
 import { judgeShare, judgeTogether } from '../../../gateway/limits/budget.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
-import { OwnBudgets } from '../../../gateway/limits/own-budgets.ts';
-import type { BudgetClaim } from '../../../gateway/limits/reservation.ts';
+import { OwnBudget, OwnBudgets } from '../../../gateway/limits/own-budgets.ts';
+import type { BudgetClaim, SettledBudget } from '../../../gateway/limits/reservation.ts';
 import { type LimitStore, openStore } from '../../../gateway/limits/store.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { openStoreAt, type RedisServer, startRedis } from '../../support/redis-server.ts';
@@ -33,6 +33,10 @@ afterEach(async () => {
 });
 
 const nothing = { spent: 0, held: 0 };
+/** No limit is asked beside the budgets. */
+const noLimits = { claims: [], amounts: { requests: 0, tokens: 0 } };
+const settle = (id: string, budget: SettledBudget, by?: string) =>
+  store.settle({ id, ...noLimits, used: noLimits.amounts, budgets: [budget], ...(by && { by }) });
 const step = fc.oneof(
   {
     weight: 4,
@@ -52,8 +56,12 @@ const step = fc.oneof(
 test('any steps come out the same in the store as in one gateway alone', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-      const key = `twin:${++runs}`;
+      const budgets: Budget[] = [{ period: 'Total', limitMicrodollars: 1 }];
+      const subject = { kind: 'tenant' as const, id: `twin-${++runs}`, limits: {}, budgets };
       const own = new OwnBudgets();
+      const budget = own.askedOf(subject, 0);
+      const { own: here = new OwnBudget('', subject, 'Total', periodAt('Total', 0)) } = budget[0] ?? {};
+      const { key } = here;
       let known = 0;
       let spent = 0;
       let records = 0;
@@ -67,30 +75,25 @@ test('any steps come out the same in the store as in one gateway alone', async (
           const asked = { amount, ...(hold === undefined ? {} : { hold: amount + hold }) };
           const claim = { key, limit: 200, known, own: nothing, ...asked, endMs: undefined };
           const id = `${key}.${index}`;
-          const looked = await store.look({ claims: [], budgets: [claim], by: 'test' });
-          const answer = await store.reserve({ id, claims: [], budgets: [claim], by: 'test' });
+          const looked = await store.look({ ...noLimits, budgets: [claim], by: 'test' });
+          const answer = await store.reserve({ id, ...noLimits, budgets: [claim], by: 'test' });
           expect(looked.budgets).toEqual(answer.budgets);
           const reading = answer.budgets?.[0] ?? nothing;
-          const here = own.read(key);
           expect(reading).toEqual({ spent: known + here.spent, held: here.held, reckoned: known });
           const verdict = judgeShare(claim, here, 1);
           expect([answer.isGranted, judgeTogether(claim, reading)]).toEqual([verdict === 'granted', verdict]);
           if (verdict !== 'granted') continue;
-          own.hold(claim);
+          own.hold(budget, claim.hold ?? amount);
           underWay.push({ id, claim });
         } else {
           const [ended] = underWay.splice(one.which % Math.max(1, underWay.length), 1);
           if (ended === undefined) continue;
-          own.settle(ended.claim, one.cost, ++records);
+          own.settle(budget, ended.claim.hold ?? ended.claim.amount, one.cost, ++records);
           spent += one.cost;
-          const settlement = {
-            id: ended.id,
-            claims: [],
-            budgets: [{ key, endMs: undefined, cost: one.cost }],
-          };
-          await store.settle(settlement);
+          const settled = { key, endMs: undefined, cost: one.cost };
+          await settle(ended.id, settled);
           // Told twice, it changes nothing.
-          await store.settle(settlement);
+          await settle(ended.id, settled);
         }
       }
     }),
@@ -108,10 +111,10 @@ const claimOf = (key: string, more: Partial<BudgetClaim> = {}): BudgetClaim => (
   ...more,
 });
 const ask = (id: string, claim: BudgetClaim, by = 'test') =>
-  store.reserve({ id, claims: [], budgets: [claim], by });
+  store.reserve({ id, ...noLimits, budgets: [claim], by });
 const spend = async (id: string, key: string, cost: number) => {
   expect(await ask(id, claimOf(key, { amount: cost }))).toMatchObject({ isGranted: true });
-  await store.settle({ id, claims: [], budgets: [{ key, endMs: undefined, cost }] });
+  await settle(id, { key, endMs: undefined, cost });
 };
 
 test('of fifty at once that ask for a tenth, ten are let in', async () => {
@@ -142,7 +145,7 @@ test('a store that forgets knows again what the ledger knows, and what whoever a
   });
   // What the ledger may have too is not kept: it is not counted twice for good.
   expect(await ask('f5', claimOf('forgets', { known: 40 }))).toMatchObject({ isGranted: true });
-  await store.settle({ id: 'f5', claims: [], budgets: [{ key: 'forgets', endMs: undefined, cost: 10 }] });
+  await settle('f5', { key: 'forgets', endMs: undefined, cost: 10 });
   expect(await ask('f6', claimOf('forgets', { known: 40 }))).toMatchObject({ budgets: [{ spent: 50 }] });
 });
 
@@ -173,12 +176,7 @@ test('what one gateway has heard of the ledger holds for all, also where it was 
   });
   // Also where it is said with what was settled.
   const told = { known: 99, ownSpent: 1 };
-  await store.settle({
-    id: 'n1',
-    claims: [],
-    budgets: [{ key: 'newest', endMs: undefined, cost: 1, told }],
-    by: 'a',
-  });
+  await settle('n1', { key: 'newest', endMs: undefined, cost: 1, told }, 'a');
   expect(await ask('n4', behind, 'b')).toMatchObject({
     isGranted: false,
     budgets: [{ spent: 99, reckoned: 105 }],
@@ -199,7 +197,7 @@ test('what a gateway that was killed had reserved comes back when its lease is o
     budgets: [{ spent: 0, held: 10 }],
   });
   // Too late: the ledger will tell of it.
-  await store.settle({ id: 'k1', claims: [], budgets: [{ key: 'killed', endMs: undefined, cost: 80 }] });
+  await settle('k1', { key: 'killed', endMs: undefined, cost: 80 });
   expect(await ask('k4', claimOf('killed'))).toMatchObject({ budgets: [{ spent: 0, held: 90 }] });
 });
 
@@ -322,7 +320,7 @@ describe('what a gateway could not tell the store in time', () => {
     const claim = { ...claimOf(key), limit: 100 * microdollars, own };
     const { budgets: [reading] = [] } = await store.reserve({
       id: `${id}.1`,
-      claims: [],
+      ...noLimits,
       budgets: [claim],
       by: `${id}.b`,
     });

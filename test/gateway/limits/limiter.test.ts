@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type { RateLimits } from '../../../core/contract/routing-table.ts';
 import { Limiter } from '../../../gateway/limits/limiter.ts';
 import type { Outcome } from '../../../gateway/limits/outcome.ts';
+import type { LimitStore } from '../../../gateway/limits/store.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 
-function limiterOf(pods = 1) {
+function limiterOf(pods = 1, store?: LimitStore) {
   const clock = { ...makeFakeClock(1_000), wallMs: () => 0 };
   const state = { pods };
   const limited: string[] = [];
@@ -14,6 +15,9 @@ function limiterOf(pods = 1) {
     clock,
     name: 'test',
     pods: () => state.pods,
+    store,
+    // The clock is moved on while it answers.
+    callBudgetMs: 1_000_000,
     onStoreError: 'LocalShare',
     events: {
       onLimited: (subject, limit) => limited.push(`${subject} ${limit}`),
@@ -182,6 +186,31 @@ describe('what is held', () => {
     expect(reserve(limits).type).toBe('refused');
     if (granted.type === 'granted') granted.settle({ tokens: 0 });
     expect(reserve(limits).type).toBe('granted');
+  });
+
+  test('is renewed in a store every half minute for as long as it is under way', async () => {
+    const renewed: string[][] = [];
+    const { clock, limiter } = limiterOf(1, {
+      reserve: async () => ({ isGranted: true, nowMs: 0, readings: [{ used: [], held: 0 }] }),
+      look: () => Promise.reject(new Error('nobody looks')),
+      settle: async () => 0,
+      renew: async (places) => {
+        renewed.push(places.map(({ key }) => key));
+        return 0;
+      },
+      connect: async () => {},
+      reconnect() {},
+      close() {},
+    });
+    await limiter.start();
+    const subject = { kind: 'api-key' as const, id: 'team/key', limits: { maxConcurrentRequests: 1 } };
+    const granted = await limiter.reserve([subject], { requests: 1, tokens: 0, takesPlace: true }, 600_000);
+    renewed.length = 0;
+    clock.advance(30_000);
+    clock.advance(30_000);
+    if (granted?.type === 'granted') granted.settle({ tokens: 0 });
+    clock.advance(30_000);
+    expect(renewed).toEqual([['api-key:team/key'], ['api-key:team/key']]);
   });
 
   test('and is never settled comes back a minute and a half after it must have ended', () => {

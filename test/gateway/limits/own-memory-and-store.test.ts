@@ -3,9 +3,12 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RateLimits } from '../../../core/contract/routing-table.ts';
 import { OwnMemory } from '../../../gateway/limits/own-memory.ts';
-import type { Claim, Reservation } from '../../../gateway/limits/reservation.ts';
+import type { Claim, Reading } from '../../../gateway/limits/reservation.ts';
+import type { Seat } from '../../../gateway/limits/seat.ts';
 import { type LimitStore, openStore } from '../../../gateway/limits/store.ts';
+import type { Amounts, Subject } from '../../../gateway/limits/subject.ts';
 import { openStoreAt, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 let redis: RedisServer;
@@ -21,74 +24,87 @@ afterAll(async () => {
   await redis?.close();
 });
 
-const amount = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.double({ min: 0.1, max: 40, noNaN: true }));
-
-const meter = (name: string) =>
-  fc.record({
-    name: fc.constant(name),
-    limit: fc.constantFrom(1, 10, 100 / 3, 120),
-    capacity: fc.constantFrom(1, 2.5, 10, 100 / 3),
-    // Some leak within the test.
-    leakPerMs: fc.constantFrom(10 / 60_000, 100 / 3 / 60_000, 0.5),
-    amount,
-  });
-
-const claim = (key: string): fc.Arbitrary<Claim> =>
-  fc
-    .record({
-      meters: fc.tuple(fc.option(meter('requests')), fc.option(meter('tokens'))),
-      placesMax: fc.option(fc.integer({ min: 1, max: 3 })),
-    })
-    .map(({ meters, placesMax }) => ({
-      key,
-      meters: meters.filter((one) => one !== null),
-      ...(placesMax === null ? {} : { placesMax }),
-    }));
+// Some leak within the test.
+const limit = fc.constantFrom(1, 10, 100 / 3, 120, 30_000);
+const amount = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.double({ min: 0.1, max: 40, noNaN: true }));
+const amounts = fc.record({ requests: amount, tokens: amount });
+const limits = fc.record(
+  {
+    requestsPerMinute: limit,
+    tokensPerMinute: limit,
+    maxConcurrentRequests: fc.integer({ min: 1, max: 3 }),
+  },
+  { requiredKeys: [] },
+);
 
 const step = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({ type: fc.constant('reserve' as const), a: claim('a'), b: claim('b') }),
+    arbitrary: fc.record({ type: fc.constant('reserve' as const), a: limits, b: limits, amounts }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
       type: fc.constant('settle' as const),
       which: fc.nat(20),
-      change: fc.double({ min: -60, max: 600, noNaN: true }),
+      used: fc.record({ requests: fc.nat(600), tokens: fc.double({ min: 0, max: 600, noNaN: true }) }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('renew' as const), which: fc.nat(20) }) },
 );
+
+const subjectOf = (id: string, ofSubject: RateLimits): Subject => ({
+  kind: 'api-key',
+  id,
+  limits: ofSubject,
+});
+
+/** What memory says where the store gives an answer. */
+function lookedAt(seats: readonly Seat[], asked: Amounts): readonly Reading[] {
+  return seats.map(({ held, rates }) => ({
+    held,
+    used: rates.filter(({ name }) => asked[name] > 0).map(({ found }) => found),
+  }));
+}
 
 test('any steps come out the same in memory and in the store, to the last bit', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 24 }), async (steps) => {
       const run = ++runs;
       const memory = new OwnMemory();
-      const named = (one: Claim): Claim => ({ ...one, key: `${run}:${one.key}` });
-      const granted: (Reservation & { readonly id: string })[] = [];
+      const granted: { readonly id: string; readonly seats: readonly Seat[]; readonly amounts: Amounts }[] =
+        [];
+      const settled = new Set<string>();
       for (const [index, one] of steps.entries()) {
         if (one.type === 'reserve') {
-          const reservation = { id: `${run}.${index}`, claims: [named(one.a), named(one.b)] };
+          const id = `${run}.${index}`;
+          const wanted = { ...one.amounts, takesPlace: true };
+          const seats = [subjectOf(`${run}:a`, one.a), subjectOf(`${run}:b`, one.b)].map((of) =>
+            memory.seatOf(of),
+          );
+          const reservation = { id, claims: seats, amounts: wanted };
           const looked = await store.look(reservation);
-          expect(memory.look(reservation.claims, looked.nowMs)).toEqual(looked.readings);
+          memory.look(seats, 1, looked.nowMs);
+          expect(lookedAt(seats, wanted)).toEqual(looked.readings);
           const told = await store.reserve(reservation);
-          expect(memory.reserve(reservation, told.nowMs)).toEqual(told);
-          if (told.isGranted) granted.push(reservation);
+          const isGranted = memory.reserve(seats, wanted, 1, told.nowMs);
+          expect({ isGranted, readings: lookedAt(seats, wanted) }).toEqual({
+            isGranted: told.isGranted,
+            readings: told.readings,
+          });
+          if (isGranted) granted.push({ id, seats, amounts: one.amounts });
           continue;
         }
         const chosen = granted[one.which % Math.max(1, granted.length)];
         if (chosen === undefined) continue;
-        const { id, claims } = chosen;
-        if (one.type === 'renew') {
-          const places = claims.map(({ key }) => ({ key, id }));
-          memory.renew(places, await store.renew(places));
-        } else {
-          // Also twice, and behind its end: that must change nothing.
-          const meters = (all: Claim) => all.meters.map((of) => ({ ...of, amount: one.change }));
-          const settlement = { id, claims: claims.map((all) => ({ ...all, meters: meters(all) })) };
-          memory.settle(settlement, await store.settle(settlement));
+        const { id, seats, amounts: reserved } = chosen;
+        if (settled.has(id) && one.type === 'renew') continue;
+        if (one.type === 'renew') await store.renew(seats.map(({ key }) => ({ key, id })));
+        else {
+          // The store is told twice: that must change nothing.
+          const nowMs = await store.settle({ id, claims: seats, amounts: reserved, used: one.used });
+          if (!settled.has(id)) for (const seat of seats) seat.settle(reserved, one.used, 1, nowMs);
+          settled.add(id);
         }
       }
     }),
@@ -96,26 +112,40 @@ test('any steps come out the same in memory and in the store, to the last bit', 
   );
 });
 
+const perMinute = (key: string, requestsPerMinute: number, more: RateLimits = {}): Claim => ({
+  key: `api-key:${key}`,
+  limits: { requestsPerMinute, ...more },
+});
+const one = { requests: 1, tokens: 0 };
+
 /** What is used of the limit per minute, by the store and by memory at its time. */
 function partsOf(key: string) {
   const memory = new OwnMemory();
-  const claimed = (limit: number, amount: number): Claim[] => [
-    { key, meters: [{ name: 'requests', limit, capacity: limit, leakPerMs: limit / 60_000, amount }] },
+  const seatsOf = (requestsPerMinute: number): readonly Seat[] => [
+    memory.seatOf(subjectOf(key, { requestsPerMinute })),
   ];
   return {
-    async reserve(id: string, limit: number, amount: number) {
-      const reservation = { id, claims: claimed(limit, amount) };
-      const { isGranted, nowMs } = await store.reserve(reservation);
-      expect([isGranted, memory.reserve(reservation, nowMs).isGranted]).toEqual([true, true]);
+    async reserve(id: string, limit: number, requests: number) {
+      const claims = seatsOf(limit);
+      const wanted = { requests, tokens: 0, takesPlace: true };
+      const { isGranted, nowMs } = await store.reserve({ id, claims, amounts: wanted });
+      expect([isGranted, memory.reserve(claims, wanted, 1, nowMs)]).toEqual([true, true]);
     },
-    async settle(id: string, limit: number, amount: number) {
-      const settlement = { id, claims: claimed(limit, amount) };
-      memory.settle(settlement, await store.settle(settlement));
+    /** @param requests were reserved. */
+    async settle(id: string, limit: number, requests: number, used: number) {
+      const claims = seatsOf(limit);
+      const reserved = { requests, tokens: 0 };
+      const inTheEnd = { requests: used, tokens: 0 };
+      const nowMs = await store.settle({ id, claims, amounts: reserved, used: inTheEnd });
+      memory.look(claims, 1, nowMs);
+      for (const seat of claims) seat.settle(reserved, inTheEnd, 1, nowMs);
     },
     /** Together with the part of a minute that the test took. */
     async expectUsed(limit: number, parts: number) {
-      const { nowMs, readings } = await store.look({ claims: claimed(limit, 1) });
-      for (const [reading] of [readings, memory.look(claimed(limit, 1), nowMs)]) {
+      const claims = seatsOf(limit);
+      const { nowMs, readings } = await store.look({ claims, amounts: one });
+      memory.look(claims, 1, nowMs);
+      for (const [reading] of [readings, lookedAt(claims, one)]) {
         const used = (reading?.used[0] ?? 0) / limit;
         expect(used).toBeLessThanOrEqual(parts);
         expect(used).toBeGreaterThan(parts - 0.2);
@@ -141,41 +171,34 @@ test('what was let in by another limit is settled by the one that holds now', as
   const { reserve, settle, expectUsed } = partsOf('changed');
   await reserve('changed.1', 120_000, 60_000);
   await reserve('changed.2', 6_000, 3_000);
-  await settle('changed.1', 120_000, 60_000);
+  await settle('changed.1', 120_000, 60_000, 120_000);
   await expectUsed(6_000, 1.5);
   await reserve('changed.3', 120_000, 60_000);
-  await settle('changed.2', 6_000, 3_000);
+  await settle('changed.2', 6_000, 3_000, 6_000);
   await expectUsed(120_000, 0.6);
 });
 
 test('what the version before has written counts as it stands', async () => {
-  const meter = { name: 'requests', limit: 6_000, capacity: 6_000, leakPerMs: 0.1, amount: 6_000 };
-  await store.reserve({ claims: [{ key: 'older', meters: [meter] }] });
+  await store.reserve({ claims: [perMinute('older', 6_000)], amounts: { requests: 6_000, tokens: 0 } });
   const [key] = String(await redis.command('KEYS', '*older:levels')).match(/\{\S*/) ?? [''];
   expect(await redis.command('HDEL', key, 'requests.limit')).toBe(1);
-  const { readings } = await store.look({ claims: [{ key: 'older', meters: [{ ...meter, limit: 3_000 }] }] });
+  const { readings } = await store.look({ claims: [perMinute('older', 3_000)], amounts: one });
   expect(readings[0]?.used[0]).toBeGreaterThan(5_000);
 });
 
 test('a reservation is held at all of its subjects or at none', async () => {
-  const small = { name: 'requests', limit: 1, capacity: 1, leakPerMs: 1 / 60_000, amount: 1 };
-  const large = { ...small, limit: 10, capacity: 10 };
-  const ask = (id: string, ...claims: readonly Claim[]) => store.reserve({ id, claims });
-  expect(await ask('1', { key: 'x', meters: [small] })).toMatchObject({ isGranted: true });
-  const both = [
-    { key: 'y', meters: [large], placesMax: 1 },
-    { key: 'x', meters: [small] },
-  ];
-  expect(await ask('2', ...both)).toMatchObject({ isGranted: false });
-  const after = await ask('3', { key: 'y', meters: [large], placesMax: 1 });
-  expect(after).toMatchObject({ isGranted: true, readings: [{ used: [0], held: 0 }] });
+  const ask = (id: string, ...claims: readonly Claim[]) => store.reserve({ id, claims, amounts: one });
+  const wide = perMinute('y', 10, { maxConcurrentRequests: 1 });
+  expect(await ask('1', perMinute('x', 1))).toMatchObject({ isGranted: true });
+  expect(await ask('2', wide, perMinute('x', 1))).toMatchObject({ isGranted: false });
+  expect(await ask('3', wide)).toMatchObject({ isGranted: true, readings: [{ used: [0], held: 0 }] });
 });
 
 test('of fifty at once that ask for a tenth, ten are let in', async () => {
-  const tenth = { name: 'tokens', limit: 10_000, capacity: 10_000, leakPerMs: 1 / 60_000, amount: 1_000 };
+  const claims = [{ key: 'z', limits: { tokensPerMinute: 10_000 } }];
   const told = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
-      store.reserve({ id: `at-once.${index}`, claims: [{ key: 'z', meters: [tenth] }] }),
+      store.reserve({ id: `at-once.${index}`, claims, amounts: { requests: 1, tokens: 1_000 } }),
     ),
   );
   expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(10);
@@ -191,7 +214,7 @@ test('a store is signed in to by name, in a database of its own, and with no oth
   address.pathname = '/3';
   const own = await openStore({ url: address.href, password, prefix: 'own' });
   await own.connect();
-  expect(await own.reserve({ id: '1', claims: [{ key: 'k', meters: [] }] })).toMatchObject({
+  expect(await own.reserve({ id: '1', claims: [{ key: 'k', limits: {} }], amounts: one })).toMatchObject({
     isGranted: true,
   });
   own.close();
@@ -203,5 +226,5 @@ test('a store is signed in to by name, in a database of its own, and with no oth
 
 test('a store that has forgotten its scripts is told them again', async () => {
   await redis.command('SCRIPT', 'FLUSH');
-  expect(await store.reserve({ claims: [] })).toMatchObject({ isGranted: true });
+  expect(await store.reserve({ claims: [], amounts: one })).toMatchObject({ isGranted: true });
 });

@@ -90,7 +90,7 @@ export const journal: readonly Mutant[] = [
   {
     name: 'what has no price serves nobody where the route denies it',
     file: 'gateway/pipeline/route-exchange.ts',
-    from: 'if (!isDenied && budgetSubjects(exchange).length === 0) return plan;',
+    from: 'if (!isDenied && !isPaidFromBudget(exchange)) return plan;',
     to: 'return plan;',
     tests: ['test/flow/unpriced.test.ts'],
   },

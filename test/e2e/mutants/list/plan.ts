@@ -16,8 +16,8 @@ export const plan: readonly Mutant[] = [
   {
     name: 'a plan reserves nothing',
     file: 'gateway/limits/limiter.ts',
-    from: 'readings: this.memory.look(claims, nowMs),',
-    to: "readings: this.memory.reserve({ id: 'look', claims }, nowMs).readings,",
+    from: 'this.memory.look(seats, pods, this.parts.clock.now());',
+    to: 'this.memory.reserve(seats, wanted, pods, this.parts.clock.now());',
     tests: sameAsServed,
   },
   {

@@ -1,0 +1,132 @@
+// What does one subject allow, and how much of it is used? Made once for each subject of a table; what is used is in the cell, which
+// outlives tables.
+
+import { limitMemberOf, type RateName, rateNames } from '../../core/catalog/limits.ts';
+import { capacityOf, Level, lackOf, leakOf } from './level.ts';
+import type { Amounts, Subject, Wanted } from './subject.ts';
+
+/** What is used of the limits of one subject in this process. */
+export class Cell {
+  readonly levels: Readonly<Record<RateName, Level>> = { requests: new Level(), tokens: new Level() };
+  /** Requests that were let in here and have not ended. */
+  underWay = 0;
+  /** Else nothing is used of it. */
+  isKept = false;
+
+  isEmptyAt(nowMs: number): boolean {
+    return this.underWay === 0 && rateNames.every((name) => this.levels[name].isEmptyAt(nowMs));
+  }
+}
+
+/** One limit over time. */
+class Rate {
+  readonly name: RateName;
+  readonly limit: number;
+  /** What was used, as it was last looked at: it holds until something else is done. */
+  found = 0;
+
+  constructor(name: RateName, limit: number) {
+    this.name = name;
+    this.limit = limit;
+  }
+
+  /** More than the whole limit is an estimate that is too high: it takes all there is. */
+  amountOf(wanted: Amounts): number {
+    return Math.min(wanted[this.name], this.limit);
+  }
+
+  /** 0 where it fits into what was found. */
+  lackFor(wanted: Amounts, pods: number): number {
+    const amount = this.amountOf(wanted);
+    return amount === 0 ? 0 : lackOf(this.found, amount, capacityOf(this.limit, pods));
+  }
+}
+
+export class Seat {
+  readonly subject: Subject;
+  /** Names the subject, in the store too: `provider:platform/openai`. */
+  readonly key: string;
+  readonly limits: Subject['limits'];
+  readonly rates: readonly Rate[];
+  /** Its callers may know of it: not of the quota of an upstream. */
+  readonly isTold: boolean;
+  /** Requests under way, as they were last looked at. */
+  held = 0;
+  cell = new Cell();
+
+  constructor(subject: Subject) {
+    const { kind, id, limits } = subject;
+    this.subject = subject;
+    this.key = `${kind}:${id}`;
+    this.limits = limits;
+    this.rates = rateNames.flatMap((name) => {
+      const limit = limits[limitMemberOf[name]];
+      return limit === undefined ? [] : [new Rate(name, limit)];
+    });
+    this.isTold = kind !== 'provider' && kind !== 'provider-key';
+  }
+
+  /** Of requests at a time, the part of one of so many pods; undefined: any number may be under way. */
+  placesFor(pods: number): number | undefined {
+    const { maxConcurrentRequests } = this.limits;
+    return maxConcurrentRequests && Math.max(1, Math.floor(maxConcurrentRequests / pods));
+  }
+
+  concerns(wanted: Wanted): boolean {
+    if (wanted.takesPlace && this.limits.maxConcurrentRequests !== undefined) return true;
+    for (const { name } of this.rates) if (wanted[name] > 0) return true;
+    return false;
+  }
+
+  isFull(wanted: Wanted, pods: number): boolean {
+    return wanted.takesPlace && this.held >= (this.placesFor(pods) ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Notes what this process has used of it. */
+  look(pods: number, nowMs: number): void {
+    const { cell, rates } = this;
+    this.held = cell.underWay;
+    for (const rate of rates)
+      rate.found = cell.levels[rate.name].usedAt(rate.limit, leakOf(rate.limit, pods), nowMs);
+  }
+
+  /** Of what was found, and for one of so many pods. */
+  hasRoomFor(wanted: Wanted, pods: number): boolean {
+    if (this.isFull(wanted, pods)) return false;
+    for (const rate of this.rates) if (rate.lackFor(wanted, pods) > 0) return false;
+    return true;
+  }
+
+  take(wanted: Wanted, pods: number, nowMs: number): void {
+    const { cell } = this;
+    if (wanted.takesPlace) cell.underWay += 1;
+    for (const rate of this.rates) {
+      const amount = rate.amountOf(wanted);
+      if (amount === 0) continue;
+      cell.levels[rate.name].keep(rate.found + amount, rate.limit, leakOf(rate.limit, pods), nowMs);
+    }
+  }
+
+  /** Ends what was taken. */
+  settle(wanted: Amounts, used: Amounts, pods: number, nowMs: number): void {
+    const { cell } = this;
+    cell.underWay -= 1;
+    for (const rate of this.rates)
+      cell.levels[rate.name].settle(used[rate.name] - rate.amountOf(wanted), rate.limit, pods, nowMs);
+  }
+
+  /** Counts here what was let through elsewhere. */
+  charge(amounts: Amounts, pods: number, nowMs: number, isEnded: boolean): void {
+    for (const rate of this.rates) {
+      const amount = rate.amountOf(amounts);
+      if (amount === 0) continue;
+      this.cell.levels[rate.name].charge(amount, rate.limit, pods, nowMs, isEnded);
+    }
+  }
+}
+
+/** All of them, or it is let in by none. */
+export function haveRoomFor(seats: readonly Seat[], wanted: Wanted, pods: number): boolean {
+  for (const seat of seats) if (!seat.hasRoomFor(wanted, pods)) return false;
+  return true;
+}
