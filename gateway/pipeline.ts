@@ -35,6 +35,7 @@ import { StreamedAnswer, type StreamedRequest } from './pipeline/streamed-answer
 import { type Full, tellFailure } from './pipeline/tell-failure.ts';
 import type { Caller } from './request/caller.ts';
 import { GatewayError, statusOf } from './request/errors.ts';
+import type { RequestHead } from './request/request-head.ts';
 import type { Candidate } from './route/plan.ts';
 import type { AnswerShare } from './stream/answer-room.ts';
 import { type LeaveSignal, Leaving } from './stream/leaving.ts';
@@ -48,39 +49,41 @@ type Doorkeeping = Pick<PipelineParts, 'clock' | 'metrics'> & { readonly holder:
 /**
  * Takes the table once, for the whole request, and finds out who is asking.
  *
- * @param rawHeaders Names and values in turn, as received.
  * @throws {GatewayError} `not_ready` without a table, `invalid_api_key` for a missing or bad key,
  * `invalid_parameter` for a repeated header.
  */
-export function admit(
-  door: Doorkeeping,
-  rawHeaders: readonly string[],
-): { readonly view: TableView; readonly caller: Caller } {
+export function admit(door: Doorkeeping, head: RequestHead): Admittance {
   const view = currentView(door.holder);
-  return { view, caller: authenticateCounted(door, view, readCredential(rawHeaders)) };
+  return { view, caller: authenticateCounted(door, view, readCredential(head)) };
+}
+
+/** A caller, and the table by which it is known. */
+export interface Admittance {
+  readonly view: TableView;
+  readonly caller: Caller;
 }
 
 /** As `admit`, for routes that a caller without a key may use too; a bad key is refused all the same. */
 export function admitAnyone(
   door: Doorkeeping,
-  rawHeaders: readonly string[],
+  head: RequestHead,
 ): { readonly view: TableView; readonly caller: Caller | undefined } {
   const view = currentView(door.holder);
-  const credential = readCredential(rawHeaders);
+  const credential = readCredential(head);
   return {
     view,
     caller: credential.type === 'none' ? undefined : authenticateCounted(door, view, credential),
   };
 }
 
-/** Who is asking, before it is let in; undefined: nobody who is known. Nothing is counted or refused. */
-export function findCaller(
+/** As `admit`, where nothing speaks against it; nothing is counted or refused. */
+export function admitGood(
   { clock, holder }: Pick<Doorkeeping, 'clock' | 'holder'>,
-  rawHeaders: readonly string[],
-): Caller | undefined {
+  head: RequestHead,
+): Admittance | undefined {
   const view = holder.current();
   try {
-    return view && authenticate(readCredential(rawHeaders), view, clock.wallMs());
+    return view && { view, caller: authenticate(readCredential(head), view, clock.wallMs()) };
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

@@ -2,8 +2,8 @@
 // second, for as long as there is work.
 
 import type { Clock } from '../../core/clock.ts';
-import { hasBodyRoom, hasCopyRoom, type OtherBodies } from './body-room.ts';
 import { hasFairShare, type KeyUse, leavesPlaces, type TenantUse, tenantShare } from './fair-share.ts';
+import { HeldBodies, type HeldBody } from './held-bodies.ts';
 import {
   calm,
   judgeBusy,
@@ -33,19 +33,6 @@ interface Asker {
   readonly namespace: string;
 }
 
-interface HeldBody {
-  /** Whether there would be room for a body of so many bytes; nothing is taken. */
-  fits(bytes: number): boolean;
-  /** False: there is no room for a body of so many bytes. What was taken before stays taken. */
-  widen(bytes: number): boolean;
-  /** Whether there would be room for so many bytes that are made of it, beside it; nothing is taken, and nobody counts as refused. */
-  mayCopy(bytes: number): boolean;
-  /** False: there is no room for so many more bytes that are made of it. Memory that is short refuses no request that is under way. */
-  addCopy(bytes: number): boolean;
-  dropCopy(bytes: number): void;
-  close(): void;
-}
-
 const lookEveryMs = 100;
 
 /** A key without requests is remembered for so many looks: a caller that asks a few times a second is there all the time. */
@@ -60,9 +47,7 @@ export class Admission {
   private readonly keys = new Map<string, KeyUse>();
   private readonly tenants = new Map<string, TenantUse>();
   private isBusy = false;
-  private bodyBytes = 0;
-  private copyBytes = 0;
-  private readonly bodyBytesOf = new Map<string, number>();
+  private readonly bodies: HeldBodies;
   private isLooking = false;
   private lookedAt = 0;
   /** Since the last look. */
@@ -70,6 +55,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.options = options;
+    this.bodies = new HeldBodies(options.bodyBytesMax, options.onShed);
     this.verdict = calm(options.bounds);
   }
 
@@ -101,15 +87,18 @@ export class Admission {
 
   /** Whether this key may have one more in flight; nothing is taken. Undefined: a request without a good key. */
   mayTake(asker: Asker | undefined): boolean {
-    if (this.hasPlace(asker)) return true;
+    return this.hasPlace(asker && this.useOf(asker));
+  }
+
+  private hasPlace(key: KeyUse | undefined): boolean {
+    if (this.leavesPlace(key)) return true;
     this.options.onShed(this.verdict.reason);
     return false;
   }
 
-  private hasPlace(asker: Asker | undefined): boolean {
+  private leavesPlace(key: KeyUse | undefined): boolean {
     const { inFlightMax } = this.verdict;
-    if (!asker) return this.inFlight < inFlightMax;
-    const key = this.useOf(asker);
+    if (!key) return this.inFlight < inFlightMax;
     return this.isLate
       ? hasFairShare(key, this.tenants.values(), inFlightMax)
       : leavesPlaces(key, inFlightMax - this.inFlight);
@@ -117,8 +106,9 @@ export class Admission {
 
   /** Undefined: there is no place. Else it is in flight until `leave`. */
   enter(asker: Asker): KeyUse | undefined {
-    if (!this.mayEnter() || !this.mayTake(asker)) return undefined;
+    if (!this.mayEnter()) return undefined;
     const key = this.useOf(asker);
+    if (!this.hasPlace(key)) return undefined;
     this.count(key, 1);
     return key;
   }
@@ -150,70 +140,16 @@ export class Admission {
       if (key.idleLooks > idleLooksMax) this.keys.delete(id) && key.tenant.keys.delete(key);
     }
     for (const [namespace, { keys }] of this.tenants) if (keys.size === 0) this.tenants.delete(namespace);
+    this.bodies.forgetIdle();
   }
 
   /** Room for one request body of this caller, until it is closed. Only bytes that have come take any. */
   openBody(caller: string): HeldBody {
-    let held = 0;
-    let copies = 0;
-    let isClosed = false;
-    const take = (body: number, copied: number): void => {
-      const change = body + copied - held - copies;
-      this.bodyBytes += change;
-      this.copyBytes += copied - copies;
-      const ofCaller = (this.bodyBytesOf.get(caller) ?? 0) + change;
-      if (ofCaller === 0) this.bodyBytesOf.delete(caller);
-      else this.bodyBytesOf.set(caller, ofCaller);
-      held = body;
-      copies = copied;
-    };
-    const others = (): OtherBodies => ({
-      bytes: this.bodyBytes - held - copies,
-      ofCaller: (this.bodyBytesOf.get(caller) ?? 0) - held - copies,
-      copies: this.copyBytes - copies,
-    });
-    const hasRoomForCopy = (bytes: number): boolean =>
-      hasCopyRoom(bytes, { body: held, copies }, others(), this.options.bodyBytesMax);
-    const fits = (bytes: number): boolean => {
-      if (bytes <= held) return true;
-      // What has been let in must not fill the memory that is left.
-      if (this.verdict.reason === 'heap') {
-        this.options.onShed('heap');
-        return false;
-      }
-      if (hasBodyRoom(bytes, others(), this.options.bodyBytesMax)) return true;
-      this.options.onShed('body_bytes');
-      return false;
-    };
-    return {
-      fits,
-      widen(bytes) {
-        if (!fits(bytes)) return false;
-        if (bytes > held) take(bytes, copies);
-        return true;
-      },
-      mayCopy: (bytes) => this.verdict.reason !== 'heap' && hasRoomForCopy(bytes),
-      addCopy: (bytes) => {
-        if (isClosed) return true;
-        if (!hasRoomForCopy(bytes)) {
-          this.options.onShed('body_bytes');
-          return false;
-        }
-        take(held, copies + bytes);
-        return true;
-      },
-      dropCopy(bytes) {
-        if (!isClosed) take(held, copies - bytes);
-      },
-      close() {
-        isClosed = true;
-        take(0, 0);
-      },
-    };
+    return this.bodies.open(caller);
   }
 
   get bodyBytesInFlight(): number {
-    return this.bodyBytes;
+    return this.bodies.bytes;
   }
 
   /** 0 while nothing is under way. */
@@ -258,6 +194,7 @@ export class Admission {
     this.lastLoopDelayMs = reading.loopDelayMs ?? this.lastLoopDelayMs;
     const before = this.verdict;
     this.verdict = judgeLoad(before, reading, bounds);
+    this.bodies.isMemoryShort = this.verdict.reason === 'heap';
     if (this.verdict.accepts !== before.accepts) onAccepting(this.verdict.accepts);
     this.forgetIdle();
     this.isBusy = judgeBusy(this.isBusy, reading);

@@ -2,7 +2,7 @@
 // it, and its last part is for small bodies, so that a few large ones do not keep everybody out.
 
 /** What the other bodies in flight take up. */
-export interface OtherBodies {
+interface OtherBodies {
   readonly bytes: number;
   /** Of them, those of the same caller. */
   readonly ofCaller: number;
@@ -16,12 +16,16 @@ const smallBytes = 64 * 1024;
 const callerShare = 1 / 2;
 const largeShare = 7 / 8;
 
-export function hasBodyRoom(bytes: number, others: Omit<OtherBodies, 'copies'>, bytesMax: number): boolean {
+/**
+ * @param others Bytes of all other bodies.
+ * @param ofCaller Of them, those of the same caller.
+ */
+export function hasBodyRoom(bytes: number, others: number, ofCaller: number, bytesMax: number): boolean {
   // One alone is let in whatever its size: a bound below the largest body would never take it.
-  if (others.bytes === 0) return true;
+  if (others === 0) return true;
   const isSmall = bytes <= smallBytes;
-  if (others.bytes + bytes > bytesMax * (isSmall ? 1 : largeShare)) return false;
-  return others.ofCaller === 0 || others.ofCaller + bytes <= bytesMax * callerShare;
+  if (others + bytes > bytesMax * (isSmall ? 1 : largeShare)) return false;
+  return ofCaller === 0 || ofCaller + bytes <= bytesMax * callerShare;
 }
 
 /**
@@ -39,7 +43,6 @@ export function hasCopyRoom(
 ): boolean {
   if (own.copies + others.copies === 0) return true;
   const ownBytes = own.body + own.copies;
-  const besides = { bytes: others.bytes + ownBytes, ofCaller: others.ofCaller + ownBytes };
-  if (hasBodyRoom(bytes, besides, bytesMax)) return true;
-  return own.copies === 0 && hasBodyRoom(ownBytes + bytes, others, bytesMax);
+  if (hasBodyRoom(bytes, others.bytes + ownBytes, others.ofCaller + ownBytes, bytesMax)) return true;
+  return own.copies === 0 && hasBodyRoom(ownBytes + bytes, others.bytes, others.ofCaller, bytesMax);
 }

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../request/caller.ts';
 import { GatewayError } from '../request/errors.ts';
+import type { RequestHead } from '../request/request-head.ts';
 import type { TableView } from '../table/view.ts';
 
 /** What the headers say, before anything is looked up. */
@@ -12,9 +13,6 @@ export type Credential =
   /** Present, but not a key; `hint` says what a person would do about it. */
   | { readonly type: 'malformed'; readonly hint: string | undefined };
 
-/** Headers that decide who is asking, or what the body is, must not be sent twice. */
-const singleHeaders = new Set(['authorization', 'x-api-key', 'content-type', 'content-length', 'host']);
-
 const keyLengthMin = 20;
 
 const blank = 0x20;
@@ -23,28 +21,19 @@ const blank = 0x20;
  * `Authorization: Bearer` decides; `x-api-key` counts only where there is no `Authorization`,
  * because some clients send both.
  *
- * @param rawHeaders Names and values in turn, as received: the parsed headers hide repeated ones.
- * @throws {GatewayError} `invalid_parameter` where one of the single headers is repeated.
+ * @throws {GatewayError} `invalid_parameter` where one of the headers that must be single is repeated.
  */
-export function readCredential(rawHeaders: readonly string[]): Credential {
-  let authorization: string | undefined;
-  let apiKey: string | undefined;
-  const seen = new Set<string>();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase();
-    if (!singleHeaders.has(name)) continue;
-    if (seen.has(name)) {
-      throw new GatewayError('invalid_parameter', `The header '${name}' was sent twice; send it once.`, {
-        param: name,
-      });
-    }
-    seen.add(name);
-    if (name === 'authorization') authorization = rawHeaders[at + 1] ?? '';
-    else if (name === 'x-api-key') apiKey = rawHeaders[at + 1] ?? '';
+export function readCredential({ authorization, apiKey, repeated }: CredentialHeaders): Credential {
+  if (repeated !== undefined) {
+    throw new GatewayError('invalid_parameter', `The header '${repeated}' was sent twice; send it once.`, {
+      param: repeated,
+    });
   }
   if (authorization !== undefined) return readBearer(authorization);
   return apiKey === undefined ? { type: 'none' } : readKey(apiKey);
 }
+
+type CredentialHeaders = Pick<RequestHead, 'authorization' | 'apiKey' | 'repeated'>;
 
 /** What of a table says whose key is good. */
 interface KeyBook {

@@ -242,9 +242,12 @@ class ClientConnection {
   }
 }
 
-/** `onClosed` is called when the answer to this request is closed, whose turn it is. */
-export function onAnswerClosed({ socket }: IncomingMessage, served: Served): void {
-  socket[ownConnection]?.setServed(served);
+/** `onClosed` is called when the answer to a request is closed, whose turn it is. */
+export function onAnswerClosed(request: IncomingMessage, response: ServerResponse, served: Served): void {
+  const connection = request.socket[ownConnection];
+  if (connection) connection.setServed(served);
+  // It came by no connection of the server, as in a test.
+  else response.once('close', () => served.onClosed());
 }
 
 export function arrivingOn(socket: Socket): Arriving {

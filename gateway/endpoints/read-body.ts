@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../request/errors.ts';
 import { noBodyRoom } from '../request/no-body-room.ts';
+import type { RequestHead } from '../request/request-head.ts';
 import { Pieces } from '../stream/pieces.ts';
 
 export const requestBytesMax = 32 * 1024 * 1024;
@@ -18,39 +19,82 @@ interface BodyRoom {
   widen(bytes: number): boolean;
 }
 
-/**
- * @throws {GatewayError} `request_too_large`, `overloaded` where there is no room for it, or `request_timeout` where it did not
- * arrive whole.
- */
-export function readBody(request: IncomingMessage, room: BodyRoom): Promise<readonly Buffer[]> {
-  return new Promise((resolve, reject) => {
-    const chunks = new Pieces();
-    const refuse = (error: GatewayError): void => {
-      request.removeListener('data', onData);
-      // What is read and dropped from here on may take a while; these bytes need not wait for it.
-      chunks.takeEach();
-      reject(error);
-    };
-    const onData = (chunk: Buffer): void => {
-      chunks.add(chunk);
-      const isTooLarge = chunks.length > requestBytesMax; // guard: body-bytes
-      if (!isTooLarge && room.widen(chunks.length)) return;
-      request.pause();
-      refuse(isTooLarge ? tooLarge() : noRoom());
-    };
-    const onBroken = (): void => {
-      if (!request.complete) {
-        refuse(new GatewayError('request_timeout', 'The request body did not arrive whole.'));
-      }
-    };
-    request.on('data', onData);
-    request.once('end', () => {
-      const isSmall = chunks.length > 0 && chunks.length <= joinBytesMax;
-      resolve(isSmall ? [chunks.take()] : chunks.takeEach());
-    });
-    request.once('close', onBroken);
-    request.once('error', onBroken);
-  });
+/** One of the two is called, once. */
+interface BodyTaker {
+  onBody(chunks: readonly Buffer[]): void;
+  /**
+   * @param error `request_too_large`, `overloaded` where there is no room for it, or `request_timeout` where it did not arrive whole.
+   */
+  onNoBody(error: GatewayError): void;
+}
+
+const ownReader = Symbol('body reader');
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    [ownReader]?: BodyReader | undefined;
+  }
+}
+
+export class BodyReader {
+  private readonly request: IncomingMessage;
+  private readonly room: BodyRoom;
+  private readonly taker: BodyTaker;
+  private readonly chunks = new Pieces();
+
+  constructor(request: IncomingMessage, room: BodyRoom, taker: BodyTaker) {
+    this.request = request;
+    this.room = room;
+    this.taker = taker;
+  }
+
+  start(): void {
+    this.request[ownReader] = this;
+    this.request.on('data', onData);
+    this.request.on('end', onEnd);
+  }
+
+  onData(chunk: Buffer): void {
+    const { chunks } = this;
+    chunks.add(chunk);
+    const isTooLarge = chunks.length > requestBytesMax; // guard: body-bytes
+    if (!isTooLarge && this.room.widen(chunks.length)) return;
+    this.request.pause();
+    this.refuse(isTooLarge ? tooLarge() : noRoom());
+  }
+
+  onEnd(): void {
+    const { chunks } = this;
+    this.stop();
+    const isSmall = chunks.length > 0 && chunks.length <= joinBytesMax;
+    this.taker.onBody(isSmall ? [chunks.take()] : chunks.takeEach());
+  }
+
+  /** To be called when the client has gone. */
+  breakOff(): void {
+    if (this.request[ownReader] !== this) return;
+    this.refuse(new GatewayError('request_timeout', 'The request body did not arrive whole.'));
+  }
+
+  private refuse(error: GatewayError): void {
+    this.stop();
+    // What is read and dropped from here on may take a while; these bytes need not wait for it.
+    this.chunks.takeEach();
+    this.taker.onNoBody(error);
+  }
+
+  private stop(): void {
+    this.request[ownReader] = undefined;
+    this.request.removeListener('data', onData);
+  }
+}
+
+function onData(this: IncomingMessage, chunk: Buffer): void {
+  this[ownReader]?.onData(chunk);
+}
+
+function onEnd(this: IncomingMessage): void {
+  this[ownReader]?.onEnd();
 }
 
 /**
@@ -58,24 +102,13 @@ export function readBody(request: IncomingMessage, room: BodyRoom): Promise<read
  *
  * @throws {GatewayError} `request_too_large`, `unsupported_media_type`, or `overloaded` where there is no room for it.
  */
-export function checkBodyHeaders({ headers }: IncomingMessage, room: BodyRoom): void {
-  const bytes = Number(headers['content-length'] ?? 0);
+export function checkBodyHeaders(
+  { contentLength, contentType: type, contentEncoding: encoding }: RequestHead,
+  room: BodyRoom,
+): void {
+  const bytes = Number(contentLength ?? 0);
   if (bytes > requestBytesMax) throw tooLarge();
-  const type = headers['content-type'];
-  if (type !== undefined && !/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) {
-    throw new GatewayError(
-      'unsupported_media_type',
-      `The content type '${type.slice(0, 100)}' is not supported; send JSON as application/json.`,
-    );
-  }
-  const charset = type && /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
-  if (charset && !/^utf-?8$/i.test(charset)) {
-    throw new GatewayError(
-      'unsupported_media_type',
-      `The character set '${charset.slice(0, 100)}' is not supported; send JSON in UTF-8.`,
-    );
-  }
-  const encoding = headers['content-encoding'];
+  if (type !== undefined && type !== 'application/json') checkType(type);
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new GatewayError(
       'unsupported_media_type',
@@ -84,6 +117,22 @@ export function checkBodyHeaders({ headers }: IncomingMessage, room: BodyRoom): 
   }
   // Told before it is sent in vain. Nothing is kept for it: what is only announced costs nobody anything.
   if (!room.fits(bytes)) throw noRoom();
+}
+
+function checkType(type: string): void {
+  if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      `The content type '${type.slice(0, 100)}' is not supported; send JSON as application/json.`,
+    );
+  }
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
+  if (charset && !/^utf-?8$/i.test(charset)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      `The character set '${charset.slice(0, 100)}' is not supported; send JSON in UTF-8.`,
+    );
+  }
 }
 
 function tooLarge(): GatewayError {

@@ -2,59 +2,23 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Admission } from '../admission/admission.ts';
 import { Refusals, slowPace } from '../admission/refusals.ts';
-import type { FailureLimiter } from '../auth/failure-limiter.ts';
-import type { RequestBody } from '../json/request-body.ts';
 import type { OperationEndpoint } from '../operations/operation.ts';
 import { operationEndpoints } from '../operations/registry.ts';
 import { logFailure } from '../pipeline/log-failure.ts';
-import type { Exchange, PipelineParts } from '../pipeline/parts.ts';
-import { admit, admitAnyone, findCaller } from '../pipeline.ts';
+import { admit, admitAnyone, admitGood } from '../pipeline.ts';
 import { answerHeaders, keepAliveHint } from '../request/answer-headers.ts';
 import type { Caller } from '../request/caller.ts';
 import { GatewayError, shorten, statusOf } from '../request/errors.ts';
-import { createRequestIds } from '../request/request-id.ts';
-import { ReadingTurns } from '../stream/reading-turns.ts';
-import type { TableHolder } from '../table/holder.ts';
+import { readHead } from '../request/request-head.ts';
 import type { TableView } from '../table/view.ts';
-import { type Begin, type ClientConnections, type NotServed, onAnswerClosed } from './client-connection.ts';
+import type { Begin, NotServed } from './client-connection.ts';
 import { refuseTunnels, watchClientErrors } from './client-errors.ts';
-import type { CrossOrigin } from './cross-origin.ts';
-import { isLargeBody, LargeBodies } from './large-bodies.ts';
+import { Door, type SenderPatience, type ServerParts } from './door.ts';
+import { Incoming, shuttingDown } from './incoming.ts';
 import { describeOneModel, openModelList, readModelPage } from './models.ts';
 import { explainNotFound } from './not-found.ts';
-import { parseBody } from './parse-body.ts';
-import { checkBodyHeaders, readBody, requestBytesMax } from './read-body.ts';
-import { sendError } from './send-error.ts';
-
-interface ServerParts extends PipelineParts {
-  readonly holder: TableHolder;
-  readonly admission: Admission;
-  readonly failures: FailureLimiter;
-  readonly connections: ClientConnections;
-  /** Addresses of proxies whose word is taken for where a request came from. */
-  readonly proxies: readonly string[];
-  /** Undefined: pages of other addresses may ask nothing. */
-  readonly crossOrigin?: CrossOrigin | undefined;
-  /** While true, answers ask their connections to close: the process is being drained. */
-  isDraining(): boolean;
-  /** While true, nothing new is served any more, not even on a connection that is still open. */
-  isOver(): boolean;
-  /** For tests; those of the gateway's operations where left out. */
-  readonly endpoints?: readonly OperationEndpoint[] | undefined;
-  /** For tests; the gateway's own where left out. */
-  readonly patience?: SenderPatience | undefined;
-}
-
-/** How long a client may take to send a request. */
-export interface SenderPatience {
-  readonly headersMs: number;
-  /** Headers and body together. */
-  readonly requestMs: number;
-  /** How often slow senders are looked for: what many of them cost comes in as many pieces. */
-  readonly checkEveryMs: number;
-}
+import { requestBytesMax } from './read-body.ts';
 
 const defaultPatience: SenderPatience = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 100 };
 
@@ -63,7 +27,7 @@ const keepAliveTimeoutMs = 75_000;
 
 export function buildServer(parts: ServerParts): FastifyInstance {
   const patience = parts.patience ?? defaultPatience;
-  const door = openDoor(parts);
+  const door = new Door(parts);
   const { connections } = parts;
   const slowRefusals = new Refusals(
     parts.clock,
@@ -87,7 +51,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
         connections.oneByOne(admitted(parts, door, handle)),
       ),
     clientErrorHandler: onClientError,
-    frameworkErrors: (error, request, reply) => answer(parts, request, reply, fromFramework(error)),
+    frameworkErrors: (error, request, reply) => answer(door, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
     genReqId: door.newRequestId,
     // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
@@ -100,7 +64,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
-  for (const endpoint of parts.endpoints ?? operationEndpoints()) addPost(app, parts, door, endpoint);
+  for (const endpoint of endpointsOf(parts)) addPost(app, parts, door, endpoint);
   addUpgradeRefusal(app);
   addModels(app, parts);
   parts.crossOrigin?.addPreflight(app);
@@ -108,70 +72,68 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (parts.isDraining()) reply.raw.setHeader('connection', 'close');
     else reply.raw.setHeader('keep-alive', keepAliveHint);
     const refusal = parts.isOver() ? shuttingDown() : checkRequest(request);
-    if (refusal) answer(parts, request, reply, refusal);
+    if (refusal) answer(door, request, reply, refusal);
     else done();
   });
   app.setErrorHandler((error: unknown, request, reply) => {
     const told = fromFramework(error);
     if (!(told instanceof GatewayError))
       logFailure(parts, { requestId: request.id, request: request.raw }, error);
-    answer(parts, request, reply, told);
+    answer(door, request, reply, told);
   });
   return app;
 }
 
 /** In front of everything else: a request that is one too many must cost next to nothing. */
 function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begin {
+  const endpoints = new Map(endpointsOf(parts).map((endpoint) => [`/v1${endpoint.path}`, endpoint]));
   return (request, response, notServed) => {
     parts.crossOrigin?.onAnswer(request, response);
-    if (notServed) tell(parts, request, response, sentTooEarly(notServed), door.newRequestId());
-    else if (mayCome(parts, request)) handle(request, response);
-    else door.refuse(request, response, door.newRequestId());
+    if (notServed) door.tell(request, response, sentTooEarly(notServed), door.newRequestId());
+    else if (!mayCome(parts, request)) door.refuse(request, response, door.newRequestId());
+    else if (!takeGood(parts, door, endpoints, request, response)) handle(request, response);
   };
 }
 
 /** While the event loop is late the heaviest callers are refused first, and so who asks is looked at here already. */
 function mayCome(parts: ServerParts, { rawHeaders }: IncomingMessage): boolean {
   const { admission } = parts;
-  return admission.mayEnter() && (!admission.isCrowded || admission.mayTake(findCaller(parts, rawHeaders)));
+  if (!admission.mayEnter()) return false;
+  return !admission.isCrowded || admission.mayTake(admitGood(parts, readHead(rawHeaders))?.caller);
 }
 
-/** What all requests of a server have in common before they are served. */
-interface Door {
-  readonly largeBodies: LargeBodies;
-  newRequestId(): string;
-  /** Tells that there is too much to do, now or in a moment. */
-  refuse(request: IncomingMessage, response: ServerResponse, requestId: string): void;
+/**
+ * Most requests: of a good key, for an operation, and nothing is odd about them. All others take Fastify's way, which finds out what is
+ * wrong and says so.
+ *
+ * @returns Whether it was one.
+ */
+function takeGood(
+  parts: ServerParts,
+  door: Door,
+  endpoints: ReadonlyMap<string, OperationEndpoint>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  const endpoint = request.method === 'POST' ? endpoints.get(pathOf(request.url ?? '')) : undefined;
+  if (!endpoint || request.httpVersion !== '1.1' || parts.isOver()) return false;
+  const head = readHead(request.rawHeaders);
+  const { transferEncoding } = head;
+  if (head.host === undefined || (transferEncoding !== undefined && transferEncoding !== 'chunked'))
+    return false;
+  const admittance = admitGood(parts, head);
+  if (!admittance) return false;
+  new Incoming(door, endpoint, admittance, head, request, response, door.newRequestId()).start();
+  return true;
 }
 
-function openDoor(parts: ServerParts): Door {
-  const refusals = new Refusals(parts.clock);
-  return {
-    largeBodies: new LargeBodies({
-      ...parts,
-      turns: parts.turns ?? new ReadingTurns({ now: parts.clock.now, nextTurn: setImmediate }),
-    }),
-    newRequestId: createRequestIds(),
-    refuse(request, response, requestId) {
-      const giveUp = refusals.add(() => {
-        // Whoever has left meanwhile need not be told.
-        if (response.destroyed || request.socket.destroyed) return;
-        if (parts.isDraining()) response.setHeader('connection', 'close');
-        tell(parts, request, response, tooBusy(), requestId);
-      });
-      response.once('close', giveUp);
-    },
-  };
+function pathOf(url: string): string {
+  const at = url.indexOf('?');
+  return at === -1 ? url : url.slice(0, at);
 }
 
-function tooBusy(): GatewayError {
-  return new GatewayError(
-    'overloaded',
-    'The gateway has as much work as it can do; send the request again.',
-    {
-      retryAfterSeconds: 1,
-    },
-  );
+function endpointsOf({ endpoints }: ServerParts): readonly OperationEndpoint[] {
+  return endpoints ?? operationEndpoints();
 }
 
 function sentTooEarly(why: NotServed): GatewayError {
@@ -182,14 +144,6 @@ function sentTooEarly(why: NotServed): GatewayError {
       : 'This request came while five others on its connection had no answer yet. Send it again, and all that came after it.',
     { retryAfterSeconds: 1, headers: { connection: 'close' } },
   );
-}
-
-/** The connection was kept by an answer that has just been broken off; the balancer has others. */
-function shuttingDown(): GatewayError {
-  return new GatewayError('overloaded', 'The gateway is shutting down; send the request again.', {
-    retryAfterSeconds: 1,
-    headers: { connection: 'close' },
-  });
 }
 
 /** Before any of the body is read: a request to nowhere must not make us hold 32 MiB. */
@@ -247,120 +201,29 @@ function fromFramework(error: unknown): unknown {
 
 /** From here on Fastify has nothing more to do: the body stays as it arrives, the answer is written by us. */
 function addPost(app: FastifyInstance, parts: ServerParts, door: Door, endpoint: OperationEndpoint): void {
+  const { operation, path } = endpoint;
   app.route({
     method: 'POST',
-    url: `/v1${endpoint.path}`,
+    url: `/v1${path}`,
     onRequest: (request, reply, _done) => {
       try {
-        const admittance = admit(parts, request.raw.rawHeaders);
+        const head = readHead(request.raw.rawHeaders);
+        const admittance = admit(parts, head);
         reply.hijack();
-        void receive(parts, door, endpoint, admittance, request.raw, reply.raw, request.id);
+        // By the end of its body it may no longer hold.
+        reply.raw.removeHeader('keep-alive');
+        new Incoming(door, endpoint, admittance, head, request.raw, reply.raw, request.id).start();
       } catch (error) {
         if (!(error instanceof GatewayError))
           logFailure(parts, { requestId: request.id, request: request.raw }, error);
-        countRefusal(parts, endpoint, answer(parts, request, reply, error));
+        const told = answer(door, request, reply, error);
+        if (operation.countsRefusals) parts.metrics.onRefused(path, statusOf(told));
       }
     },
     handler: () => {
       throw new Error('a hijacked request came back');
     },
   });
-}
-
-/** Of a request that does not come to be served. */
-function countRefusal(
-  { metrics }: ServerParts,
-  { operation, path }: OperationEndpoint,
-  error: unknown,
-): void {
-  if (operation.countsRefusals) metrics.onRefused(path, statusOf(error));
-}
-
-async function receive(
-  parts: ServerParts,
-  door: Door,
-  endpoint: OperationEndpoint,
-  { view, caller }: ReturnType<typeof admit>,
-  request: IncomingMessage,
-  response: ServerResponse,
-  requestId: string,
-): Promise<void> {
-  const { operation, dialect } = endpoint;
-  const arrivedAt = parts.clock.now();
-  const { generation: tableGeneration } = view;
-  const trace = parts.tracer?.begin(request.rawHeaders, {
-    requestId,
-    route: `/v1${endpoint.path}`,
-    operation: operation.conventionName,
-    arrivedAt,
-    tableGeneration,
-    namespace: caller.namespace,
-  });
-  let isRefused = false;
-  let isServed = false;
-  const room = parts.admission.openBody(caller.key.id);
-  try {
-    checkBodyHeaders(request, room);
-    if (expectsContinue(request)) response.writeContinue();
-    const bytes = await readBody(request, room);
-    // What runs by now was broken off, and it would be cut without a word.
-    if (parts.isOver()) throw shuttingDown();
-    // Only now is there work to do: whoever sends slowly, or is only told a mistake, takes up no place.
-    const place = parts.admission.enter(caller);
-    if (!place) {
-      isRefused = true;
-      door.refuse(request, response, requestId);
-      return;
-    }
-    if (response.closed) parts.admission.leave(place);
-    else onAnswerClosed(request, { onClosed: () => parts.admission.leave(place) });
-    let body: RequestBody | undefined;
-    if (isLargeBody(bytes)) {
-      const mustParse = (large: RequestBody): boolean =>
-        operation.mustParse(parts, { dialect, view, caller, body: large });
-      body = await door.largeBodies.read(place, bytes, mustParse, () => !response.destroyed);
-      if (!body) return;
-      // It may have waited for long.
-      if (parts.isOver()) {
-        throw shuttingDown();
-      }
-    } else body = parseBody(bytes);
-    // The drain may have begun while the body came.
-    const isClosing = parts.isDraining();
-    if (isClosing) response.setHeader('connection', 'close').removeHeader('keep-alive');
-    const { url = '', rawHeaders } = request;
-    isServed = true;
-    const exchange: Exchange = {
-      dialect,
-      view,
-      caller,
-      body,
-      room,
-      place,
-      requestId,
-      request: { url, rawHeaders },
-      response,
-      isClosing,
-      arrivedAt,
-      trace,
-    };
-    await new Promise<void>((resolve, reject) =>
-      operation.serve(parts, exchange, { onServed: resolve, onFailed: reject }),
-    );
-  } catch (error) {
-    if (!(error instanceof GatewayError)) logFailure(parts, { requestId, request }, error);
-    if (!isServed) countRefusal(parts, endpoint, error);
-    tell(parts, request, response, error, requestId);
-  } finally {
-    // A refusal is told a little later.
-    trace?.end(isRefused ? 503 : response.statusCode);
-    room.close();
-  }
-}
-
-/** A client of HTTP/1.0 would take the 100 for its answer, and waits for none (RFC 9110, section 10.1.1). */
-function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
-  return httpVersion !== '1.0' && headers.expect?.toLowerCase() === '100-continue';
 }
 
 /** Codex asks for a WebSocket first, and goes on with HTTP at once where it is answered 426. */
@@ -382,7 +245,7 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
     reply: FastifyReply,
     describe: (view: TableView, caller: Caller | undefined) => Buffer,
   ): void => {
-    const { view, caller } = admitAnyone(parts, request.raw.rawHeaders);
+    const { view, caller } = admitAnyone(parts, readHead(request.raw.rawHeaders));
     void reply
       .headers(answerHeaders(request.id, view.generation))
       .header('content-type', 'application/json')
@@ -405,20 +268,10 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
 }
 
 /** @returns What is told. */
-function answer(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown): unknown {
+function answer(door: Door, request: FastifyRequest, reply: FastifyReply, error: unknown): unknown {
   reply.hijack();
   const isBadKey = error instanceof GatewayError && error.code === 'invalid_api_key';
-  const told = isBadKey ? (parts.failures.judge(request.ip) ?? error) : error;
-  tell(parts, request.raw, reply.raw, told, request.id);
+  const told = isBadKey ? (door.parts.failures.judge(request.ip) ?? error) : error;
+  door.tell(request.raw, reply.raw, told, request.id);
   return told;
-}
-
-function tell(
-  { clock, holder }: ServerParts,
-  request: IncomingMessage,
-  response: ServerResponse,
-  error: unknown,
-  requestId: string,
-): void {
-  sendError(request, response, error, { requestId, generation: holder.current()?.generation, clock });
 }

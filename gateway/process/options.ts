@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { TelemetrySettings } from '../../core/telemetry/settings.ts';
 import type { DoorBounds } from '../admission/bounds.ts';
 import type { LoadMeter } from '../admission/load-meter.ts';
-import type { SenderPatience } from '../endpoints/server.ts';
+import type { SenderPatience } from '../endpoints/door.ts';
 import type { AskSpend } from '../limits/ledger-reader.ts';
 import type { Journal, ReadableJournal } from '../meter/journal.ts';
 import type { OperationEndpoint } from '../operations/operation.ts';

@@ -26,6 +26,7 @@ import { CallBodies } from '../../gateway/pipeline/call-bodies.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
 import { GatewayError } from '../../gateway/request/errors.ts';
+import { readHead } from '../../gateway/request/request-head.ts';
 import { Health } from '../../gateway/route/health.ts';
 import { RefusedMembers } from '../../gateway/route/refused-members.ts';
 import { AnswerRoom } from '../../gateway/stream/answer-room.ts';
@@ -176,7 +177,7 @@ async function sendingsOf(
   const exchange: Exchange = {
     dialect: findDialect(dialectName),
     view,
-    caller: authenticate(readCredential(rawHeaders), view, NOW_MS),
+    caller: authenticate(readCredential(readHead(rawHeaders)), view, NOW_MS),
     // Past the door, which refuses most of the overrides.
     body: new RequestBody([Buffer.from(text)]),
     requestId: 'req_0',

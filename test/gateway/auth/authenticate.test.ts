@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../core/clock.ts';
 import { authenticate, readCredential } from '../../../gateway/auth/authenticate.ts';
 import { GatewayError } from '../../../gateway/request/errors.ts';
+import { readHead } from '../../../gateway/request/request-head.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
 import { type Answered, errorOf, get, messagesErrorOf, post } from '../endpoints/ask.ts';
@@ -187,7 +188,7 @@ describe('a key that is none is 401 on both generation routes, and no upstream i
       ['authorization', `Bearer ${unknownKey}`],
       ['authorization', `Bearer ${expiringKey}`],
     ]) {
-      expect(() => authenticate(readCredential(headers), book, 2)).toThrow(plainRefusal);
+      expect(() => authenticate(readCredential(readHead(headers)), book, 2)).toThrow(plainRefusal);
       expect(asked.splice(0)).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
     }
   });
@@ -359,7 +360,7 @@ describe('any bytes at all', () => {
           ...(apiKey === null ? [] : ['X-API-Key', apiKey]),
         ];
         const isGood = authorization === null ? apiKey === testKey : authorization === `Bearer ${testKey}`;
-        const credential = readCredential(rawHeaders);
+        const credential = readCredential(readHead(rawHeaders));
         let told: unknown;
         try {
           authenticate(credential, view, 0);

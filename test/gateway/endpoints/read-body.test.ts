@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
-import { readBody } from '../../../gateway/endpoints/read-body.ts';
+import { BodyReader } from '../../../gateway/endpoints/read-body.ts';
 import { openRaw } from '../../support/raw-client.ts';
 import { makeRandom } from '../../support/wall/split.ts';
 
@@ -22,7 +22,9 @@ async function readSent(sizes: readonly number[]) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const read = new Promise<readonly Buffer[]>((resolve, reject) => {
-    server.once('request', (request) => readBody(request, room).then(resolve, reject));
+    server.once('request', (request) =>
+      new BodyReader(request, room, { onBody: resolve, onNoBody: reject }).start(),
+    );
   });
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;

@@ -162,8 +162,8 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'a client of HTTP/1.0 is told no 100',
-    file: 'gateway/endpoints/server.ts',
-    from: "httpVersion !== '1.0' &&",
+    file: 'gateway/endpoints/incoming.ts',
+    from: "httpVersion !== '1.0' && ",
     to: '',
     tests: ['test/gateway/endpoints/expect-continue.test.ts'],
   },
@@ -204,8 +204,8 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'drain: what comes whole behind the grace is told, not begun',
-    file: 'gateway/endpoints/server.ts',
-    from: 'if (parts.isOver()) throw shuttingDown();',
+    file: 'gateway/endpoints/incoming.ts',
+    from: 'if (this.door.parts.isOver()) throw shuttingDown();',
     to: '',
     tests: ['test/flow/drain.test.ts'],
   },
@@ -296,14 +296,14 @@ export const door: readonly Mutant[] = [
   {
     name: 'load: bodies are held within their bound',
     file: 'gateway/admission/body-room.ts',
-    from: 'others.bytes + bytes > bytesMax * (isSmall ? 1 : largeShare)',
+    from: 'others + bytes > bytesMax * (isSmall ? 1 : largeShare)',
     to: 'false',
     tests: ['test/gateway/endpoints/overload.test.ts', 'test/gateway/admission/admission.test.ts'],
   },
   {
     name: 'load: the bodies of one caller do not take all the room',
     file: 'gateway/admission/body-room.ts',
-    from: 'others.ofCaller + bytes <= bytesMax * callerShare',
+    from: 'ofCaller + bytes <= bytesMax * callerShare',
     to: 'true',
     tests: ['test/gateway/endpoints/overload.test.ts', 'test/gateway/admission/admission.test.ts'],
   },
@@ -330,8 +330,8 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'load: bodies do not grow while memory is short',
-    file: 'gateway/admission/admission.ts',
-    from: "if (this.verdict.reason === 'heap') {",
+    file: 'gateway/admission/held-bodies.ts',
+    from: 'if (all.isMemoryShort) {',
     to: 'if (false) {',
     tests: ['test/gateway/admission/admission.test.ts'],
   },
@@ -366,7 +366,7 @@ export const door: readonly Mutant[] = [
   {
     name: 'bad keys from one address are slowed',
     file: 'gateway/endpoints/server.ts',
-    from: '(parts.failures.judge(request.ip) ?? error)',
+    from: '(door.parts.failures.judge(request.ip) ?? error)',
     to: 'error',
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
@@ -428,9 +428,9 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'load: whoever only sends takes up no place',
-    file: 'gateway/endpoints/server.ts',
-    from: 'const bytes = await readBody(request, room);',
-    to: 'parts.admission.enter(caller);\n    const bytes = await readBody(request, room);',
+    file: 'gateway/endpoints/incoming.ts',
+    from: 'this.reader.start();',
+    to: 'this.door.parts.admission.enter(this.admittance.caller);\n      this.reader.start();',
     tests: ['test/gateway/endpoints/overload.test.ts'],
   },
   {
@@ -471,8 +471,8 @@ export const door: readonly Mutant[] = [
   {
     name: 'a body is JSON by its content type',
     file: 'gateway/endpoints/read-body.ts',
-    from: 'if (type !== undefined && !/',
-    to: 'if (type === undefined && /',
+    from: 'if (!/^application',
+    to: 'if (/^application',
     tests: ['test/gateway/endpoints/bad-bodies.test.ts'],
   },
   {

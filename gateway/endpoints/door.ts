@@ -1,0 +1,82 @@
+// What have all requests of a server in common, and how are they answered that are not served?
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Admission } from '../admission/admission.ts';
+import { Refusals } from '../admission/refusals.ts';
+import type { FailureLimiter } from '../auth/failure-limiter.ts';
+import type { OperationEndpoint } from '../operations/operation.ts';
+import type { PipelineParts } from '../pipeline/parts.ts';
+import { GatewayError } from '../request/errors.ts';
+import { createRequestIds } from '../request/request-id.ts';
+import { ReadingTurns } from '../stream/reading-turns.ts';
+import type { TableHolder } from '../table/holder.ts';
+import type { ClientConnections } from './client-connection.ts';
+import type { CrossOrigin } from './cross-origin.ts';
+import { LargeBodies } from './large-bodies.ts';
+import { sendError } from './send-error.ts';
+
+export interface ServerParts extends PipelineParts {
+  readonly holder: TableHolder;
+  readonly admission: Admission;
+  readonly failures: FailureLimiter;
+  readonly connections: ClientConnections;
+  /** Addresses of proxies whose word is taken for where a request came from. */
+  readonly proxies: readonly string[];
+  /** Undefined: pages of other addresses may ask nothing. */
+  readonly crossOrigin?: CrossOrigin | undefined;
+  /** While true, answers ask their connections to close: the process is being drained. */
+  isDraining(): boolean;
+  /** While true, nothing new is served any more, not even on a connection that is still open. */
+  isOver(): boolean;
+  /** For tests; those of the gateway's operations where left out. */
+  readonly endpoints?: readonly OperationEndpoint[] | undefined;
+  /** For tests; the gateway's own where left out. */
+  readonly patience?: SenderPatience | undefined;
+}
+
+/** How long a client may take to send a request. */
+export interface SenderPatience {
+  readonly headersMs: number;
+  /** Headers and body together. */
+  readonly requestMs: number;
+  /** How often slow senders are looked for: what many of them cost comes in as many pieces. */
+  readonly checkEveryMs: number;
+}
+
+export class Door {
+  readonly parts: ServerParts;
+  readonly largeBodies: LargeBodies;
+  readonly newRequestId = createRequestIds();
+  private readonly refusals: Refusals;
+
+  constructor(parts: ServerParts) {
+    this.parts = parts;
+    const turns = parts.turns ?? new ReadingTurns({ now: parts.clock.now, nextTurn: setImmediate });
+    this.largeBodies = new LargeBodies({ ...parts, turns });
+    this.refusals = new Refusals(parts.clock);
+  }
+
+  tell(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: string): void {
+    const { clock, holder } = this.parts;
+    sendError(request, response, error, { requestId, generation: holder.current()?.generation, clock });
+  }
+
+  /** Tells that there is too much to do, now or in a moment. */
+  refuse(request: IncomingMessage, response: ServerResponse, requestId: string): void {
+    const giveUp = this.refusals.add(() => {
+      // Whoever has left meanwhile need not be told.
+      if (response.destroyed || request.socket.destroyed) return;
+      if (this.parts.isDraining()) response.setHeader('connection', 'close');
+      this.tell(request, response, tooBusy(), requestId);
+    });
+    response.once('close', giveUp);
+  }
+}
+
+function tooBusy(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'The gateway has as much work as it can do; send the request again.',
+    { retryAfterSeconds: 1 },
+  );
+}
