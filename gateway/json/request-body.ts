@@ -1,7 +1,7 @@
 // What did the caller send, without copying it? The chunks as they arrived, where their top-level
 // members are, and the same bytes with single members replaced.
 
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { parseInSteps } from './parse-in-steps.ts';
 import { asRecord, type JsonRecord } from './record.ts';
 import {
@@ -22,11 +22,16 @@ export interface Edit {
   readonly text: string;
 }
 
+/** Larger ones are seldom parsed. */
+const keptBytesMax = 16 * 1024;
+
 /** A JSON object as it arrived. Offsets count bytes over all chunks. */
 export class RequestBody {
   readonly chunks: readonly Buffer[];
   readonly bytes: number;
   readonly scan: MemberScan;
+  /** One character per byte, of a small body in one piece, until it is parsed. */
+  private latin1: string | undefined;
   /** All values, where the body has been parsed whole. */
   private values: JsonRecord | undefined;
 
@@ -37,7 +42,9 @@ export class RequestBody {
   constructor(chunks: readonly Buffer[], scan?: MemberScan) {
     this.chunks = chunks;
     this.bytes = bytesOf(chunks);
-    this.scan = scan ?? scanMembers(latin1Of(chunks, this.bytes));
+    const text = scan ? undefined : latin1Of(chunks, this.bytes);
+    this.latin1 = chunks.length === 1 && this.bytes <= keptBytesMax ? text : undefined;
+    this.scan = scan ?? scanMembers(text ?? '');
   }
 
   member(name: string): Member | undefined {
@@ -53,10 +60,17 @@ export class RequestBody {
    */
   parse(): void {
     if (this.values) return;
-    const bytes = this.range(0, this.bytes);
+    const text = this.textOf(this.range(0, this.bytes));
+    this.latin1 = undefined;
+    this.values = asRecord(JSON.parse(text));
+  }
+
+  private textOf(bytes: Buffer): string {
+    // Most bodies are ASCII, which is the same in both.
+    if (this.latin1 !== undefined && isAscii(bytes)) return this.latin1;
     // Each wrong byte would be taken for a character that nobody sent.
     if (!isUtf8(bytes)) throw new JsonStructureError('the body is not valid JSON: it is not UTF-8');
-    this.values = asRecord(JSON.parse(bytes.toString('utf8')));
+    return bytes.toString('utf8');
   }
 
   /** The same in steps; throws as `parse` does. */
@@ -93,7 +107,7 @@ export class RequestBody {
     if (this.chunks.length === 1 && only && this.bytes <= joinedBytesMax)
       return [this.editedWhole(only, edits)];
     const { closingBrace, members } = this.scan;
-    const ordered = edits.toSorted((a, b) => a.from - b.from);
+    const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.from - b.from);
     const parts: Buffer[] = [];
     let at = 0;
     let hasMembers = members.length > 0;
@@ -223,7 +237,9 @@ function* latin1InSteps(chunks: readonly Buffer[]): Generator<undefined, string,
 const copyBytes = 1024 * 1024;
 
 export function bytesOf(chunks: readonly Buffer[]): number {
-  return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  let sum = 0;
+  for (const chunk of chunks) sum += chunk.length;
+  return sum;
 }
 
 let scratch = Buffer.allocUnsafeSlow(0);

@@ -60,6 +60,8 @@ export class JsonStructureError extends Error {
 /** Dialects have some forty; each of them is kept by name, which costs more than a value that is only passed over. */
 const membersMax = 1_000;
 
+const firstNamesMax = 8;
+
 /** Escapes that are no further apart are a crowd. */
 const crowdBytes = 2;
 
@@ -110,8 +112,10 @@ class Scanner {
   private readonly text: string;
   private readonly limits: StructureLimits;
   private readonly tokensMax: number;
-  /** Folded; a list would make a body of many members cost their square. */
-  private readonly names = new Set<string>();
+  /** Folded, of a few members: to compare with each costs less than a Set, but many would cost their square. */
+  private readonly firstNames: string[] = [];
+  /** Of all others. */
+  private names: Set<string> | undefined;
   private readonly members: Member[] = [];
   private at = 0;
   private tokens = 0;
@@ -188,7 +192,7 @@ class Scanner {
     }
     const name = decodeName(this.text.slice(start, this.at), start);
     const folded = foldName(name);
-    if (this.names.has(folded)) {
+    if (!this.isNew(folded)) {
       // A name may be very long.
       const shown = name.slice(0, 256);
       throw new JsonStructureError(
@@ -196,13 +200,23 @@ class Scanner {
         shown,
       );
     }
-    this.names.add(folded);
     this.skipSpace();
     if (this.code() !== COLON) throw this.unexpected('":" after a member name');
     this.count();
     this.at++;
     this.skipSpace();
     return { name, start, valueStart: this.at, valueEnd: this.at };
+  }
+
+  private isNew(folded: string): boolean {
+    const { firstNames } = this;
+    if (firstNames.includes(folded) || this.names?.has(folded)) return false;
+    if (firstNames.length < firstNamesMax) firstNames.push(folded);
+    else {
+      this.names ??= new Set();
+      this.names.add(folded);
+    }
+    return true;
   }
 
   /** False: it goes on beyond `until`. */
