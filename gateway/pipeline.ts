@@ -7,12 +7,12 @@
 // `admit` runs before the body is read, `serve` after it. Attempts follow each other in attempt/call.ts; what one is made of is in
 // pipeline/attempt-ends.ts, what is recorded of it in pipeline/call-job.ts.
 
-import type { LedgerRecord } from '../core/contract/ledger-record.ts';
 import { Call, type CallOutcome } from './attempt/call.ts';
 import type { AttemptEnds } from './attempt/ends.ts';
 import { brokenOffError, noAnswerRoom } from './attempt/final-error.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
+import type { RatedAttempt } from './meter/ledger.ts';
 import { answerHead } from './pipeline/answer-head.ts';
 import { openEnds, passesThrough } from './pipeline/attempt-ends.ts';
 import { costOfCaller } from './pipeline/budgets.ts';
@@ -481,7 +481,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
     return this.isOver ? this.wasForNothing : this.firstContentMs === undefined;
   }
 
-  onRecord(record: LedgerRecord): void {
+  onRecord(record: RatedAttempt): void {
     this.uncounted -= 1;
     this.tokens += tokensOfCaller(record);
     this.picodollars += costOfCaller(record);

@@ -16,8 +16,8 @@ import {
 } from './journal-folder.ts';
 import type { JournalBounds, JournalFigures, JournalReport } from './journal-report.ts';
 import { LineQueue } from './line-queue.ts';
+import type { OpenAttempt } from './open-attempt.ts';
 import { readLines } from './read-lines.ts';
-import { sealLine } from './sealed-line.ts';
 import { type Place, SetAside } from './set-aside.ts';
 import { TakenRecords } from './taken-records.ts';
 import { type Marks, progressMs, UnderWay } from './under-way.ts';
@@ -26,11 +26,9 @@ export interface Journal {
   /**
    * An attempt has been begun, whose record is appended when it has ended. One that outlasts a group is written down. Called again for
    * the same attempt where more is known of it, though its record cannot be appended yet.
-   *
-   * @param estimate The record that it would leave if the process ended now, under the same id.
    */
-  begin(id: string, estimate: () => LedgerRecord): void;
-  append(record: LedgerRecord): void;
+  begin(attempt: OpenAttempt): void;
+  append(attempt: OpenAttempt): void;
   /** Resolves when all that was appended before is written. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -105,7 +103,7 @@ export function openFileJournal(
 export function openMemoryJournal(onRecord: (record: LedgerRecord) => void): Journal {
   return {
     begin: () => {},
-    append: onRecord,
+    append: (attempt) => onRecord(attempt.record()),
     flush: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
@@ -161,15 +159,15 @@ class FileJournal implements ReadableJournal {
     this.replay();
   }
 
-  begin(id: string, estimate: () => LedgerRecord): void {
-    this.underWay.begin(id, estimate);
+  begin(attempt: OpenAttempt): void {
+    this.underWay.begin(attempt);
     this.writeIn(groupMs);
   }
 
   // guard: journal-once
-  append(record: LedgerRecord): void {
-    this.underWay.end(record.id);
-    this.wait(record);
+  append(attempt: OpenAttempt): void {
+    this.underWay.end(attempt);
+    this.wait(attempt.line());
     this.writeIn(groupMs);
   }
 
@@ -258,14 +256,14 @@ class FileJournal implements ReadableJournal {
     // The end of one may have been written, and not yet that it has ended.
     const known = readRecordIds(this.folder, this.state);
     const left = records.filter(({ id }) => !known.has(id));
-    for (const record of left) this.wait(record);
+    for (const record of left) this.wait(JSON.stringify(record));
     this.counts.replayedRecords = left.length;
     if (left.length > 0) this.report.replayed?.(left.length);
     this.writeIn(groupMs);
   }
 
-  private wait(record: LedgerRecord): void {
-    this.waiting.add(sealLine(JSON.stringify(record)));
+  private wait(line: string): void {
+    this.waiting.add(line);
     this.progress.onAppended();
   }
 

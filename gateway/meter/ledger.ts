@@ -66,7 +66,7 @@ export type RatedAttempt = Pick<
   | ('usage' | 'isEstimated' | 'costPicodollars' | 'payer')
 >;
 
-function rateAttempt(facts: AttemptFacts): RatedAttempt {
+export function rateAttempt(facts: AttemptFacts): RatedAttempt {
   const { caller, target, firstContentMs } = facts;
   const { usage, isEstimated } = countUsage(facts);
   const isOwnKey = ownsProvider(caller, target.provider);
@@ -127,7 +127,7 @@ export function buildLedgerRecord(facts: AttemptFacts, rated = rateAttempt(facts
   };
 }
 
-function estimatedBy({ counted }: Pick<AttemptFacts, 'counted'>): LedgerRecord['estimatedBy'] {
+export function estimatedBy({ counted }: Pick<AttemptFacts, 'counted'>): LedgerRecord['estimatedBy'] {
   return counted ? 'tokenizer' : 'characters';
 }
 

@@ -1,5 +1,7 @@
-// Lines of text that wait to be written, as the bytes they will be on disk, outside of the heap:
+// Sealed lines that wait to be written, as the bytes they will be on disk, outside of the heap:
 // thousands of waiting strings or objects would be copied by every garbage collection.
+
+import { sealedBytesMax, writeSealed } from './sealed-line.ts';
 
 /** Big enough that one holds what a busy process writes in a tenth of a second. */
 const chunkBytes = 512 * 1024;
@@ -21,15 +23,15 @@ export class LineQueue {
     return this.chunks.reduce((sum, chunk) => sum + chunk.lines, 0);
   }
 
-  /** `line` without its line end. */
-  add(line: string): void {
-    const bytesMax = line.length * 3 + 1;
+  /** @param json An object, not yet sealed. */
+  add(json: string): void {
+    const bytesMax = sealedBytesMax(json) + 1;
     let chunk = this.chunks.at(-1);
     if (!chunk || chunk.to + bytesMax > chunk.buffer.length) {
       chunk = this.openChunk(bytesMax);
       this.chunks.push(chunk);
     }
-    chunk.to += chunk.buffer.write(line, chunk.to);
+    chunk.to = writeSealed(json, chunk.buffer, chunk.to);
     chunk.buffer[chunk.to++] = 0x0a;
     chunk.lines++;
   }

@@ -6,9 +6,34 @@ import { crc32 } from 'node:zlib';
 const sealPattern = /^,"crc":"([0-9a-f]{8})"\}$/;
 const sealBytes = ',"crc":"00000000"}'.length;
 
-/** @param json An object with a member at least; the checksum becomes its last. */
+/** What the checksum adds to an object. */
+const sealHead = Buffer.from(',"crc":"');
+const hexDigits = Buffer.from('0123456789abcdef');
+
+/** Bytes that a sealed line takes at most, without its end. */
+export function sealedBytesMax(json: string): number {
+  return json.length * 3 + sealBytes;
+}
+
+/**
+ * @param json An object with a member at least; the checksum becomes its last.
+ * @returns The place behind it.
+ */
+export function writeSealed(json: string, buffer: Buffer, at: number): number {
+  const end = at + buffer.write(json, at);
+  const checksum = crc32(buffer.subarray(at, end));
+  // In place of its last brace.
+  let to = end - 1;
+  for (let from = 0; from < sealHead.length; from++) buffer[to++] = sealHead[from] ?? 0;
+  for (let bits = 28; bits >= 0; bits -= 4) buffer[to++] = hexDigits[(checksum >>> bits) & 15] ?? 0;
+  buffer[to++] = 0x22;
+  buffer[to++] = 0x7d;
+  return to;
+}
+
 export function sealLine(json: string): string {
-  return `${json.slice(0, -1)},"crc":"${crc32(json).toString(16).padStart(8, '0')}"}`;
+  const buffer = Buffer.allocUnsafe(sealedBytesMax(json));
+  return buffer.toString('utf8', 0, writeSealed(json, buffer, 0));
 }
 
 /** A line without a checksum was written by an earlier version, and is judged by its form alone. */

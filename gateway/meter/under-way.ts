@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
+import type { OpenAttempt } from './open-attempt.ts';
 import { sealLine, sortLines } from './sealed-line.ts';
 
 const fileName = 'under-way.jsonl';
@@ -17,13 +18,6 @@ export const progressMs = 5_000;
 const rewriteBytes = 4 * 1024 * 1024;
 const rewriteGrowth = 4;
 
-interface Attempt {
-  readonly estimate: () => LedgerRecord;
-  /** Clock time of its newest line; undefined: what is known of it is not written yet. */
-  writtenAt: number | undefined;
-  hasLine: boolean;
-}
-
 /** What is to be written with a group, as it was when the group was taken. */
 export interface Marks {
   readonly text: string;
@@ -33,7 +27,8 @@ export interface Marks {
 
 export class UnderWay {
   private readonly folder: string;
-  private readonly attempts = new Map<string, Attempt>();
+  /** In no order. An array, as `OpenStreams` has it: tables that a Set has outgrown keep what they held. */
+  private readonly attempts: OpenAttempt[] = [];
   /** Have a line, and their own record by now. */
   private ended: string[] = [];
   private file: FileHandle | undefined;
@@ -47,21 +42,26 @@ export class UnderWay {
   }
 
   /** Again for the same attempt: more is known of it, and written with the next group. */
-  begin(id: string, estimate: () => LedgerRecord): void {
-    const { hasLine = false } = this.attempts.get(id) ?? {};
-    this.attempts.set(id, { estimate, writtenAt: undefined, hasLine });
+  begin(attempt: OpenAttempt): void {
+    attempt.writtenAt = undefined;
+    if (attempt.place < 0) attempt.place = this.attempts.push(attempt) - 1;
   }
 
-  end(id: string): void {
-    const attempt = this.attempts.get(id);
-    if (!attempt) return;
-    this.attempts.delete(id);
-    if (attempt.hasLine) this.ended.push(id);
+  end(attempt: OpenAttempt): void {
+    const { place } = attempt;
+    if (place < 0) return;
+    attempt.place = -1;
+    const last = this.attempts.pop();
+    if (last !== undefined && last !== attempt) {
+      this.attempts[place] = last;
+      last.place = place;
+    }
+    if (attempt.hasLine) this.ended.push(attempt.id);
   }
 
   /** Whether a line is to be written once in a while. */
   get isLong(): boolean {
-    return this.attempts.values().some(({ hasLine }) => hasLine);
+    return this.attempts.some(({ hasLine }) => hasLine);
   }
 
   /** Undefined where there is nothing to write. */
@@ -69,10 +69,10 @@ export class UnderWay {
     const isWhole = this.isStale || this.bytes > Math.max(rewriteBytes, rewriteGrowth * this.wholeBytes);
     const lines = isWhole ? [] : this.ended.map((id) => sealLine(JSON.stringify({ ended: id })));
     this.ended = [];
-    for (const attempt of this.attempts.values()) {
+    for (const attempt of this.attempts) {
       const isFresh = attempt.writtenAt !== undefined && now - attempt.writtenAt < progressMs;
       if (isFresh && !isWhole) continue;
-      lines.push(sealLine(JSON.stringify(attempt.estimate())));
+      lines.push(sealLine(attempt.estimate()));
       attempt.writtenAt = now;
       attempt.hasLine = true;
     }

@@ -1,7 +1,6 @@
 // One upstream call of a request: its candidates, timers, health, and what is written down about each attempt. In which order they are
 // asked, and how often, is decided in attempt/call.ts.
 
-import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { CallJob, CallOutcome } from '../attempt/call.ts';
 import { causeOf } from '../attempt/cause.ts';
 import type { Limits } from '../attempt/deadlines.ts';
@@ -9,10 +8,10 @@ import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/ends.t
 import type { RequestSize } from '../attempt/error-quirks.ts';
 import { failureCode, type Judgement } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
-import { believeUsage } from '../dialects/answer/believe-count.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import { refusedMember } from '../dialects/request/added-members.ts';
-import { type AttemptFacts, buildLedgerRecord, recordId } from '../meter/ledger.ts';
+import type { RatedAttempt } from '../meter/ledger.ts';
+import { MeteredAttempt, type MeteredCall } from '../meter/metered-attempt.ts';
 import { isCountable } from '../meter/token-counter.ts';
 import { readClientRequestId } from '../request/request-id.ts';
 import type { Watched } from '../route/health.ts';
@@ -59,8 +58,8 @@ export interface CallingRequest {
   onStart(candidate: Candidate, call: number): number;
   /** `note` is called when `isWasted` is known. */
   whenDecided(note: (isWasted: boolean) => void): void;
-  /** What is written down about an attempt; where its tokens had to be counted, after the call has ended. */
-  onRecord(record: LedgerRecord): void;
+  /** An attempt is written down; where its tokens had to be counted, after the call has ended. */
+  onRecord(rated: RatedAttempt): void;
 }
 
 /** Who hears how a call ended. */
@@ -73,29 +72,17 @@ const noSignal = { type: 'none' } as const;
 /** Of an attempt that has not failed, nothing of it matters. */
 const noFacts: SignalFacts = { rateLimitCooldownMs: 0, hasStoredState: false };
 
-/** An attempt under way. */
-interface Begun {
-  readonly candidate: Candidate;
-  /** Within the request, from 1. */
-  readonly number: number;
-  readonly reader: AnswerReader<Answer> | undefined;
-  readonly watched: Watched;
-  readonly startedAt: number;
-  readonly startedAtMs: number;
-  firstContentAt: number | undefined;
-}
-
-export class UpstreamJob implements CallJob<Answer> {
+export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   readonly candidates: CandidateFacts[];
   readonly failover: CallJob<Answer>['failover'];
   readonly totalAt: number;
   readonly clock: PipelineParts['clock'];
   readonly timers: PipelineParts['timers'];
   readonly random: () => number;
+  readonly call: number;
   private readonly parts: PipelineParts;
   private readonly exchange: RoutedExchange;
   private readonly request: CallingRequest;
-  private readonly call: number;
   private readonly end: CallEnd;
   /** Of this call alone, where it has replaced any: another one learns for itself what has been replaced. */
   private targets: readonly Candidate[];
@@ -107,7 +94,8 @@ export class UpstreamJob implements CallJob<Answer> {
   private left: { readonly position: number; readonly failure: string } | undefined;
   private trace: AttemptTrace | undefined;
   private reader: AnswerReader<Answer> | undefined;
-  private begun: Begun | undefined;
+  private attempt: MeteredAttempt | undefined;
+  private watched: Watched | undefined;
   /** What a target refused in this request, until it has answered without. */
   private withheld: { readonly targetId: string; readonly names: ReadonlySet<string> } | undefined;
   /** Members that the attempt under way is sent without. */
@@ -150,8 +138,20 @@ export class UpstreamJob implements CallJob<Answer> {
     return this.parts.health.coolsForMs(this.at(position), this.clock.now(), hasWaited);
   }
 
+  estimateInput(): number {
+    return this.request.estimateInputOf(this.call);
+  }
+
+  outputReserved(): number {
+    return this.request.outputOfCall;
+  }
+
+  get isUndelivered(): boolean {
+    return this.request.isUndelivered;
+  }
+
   size(): RequestSize {
-    return { input: this.request.estimateInputOf(this.call), output: this.request.outputOfCall };
+    return { input: this.estimateInput(), output: this.outputReserved() };
   }
 
   hasRetryBudget(position: number): boolean {
@@ -236,24 +236,17 @@ export class UpstreamJob implements CallJob<Answer> {
       parts.metrics.onFailover(exchange.plan.route.entry.model, provider, left.failure);
     }
     const number = request.onStart(candidate, this.call);
-    const watched = parts.health.onStart(candidate, isRepetition, clock.now(), exchange.caller.key.id);
-    const begun: Begun = {
-      candidate,
-      number,
-      reader: this.reader,
-      watched,
-      startedAt: clock.now(),
-      startedAtMs: clock.wallMs(),
-      firstContentAt: undefined,
-    };
-    this.begun = begun;
-    parts.journal.begin(recordId(exchange.requestId, number), () => this.recordSoFar(begun));
+    this.watched = parts.health.onStart(candidate, isRepetition, clock.now(), exchange.caller.key.id);
+    const { reader } = this;
+    const stream = reader === undefined || reader.type === 'plain' ? undefined : reader.stream;
+    this.attempt = new MeteredAttempt(exchange, this, candidate, number, stream, clock);
+    parts.journal.begin(this.attempt);
   }
 
   onContent(): void {
-    const begun = this.underWay();
-    begun.firstContentAt = this.clock.now();
-    this.parts.health.onContent(begun.watched, begun.firstContentAt);
+    const at = this.clock.now();
+    this.underWay().onContent(at);
+    this.parts.health.onContent(this.healthOf(), at);
   }
 
   onEnd(
@@ -264,11 +257,10 @@ export class UpstreamJob implements CallJob<Answer> {
   ): void {
     const { parts, exchange, granted } = this;
     const { target } = this.at(position);
-    const begun = this.underWay();
     const signal = isExcused
       ? noSignal
       : healthSignal(result, judgement, judgement === undefined ? noFacts : this.signalFacts(position));
-    parts.health.onEnd(begun.watched, signal, this.clock.now());
+    parts.health.onEnd(this.healthOf(), signal, this.clock.now());
     if (result.outcome === 'answered' && this.withheld?.targetId === target.healthId) {
       parts.refused.learn(this.withheld.targetId, this.withheld.names);
       this.withheld = undefined;
@@ -280,7 +272,7 @@ export class UpstreamJob implements CallJob<Answer> {
     if (failure?.kind === 'transport' && failure.isStale === true) {
       parts.metrics.onStaleReuse(target.provider.entry.id);
     }
-    const { usage } = this.meter(begun, result);
+    const { usage } = this.meter(result);
     // Where the same is asked once more, the upstream has not been asked yet.
     if (isExcused) granted?.giveBack();
     else granted?.settle({ tokens: usage.input + usage.output }); // guard: quota-settled
@@ -300,9 +292,14 @@ export class UpstreamJob implements CallJob<Answer> {
     return candidate;
   }
 
-  private underWay(): Begun {
-    if (!this.begun) throw new Error('no attempt is under way');
-    return this.begun;
+  private underWay(): MeteredAttempt {
+    if (!this.attempt) throw new Error('no attempt is under way');
+    return this.attempt;
+  }
+
+  private healthOf(): Watched {
+    if (!this.watched) throw new Error('no attempt is under way');
+    return this.watched;
   }
 
   private isPassedOver(position: number): boolean {
@@ -353,128 +350,69 @@ export class UpstreamJob implements CallJob<Answer> {
     };
   }
 
-  private meter(begun: Begun, result: AttemptResult<Answer>): LedgerRecord {
-    const { parts, exchange } = this;
+  private meter(result: AttemptResult<Answer>): RatedAttempt {
+    const { parts, exchange, trace } = this;
+    const { journal, tokens } = parts;
+    const attempt = this.underWay();
     const failure = 'failure' in result ? result.failure : undefined;
     const cause = failure && causeOf(failure);
     const answer = uncountedAnswer(result);
-    const course: Course = {
-      startedAtMs: result.startedAtMs,
-      durationMs: result.durationMs,
-      firstContentMs: result.firstContentMs,
-      outcome: result.outcome,
-      status: result.status,
-      usage: result.usage,
-      outputEstimate: answer.tokens,
-      isSent: result.isSent,
-      lacksOutput: result.lacksOutput,
-      goesOn: result.goesOn,
-      failure: failure && failureCode(failure),
-      cause,
-    };
-    const record = this.recordOf(begun, course);
+    const rated = attempt.end(result, failure && failureCode(failure), cause, answer.tokens);
     if (cause !== undefined) {
       const clientRequestId = readClientRequestId(exchange.request.rawHeaders);
-      parts.onUnusable?.({ ...record, cause, clientRequestId });
+      parts.onUnusable?.({ ...attempt.record(), cause, clientRequestId });
     }
-    const isUncounted = result.usage === undefined && record.usage.input > 0;
-    if (!parts.tokens || !isUncounted || !isCountable(record.upstreamModel)) {
-      this.settle(begun, result, course, record);
-      return record;
+    const isUncounted = result.usage === undefined && rated.usage.input > 0;
+    if (!tokens || !isUncounted || !isCountable(rated.upstreamModel)) {
+      this.settle(attempt, result, trace);
+      return rated;
     }
-    this.keep(begun, course);
+    journal.begin(attempt);
     const { chunks: request, bytes: requestBytes } = this.request.inputOf(this.call);
-    const trace = this.trace;
-    parts.tokens
+    tokens
       .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
       .then((counted) => {
-        const exact = { ...course, counted };
-        this.settle(begun, result, exact, this.recordOf(begun, exact), trace);
+        attempt.count(counted);
+        this.settle(attempt, result, trace);
       })
       .catch((error: unknown) => logFailure(parts, exchange, error));
-    return record;
+    return rated;
   }
 
   private settle(
-    begun: Begun,
+    attempt: MeteredAttempt,
     result: AttemptResult<Answer>,
-    course: Course,
-    record: LedgerRecord,
-    trace = this.trace,
+    trace: AttemptTrace | undefined,
   ): void {
-    const { request } = this;
+    const { request, exchange, parts } = this;
     if (trace?.span) {
-      this.exchange.trace?.endAttempt(trace.span, record, { target: begun.candidate.target, ...result });
+      exchange.trace?.endAttempt(trace.span, attempt.record(), { target: attempt.target, ...result });
     }
-    const recordFor = (isWasted: boolean): LedgerRecord =>
-      isWasted ? this.recordOf(begun, { ...course, isWasted }) : record;
     const { isWasted } = request;
     if (isWasted !== undefined) {
-      this.write(begun, result, recordFor(isWasted), trace);
+      this.write(attempt, isWasted, result.malformedFrames, trace);
       return;
     }
-    request.whenDecided((isSo) => this.write(begun, result, recordFor(isSo), trace));
-    this.keep(begun, course);
+    request.whenDecided((isSo) => this.write(attempt, isSo, result.malformedFrames, trace));
+    parts.journal.begin(attempt);
   }
 
   private write(
-    { candidate }: Begun,
-    { malformedFrames }: AttemptResult<Answer>,
-    record: LedgerRecord,
+    attempt: MeteredAttempt,
+    isWasted: boolean,
+    malformedFrames: number,
     trace: AttemptTrace | undefined,
   ): void {
     const { journal, metrics, onUsage } = this.parts;
-    journal.append(record);
-    this.request.onRecord(record);
-    metrics.onAttempt(record, {
-      model: this.exchange.plan.route.entry.model,
-      providerType: candidate.target.provider.entry.type,
+    const rated = attempt.decide(isWasted);
+    journal.append(attempt);
+    this.request.onRecord(rated);
+    metrics.onAttempt(rated, {
+      model: attempt.route.entry.model,
+      providerType: attempt.target.provider.entry.type,
     });
-    onUsage?.(record, trace?.span);
-    if (malformedFrames > 0) metrics.onMalformedFrames(record, malformedFrames);
-  }
-
-  /** What the journal has of it if the process ends before its record is written. */
-  private keep(begun: Begun, course: Course): void {
-    this.parts.journal.begin(recordId(this.exchange.requestId, begun.number), () =>
-      this.recordOf(begun, { ...course, isWasted: this.request.isUndelivered }),
-    );
-  }
-
-  private recordSoFar(begun: Begun): LedgerRecord {
-    const { startedAt, startedAtMs, firstContentAt, reader } = begun;
-    // Of what is held back, nobody has seen anything.
-    const isSeen = firstContentAt !== undefined && !this.request.isUndelivered;
-    return this.recordOf(begun, {
-      ...factsSoFar(reader),
-      outcome: 'interrupted',
-      startedAtMs,
-      durationMs: this.clock.now() - startedAt,
-      firstContentMs: isSeen ? firstContentAt - startedAt : undefined,
-    });
-  }
-
-  private recordOf({ candidate, number }: Begun, course: Course): LedgerRecord {
-    const { requestId, view, caller, plan, facts, dialect } = this.exchange;
-    return buildLedgerRecord({
-      ...course,
-      failure: course.failure,
-      requestId,
-      number,
-      call: this.call,
-      tableGeneration: view.generation,
-      caller,
-      route: plan.route,
-      model: facts.model,
-      target: candidate.target,
-      providerKey: candidate.endpoint.key?.name,
-      clientDialect: dialect.name,
-      upstreamDialect: candidate.dialect,
-      isStream: facts.isStream,
-      isBackground: facts.isBackground,
-      estimateInput: () => this.request.estimateInputOf(this.call),
-      outputReserved: () => this.request.outputOfCall,
-    });
+    onUsage?.(attempt.record(), trace?.span);
+    if (malformedFrames > 0) metrics.onMalformedFrames(rated, malformedFrames);
   }
 }
 
@@ -486,30 +424,5 @@ export function factsOf({ target, endpoint }: Candidate): CandidateFacts {
     endpointId: target.provider.entry.id,
     tier: target.entry.priority,
     contextLength: target.entry.contextLength,
-  };
-}
-
-/** What an attempt itself adds to a record. */
-type Course = Pick<
-  AttemptFacts,
-  'startedAtMs' | 'durationMs' | 'firstContentMs' | 'outcome' | 'status' | 'usage' | 'outputEstimate'
-> &
-  Pick<AttemptFacts, 'isSent' | 'counted' | 'lacksOutput' | 'goesOn' | 'isWasted'> & {
-    readonly failure?: string | undefined;
-    readonly cause?: string | undefined;
-  };
-
-/** Of a plain answer nothing is known until it is whole. */
-function factsSoFar(
-  reader: AnswerReader<Answer> | undefined,
-): Pick<Course, 'status' | 'usage' | 'outputEstimate' | 'goesOn'> {
-  if (reader === undefined || reader.type === 'plain')
-    return { status: undefined, usage: undefined, outputEstimate: 0 };
-  const { usage, outputEstimate, goesOn, hasContent } = reader.stream.facts;
-  return {
-    status: hasContent ? 200 : undefined,
-    usage: believeUsage(usage, { isWhole: false, outputEstimate }),
-    outputEstimate,
-    goesOn,
   };
 }

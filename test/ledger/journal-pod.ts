@@ -15,6 +15,7 @@ import { Health } from '../../gateway/route/health.ts';
 import { TableStatus } from '../../gateway/table/status.ts';
 import type { JournalPod } from '../../ledger/ask-journal.ts';
 import { noPlan } from '../gateway/exchange/no-plan.ts';
+import { ended } from '../gateway/meter/record-attempt.ts';
 
 export const token = 't'.repeat(43);
 
@@ -45,8 +46,8 @@ export async function startPod(uid: string, segmentBytes = 4_000): Promise<TestP
       drills: new Drills(() => new Promise(() => {})),
     }),
     journal: {
-      begin: (id, estimate) => journal.begin(id, estimate),
-      append: (record) => journal.append(record),
+      begin: (attempt) => journal.begin(attempt),
+      append: (attempt) => journal.append(attempt),
       flush: () => journal.flush(),
       close: () => journal.close(),
       read: (after) => journal.read(after),
@@ -67,7 +68,7 @@ export async function startPod(uid: string, segmentBytes = 4_000): Promise<TestP
     },
     folder,
     async write(...records) {
-      for (const record of records) journal.append(record);
+      for (const record of records) journal.append(ended(record));
       await journal.flush();
     },
     async writeRaw(text) {

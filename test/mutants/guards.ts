@@ -340,7 +340,7 @@ export const guards: readonly Guard[] = [
     mark: 'journal-once',
     name: 'an attempt has one line in the journal',
     from: '{',
-    to: '{ this.waiting.add(sealLine(JSON.stringify(record)));',
+    to: '{ this.wait(attempt.line());',
     tests: ['test/flow/killed-gateway/journal.test.ts'],
   },
   {

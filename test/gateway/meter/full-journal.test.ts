@@ -10,6 +10,7 @@ import { writeUnclaimed } from '../../../gateway/meter/unclaimed.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { until } from '../../support/until.ts';
 import { makeRecord } from './make-facts.ts';
+import { ended } from './record-attempt.ts';
 
 let folder = '';
 const closers: (() => Promise<void>)[] = [];
@@ -39,7 +40,7 @@ function open(folderBytesMax: number) {
   closers.push(() => journal.close());
   const write = async (from: number, to: number): Promise<void> => {
     for (let number = from; number <= to; number++) {
-      journal.append(makeRecord({ number }));
+      journal.append(ended(makeRecord({ number })));
       await journal.flush();
     }
   };
@@ -159,7 +160,7 @@ test('a process that goes hands what its disk does not take to its log', async (
   };
   const journal = openFileJournal(folder, { ...makeFakeClock(), wallMs: () => 0 }, report);
   await rm(folder, { recursive: true });
-  for (const number of numbers(1, 3)) journal.append(makeRecord({ number }));
+  for (const number of numbers(1, 3)) journal.append(ended(makeRecord({ number })));
   await journal.close();
   expect([unclaimed, journal.figures.unclaimedRecords]).toEqual([numbers(1, 3), 3]);
   await mkdir(folder);

@@ -15,6 +15,7 @@ import {
 import type { JournalReport } from '../../../gateway/meter/journal-report.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { makeRecord } from './make-facts.ts';
+import { ended } from './record-attempt.ts';
 
 let folder = '';
 let path = '';
@@ -78,7 +79,7 @@ const numbers = (from: number, to: number): number[] =>
 describe('records', () => {
   test('are lines of JSON, in order, in a file that only its owner can read', async () => {
     const { journal } = open();
-    for (const number of numbers(1, 1_000)) journal.append(record(number));
+    for (const number of numbers(1, 1_000)) journal.append(ended(record(number)));
     await journal.flush();
     expect(await writtenNumbers()).toEqual(numbers(1, 1_000));
     expect((await readFile(path, 'utf8')).endsWith('\n')).toBe(true);
@@ -88,9 +89,9 @@ describe('records', () => {
   test('wait for each other: one timer for a group, none when nothing waits', async () => {
     const { journal, clock } = open();
     expect(clock.pending()).toEqual([]);
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     clock.advance(60);
-    journal.append(record(2));
+    journal.append(ended(record(2)));
     expect(clock.pending()).toEqual([100]);
     clock.advance(40);
     await journal.flush();
@@ -102,7 +103,7 @@ describe('records', () => {
     const { journal } = open();
     const flushes: Promise<void>[] = [];
     for (const number of numbers(1, 50)) {
-      journal.append(record(number));
+      journal.append(ended(record(number)));
       flushes.push(journal.flush());
       if (number % 7 === 0) await flushes[number - 1];
     }
@@ -112,9 +113,9 @@ describe('records', () => {
 
   test('that come while a group is written are on disk when the flush after them resolves', async () => {
     const { journal } = open();
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     const first = journal.flush();
-    journal.append(record(2));
+    journal.append(ended(record(2)));
     await journal.flush();
     expect(await writtenNumbers()).toEqual([1, 2]);
     await first;
@@ -122,7 +123,7 @@ describe('records', () => {
 
   test('that wait are written when the journal is closed', async () => {
     const { journal, dropped } = open();
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     await journal.close();
     expect(await writtenNumbers()).toEqual([1]);
     expect(dropped).toEqual([]);
@@ -130,11 +131,11 @@ describe('records', () => {
 
   test('of an earlier run are kept, and half a line at their end, which is no record, is not', async () => {
     const first = open();
-    first.journal.append(record(1));
+    first.journal.append(ended(record(1)));
     await first.journal.close();
     await appendFile(path, '{"id":"ha');
     const second = open();
-    second.journal.append(record(2));
+    second.journal.append(ended(record(2)));
     await second.journal.close();
     const lines = (await readFile(path, 'utf8')).split('\n');
     expect(lines.map((line) => line.slice(0, 9))).toEqual(['{"id":"re', '{"id":"re', '']);
@@ -145,13 +146,13 @@ describe('while the disk takes none', () => {
   test('it is reported, records are kept, and written by itself when it takes them again', async () => {
     const { journal, clock, failed, dropped, nextFailure } = open();
     await rm(folder, { recursive: true });
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     const failure = nextFailure();
     clock.advance(100);
     await failure;
     await journal.flush();
     expect(failed[0]).toContain('ENOENT');
-    journal.append(record(2));
+    journal.append(ended(record(2)));
 
     await makeFolder();
     clock.advance(1_000);
@@ -164,7 +165,7 @@ describe('while the disk takes none', () => {
   test('what a group that failed has left of itself is cut off before it is written again', async () => {
     const { journal } = open();
     await rm(folder, { recursive: true });
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     await journal.flush();
     await makeFolder();
     await writeFile(path, '{"id":"half of it');
@@ -175,7 +176,7 @@ describe('while the disk takes none', () => {
   test('a failed write is tried again without a further record', async () => {
     const { journal, clock, failed, nextFailure } = open();
     await rm(folder, { recursive: true });
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     const failure = nextFailure();
     clock.advance(100);
     await failure;
@@ -186,13 +187,13 @@ describe('while the disk takes none', () => {
   test('the order is kept, also of records that come during a write that fails', async () => {
     const { journal } = open();
     await rm(folder, { recursive: true });
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     const failing = journal.flush();
     // The group is taken a moment after the call, and fails with the disk's answer, later.
     await Promise.resolve();
-    journal.append(record(2));
+    journal.append(ended(record(2)));
     await failing;
-    journal.append(record(3));
+    journal.append(ended(record(3)));
     await makeFolder();
     await journal.flush();
     expect(await writtenNumbers()).toEqual([1, 2, 3]);
@@ -201,7 +202,7 @@ describe('while the disk takes none', () => {
   test('what could not be written to the end is counted as lost', async () => {
     const { journal, dropped } = open();
     await rm(folder, { recursive: true });
-    for (const number of numbers(1, 3)) journal.append(record(number));
+    for (const number of numbers(1, 3)) journal.append(ended(record(number)));
     await journal.close();
     expect(dropped).toEqual([3]);
     await makeFolder();
@@ -211,7 +212,7 @@ describe('while the disk takes none', () => {
     const { journal, dropped } = open(2 ** 40);
     await rm(folder, { recursive: true });
     const one = record(1);
-    for (let left = 100_002; left > 0; left--) journal.append(left === 1 ? record(2) : one);
+    for (let left = 100_002; left > 0; left--) journal.append(ended(left === 1 ? record(2) : one));
     await journal.flush();
     expect(dropped).toEqual([2]);
     await makeFolder();
@@ -241,7 +242,7 @@ async function readAll(journal: ReadableJournal, after?: string) {
 
 async function writeAll(journal: Journal, wanted: readonly number[]): Promise<void> {
   for (const number of wanted) {
-    journal.append(record(number));
+    journal.append(ended(record(number)));
     await journal.flush();
   }
 }
@@ -267,7 +268,7 @@ describe('a reader', () => {
 
   test('gets no record that is not on disk', async () => {
     const { journal } = open();
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     expect((await readAll(journal)).attempts).toEqual([]);
     await journal.flush();
     expect((await readAll(journal)).attempts).toEqual([1]);
@@ -275,7 +276,7 @@ describe('a reader', () => {
 
   test('gets at most about a mebibyte at a time, of whole lines', async () => {
     const { journal } = open();
-    for (const number of numbers(1, 4_000)) journal.append(record(number));
+    for (const number of numbers(1, 4_000)) journal.append(ended(record(number)));
     await journal.flush();
     const first = await journal.read(undefined);
     expect(first?.bytes.length).toBeLessThanOrEqual(1024 * 1024);
@@ -286,10 +287,9 @@ describe('a reader', () => {
 
   test('gets a record that is longer than that', async () => {
     const { journal } = open();
-    journal.append(
-      makeRecord({ number: 1, key: { id: 'team/key', metadata: { long: 'x'.repeat(3_000_000) } } }),
-    );
-    journal.append(record(2));
+    const metadata = { long: 'x'.repeat(3_000_000) };
+    journal.append(ended(makeRecord({ number: 1, key: { id: 'team/key', metadata } })));
+    journal.append(ended(record(2)));
     await journal.flush();
     expect((await readAll(journal)).attempts).toEqual([1, 2]);
   });
@@ -386,7 +386,7 @@ describe('a reader', () => {
     const { journal } = open();
     let told = 0;
     const stop = journal.onWritten(() => told++);
-    journal.append(record(1));
+    journal.append(ended(record(1)));
     expect(told).toBe(0);
     await journal.flush();
     expect(told).toBe(1);
@@ -418,8 +418,8 @@ test('a journal cannot be opened where a file is in the way', async () => {
 test('a memory journal hands each record over at once', async () => {
   const seen: number[] = [];
   const journal = openMemoryJournal(({ attempt }) => seen.push(attempt));
-  journal.append(record(1));
-  journal.append(record(2));
+  journal.append(ended(record(1)));
+  journal.append(ended(record(2)));
   expect(seen).toEqual([1, 2]);
   await journal.flush();
   await journal.close();

@@ -2,11 +2,15 @@
 
 import { describe, expect, test } from 'vitest';
 import { type LedgerRecord, ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
-import { type Differing, makeRecord } from './make-facts.ts';
+import { rateAttempt } from '../../../gateway/meter/ledger.ts';
+import { ledgerLine } from '../../../gateway/meter/ledger-line.ts';
+import { type Differing, makeFacts } from './make-facts.ts';
 
 /** As the ledger reads it: a line of JSON, checked. */
-const written = (more: Differing = {}): LedgerRecord =>
-  ledgerRecordSchema.parse(JSON.parse(JSON.stringify(makeRecord(more))));
+function written(more: Differing = {}): LedgerRecord {
+  const facts = makeFacts(more);
+  return ledgerRecordSchema.parse(JSON.parse(ledgerLine(facts, rateAttempt(facts))));
+}
 
 test('everything that a bill or a question may need is in it', () => {
   expect(written({ providerKey: 'main', key: { owner: { team: 'x' }, metadata: { a: 'b' } } })).toEqual({

@@ -8,6 +8,7 @@ import { type LedgerRecord, ledgerRecordSchema } from '../../../core/contract/le
 import { openFileJournal, type ReadableJournal } from '../../../gateway/meter/journal.ts';
 import { type FakeClock, makeFakeClock } from '../../support/fake-clock.ts';
 import { type Differing, makeRecord } from './make-facts.ts';
+import { attemptsAt } from './record-attempt.ts';
 
 let folder = '';
 let path = '';
@@ -25,6 +26,7 @@ afterEach(async () => {
 
 interface Life {
   readonly journal: ReadableJournal;
+  readonly attempts: ReturnType<typeof attemptsAt>;
   readonly clock: FakeClock;
   readonly replayed: number[];
   readonly damaged: number[];
@@ -46,7 +48,7 @@ function live(segmentBytes?: number): Life {
     segmentBytes === undefined ? {} : { segmentBytes, folderBytesMax: 2 ** 50 },
   );
   opened.push(journal);
-  return { journal, clock, replayed: replayed ?? [], damaged: damaged ?? [] };
+  return { journal, attempts: attemptsAt(journal), clock, replayed: replayed ?? [], damaged: damaged ?? [] };
 }
 
 const cutOff = (number: number, outputEstimate: number, more: Differing = {}): LedgerRecord =>
@@ -64,8 +66,8 @@ const told = (records: readonly LedgerRecord[]) =>
 
 describe('an attempt that was under way at a crash', () => {
   test('has a record that says so, with an estimate, and who pays', async () => {
-    const { journal } = live();
-    journal.begin('req_1.1', () => cutOff(1, 5));
+    const { journal, attempts } = live();
+    attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
     const next = live();
     expect(await recordsOf(next)).toEqual([
@@ -82,17 +84,17 @@ describe('an attempt that was under way at a crash', () => {
   });
 
   test('has it once, however often the gateway starts and crashes after that', async () => {
-    const { journal } = live();
-    journal.begin('req_1.1', () => cutOff(1, 5));
+    const { journal, attempts } = live();
+    attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
     for (let times = 0; times < 3; times++) await recordsOf(live());
     expect(told(await recordsOf(live()))).toEqual(['1 interrupted 5']);
   });
 
   test('is there with what had been seen of it some seconds before', async () => {
-    const { journal, clock } = live();
+    const { journal, attempts, clock } = live();
     let output = 1;
-    journal.begin('req_1.1', () => cutOff(1, output));
+    attempts.begin('req_1.1', () => cutOff(1, output));
     await journal.flush();
     output = 700;
     await journal.flush();
@@ -106,23 +108,23 @@ describe('an attempt that was under way at a crash', () => {
   });
 
   test('and had ended, though its record could not be appended yet, is there as it ended', async () => {
-    const { journal, replayed } = live();
-    for (const number of [1, 2]) journal.begin(`req_1.${number}`, () => cutOff(number, 5));
+    const { journal, attempts, replayed } = live();
+    for (const number of [1, 2]) attempts.begin(`req_1.${number}`, () => cutOff(number, 5));
     await journal.flush();
-    for (const number of [1, 2]) journal.begin(`req_1.${number}`, () => makeRecord({ number }));
+    for (const number of [1, 2]) attempts.begin(`req_1.${number}`, () => makeRecord({ number }));
     await journal.flush();
-    journal.append(makeRecord({ number: 1 }));
+    attempts.append(makeRecord({ number: 1 }));
     await journal.flush();
     expect([told(await recordsOf(live())), replayed]).toEqual([['1 answered 50', '2 answered 50'], []]);
   });
 
   test('and had ended within the group of its record, has no other', async () => {
-    const { journal } = live(1_000);
-    journal.begin('req_1.1', () => cutOff(1, 5));
+    const { journal, attempts } = live(1_000);
+    attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
-    journal.begin('req_1.1', () => makeRecord({ number: 1 }));
+    attempts.begin('req_1.1', () => makeRecord({ number: 1 }));
     for (const number of [1, 3, 4, 5]) {
-      journal.append(makeRecord({ number }));
+      attempts.append(makeRecord({ number }));
       await journal.flush();
     }
     for (let cursor: string | undefined, times = 0; times < 6; times++) {
@@ -132,11 +134,11 @@ describe('an attempt that was under way at a crash', () => {
   });
 
   test('that had its own record in the journal has no other', async () => {
-    const { journal } = live();
-    journal.begin('req_1.1', () => cutOff(1, 5));
-    journal.begin('req_1.2', () => cutOff(2, 6));
+    const { journal, attempts } = live();
+    attempts.begin('req_1.1', () => cutOff(1, 5));
+    attempts.begin('req_1.2', () => cutOff(2, 6));
     await journal.flush();
-    journal.append(makeRecord({ number: 1 }));
+    attempts.append(makeRecord({ number: 1 }));
     await journal.flush();
     const next = live();
     expect(told(await recordsOf(next))).toEqual(['1 answered 50', '2 interrupted 6']);
@@ -144,11 +146,11 @@ describe('an attempt that was under way at a crash', () => {
   });
 
   test('has no other either where the crash came between its record and the word that it has ended', async () => {
-    const { journal } = live();
-    journal.begin('req_1.1', () => cutOff(1, 5));
+    const { journal, attempts } = live();
+    attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
     await copyFile(path, `${path}.before`);
-    journal.append(makeRecord({ number: 1 }));
+    attempts.append(makeRecord({ number: 1 }));
     await journal.flush();
     await copyFile(`${path}.before`, path);
     const next = live();
@@ -157,11 +159,11 @@ describe('an attempt that was under way at a crash', () => {
   });
 
   test('has no other either where its record has been taken over and is gone', async () => {
-    const { journal } = live(1_000);
-    for (const number of [1, 2]) journal.begin(`req_1.${number}`, () => cutOff(number, number));
+    const { journal, attempts } = live(1_000);
+    for (const number of [1, 2]) attempts.begin(`req_1.${number}`, () => cutOff(number, number));
     await journal.flush();
     for (const number of [1, 3, 4, 5]) {
-      journal.append(makeRecord({ number }));
+      attempts.append(makeRecord({ number }));
       await journal.flush();
     }
     for (let cursor: string | undefined, times = 0; times < 6; times++) {
@@ -171,14 +173,14 @@ describe('an attempt that was under way at a crash', () => {
   });
 
   test('is not forgotten when its record comes while a group is being written', async () => {
-    const { journal } = live();
-    journal.begin('req_1.1', () => cutOff(1, 5));
+    const { journal, attempts } = live();
+    attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
-    journal.append(makeRecord({ number: 9 }));
+    attempts.append(makeRecord({ number: 9 }));
     const writing = journal.flush();
     // The group is taken a moment after the call.
     await Promise.resolve();
-    journal.append(makeRecord({ number: 1 }));
+    attempts.append(makeRecord({ number: 1 }));
     await writing;
     expect(told(await recordsOf(live()))).toEqual(['9 answered 50', '1 interrupted 5']);
   });
@@ -186,30 +188,30 @@ describe('an attempt that was under way at a crash', () => {
 
 describe('the file beside the journal', () => {
   test('holds nothing of attempts that end within a group', async () => {
-    const { journal } = live();
+    const { journal, attempts } = live();
     for (let number = 1; number <= 100; number++) {
-      journal.begin(`req_1.${number}`, () => expect.unreachable('nobody has to estimate'));
-      journal.append(makeRecord({ number }));
+      attempts.begin(`req_1.${number}`, () => expect.unreachable('nobody has to estimate'));
+      attempts.append(makeRecord({ number }));
     }
     await journal.flush();
     await expect(stat(path)).rejects.toThrow('ENOENT');
   });
 
   test('can be read by its owner only', async () => {
-    const { journal } = live();
-    journal.begin('req_1.1', () => cutOff(1, 5));
+    const { journal, attempts } = live();
+    attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
   test('does not grow with how many there have been', async () => {
-    const { journal } = live();
+    const { journal, attempts } = live();
     const key = { id: 'team/key', metadata: { long: 'x'.repeat(500_000) } };
-    journal.begin('req_1.99', () => cutOff(99, 5));
+    attempts.begin('req_1.99', () => cutOff(99, 5));
     for (let number = 1; number <= 40; number++) {
-      journal.begin(`req_1.${number}`, () => cutOff(number, 5, { key }));
+      attempts.begin(`req_1.${number}`, () => cutOff(number, 5, { key }));
       await journal.flush();
-      journal.append(makeRecord({ number }));
+      attempts.append(makeRecord({ number }));
       await journal.flush();
     }
     expect((await stat(path)).size).toBeLessThan(6 * 1024 * 1024);
@@ -218,8 +220,8 @@ describe('the file beside the journal', () => {
   });
 
   test('is read as far as it is sound: half a line is left out, a damaged one is set aside and counted', async () => {
-    const { journal } = live();
-    for (const number of [1, 2, 3]) journal.begin(`req_1.${number}`, () => cutOff(number, number));
+    const { journal, attempts } = live();
+    for (const number of [1, 2, 3]) attempts.begin(`req_1.${number}`, () => cutOff(number, number));
     await journal.flush();
     await writeFile(path, (await readFile(path, 'utf8')).replace('"output":2,', '"output":9,'));
     await appendFile(path, '{"id":"req_1.4","requ');
@@ -232,8 +234,8 @@ describe('the file beside the journal', () => {
 
 describe('a record that is not as it was written', () => {
   async function damage(): Promise<Life> {
-    const { journal } = live();
-    for (const number of [1, 2, 3]) journal.append(makeRecord({ number }));
+    const { journal, attempts } = live();
+    for (const number of [1, 2, 3]) attempts.append(makeRecord({ number }));
     await journal.flush();
     const records = join(folder, 'journal.jsonl');
     await writeFile(records, (await readFile(records, 'utf8')).replace('"attempt":2', '"attempt":7'));
@@ -249,9 +251,9 @@ describe('a record that is not as it was written', () => {
   });
 
   test('keeps no reader from what is behind it', async () => {
-    const { journal } = await damage();
+    const { journal, attempts } = await damage();
     const page = await journal.read(undefined);
-    journal.append(makeRecord({ number: 4 }));
+    attempts.append(makeRecord({ number: 4 }));
     await journal.flush();
     const next = await journal.read(page?.cursor);
     expect(next?.bytes.toString('utf8')).toContain('"attempt":4');

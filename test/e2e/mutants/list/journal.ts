@@ -41,8 +41,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'what is told anew of an attempt is closed with its record too',
     file: 'gateway/meter/under-way.ts',
-    from: 'if (attempt.hasLine) this.ended.push(id);',
-    to: 'if (attempt.writtenAt !== undefined) this.ended.push(id);',
+    from: 'if (attempt.hasLine) this.ended.push(attempt.id);',
+    to: 'if (attempt.writtenAt !== undefined) this.ended.push(attempt.id);',
     tests: ['test/gateway/meter/under-way.test.ts'],
   },
   {
@@ -104,8 +104,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'of several calls that were killed midway, those that had ended are told as they ended',
     file: 'gateway/pipeline/call-job.ts',
-    from: 'this.write(begun, result, recordFor(isSo), trace));\n    this.keep(begun, course);',
-    to: 'this.write(begun, result, recordFor(isSo), trace));',
+    from: 'this.write(attempt, isSo, result.malformedFrames, trace));\n    parts.journal.begin(attempt);',
+    to: 'this.write(attempt, isSo, result.malformedFrames, trace));',
     tests: ['test/flow/ended-unwritten.test.ts'],
   },
   {

@@ -226,7 +226,7 @@ export const ledger: readonly Mutant[] = [
     file: 'gateway/meter/ledger.ts',
     from: 'model: facts.route.entry.model,',
     to: 'model: facts.model,',
-    tests: ['test/flow/aliases.test.ts', 'test/gateway/meter/ledger-record.test.ts'],
+    tests: ['test/flow/aliases.test.ts', 'test/gateway/meter/ledger-line.test.ts'],
   },
   {
     name: 'nor do its bytes make the words beside it more',
