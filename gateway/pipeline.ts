@@ -19,7 +19,13 @@ import { costOfCaller } from './pipeline/budgets.ts';
 import { CallBodies } from './pipeline/call-bodies.ts';
 import { type CallEnd, type CallingRequest, UpstreamJob } from './pipeline/call-job.ts';
 import { estimateInputOfBody, estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
-import { enterRequest, type Granted, tokensOfCaller } from './pipeline/limits.ts';
+import {
+  enterRequest,
+  type Granted,
+  setHeaders,
+  standingHeaders,
+  tokensOfCaller,
+} from './pipeline/limits.ts';
 import { logFailure } from './pipeline/log-failure.ts';
 import {
   type Answer,
@@ -142,6 +148,8 @@ function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange 
   }
 }
 
+const noHeaders: readonly string[] = [];
+
 /** The state of one request on its way. What happens to it comes in by the methods that begin with `on`; none of them throws. */
 class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
   place = 0;
@@ -163,6 +171,8 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
   private firstContentMs: number | undefined;
   /** By the limits of the ApiKey and of the ModelRoute; undefined where they have none. */
   private granted: Granted | undefined;
+  /** What its answer says of them: names and values in turn. */
+  private standings = noHeaders;
   private spend: SpendEstimate | undefined;
   private inputEstimate: number | undefined;
   /** Candidates whose quotas are used up. */
@@ -214,6 +224,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
 
   private onGranted(granted: Granted | undefined): void {
     this.granted = granted;
+    if (granted) this.standings = standingHeaders(this.parts, this.exchange, granted.standings);
     // Where it took a moment, the client may have left, or the process be going.
     if (this.hasLeft) {
       this.onOutcomes([]);
@@ -315,6 +326,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
     streamed?.stop();
     this.wasForNothing = true;
     if (!exchange.response.headersSent) {
+      setHeaders(exchange.response, this.standings);
       exchange.response.setHeader('x-penstock-attempts', String(this.attempts));
     }
     this.end(error);
@@ -494,7 +506,9 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
   }
 
   head(): string[] {
-    return servedHead(this.exchange, this.servers(), this.attempts, this.parts.defaults.showProvider);
+    const head = servedHead(this.exchange, this.servers(), this.attempts, this.parts.defaults.showProvider);
+    for (const word of this.standings) head.push(word);
+    return head;
   }
 
   /** Who serves the request; where nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */

@@ -1,6 +1,7 @@
 // May this request pass, and may this attempt? Which limits concern them, what the caller is told of them, and what they are settled
 // with in the end.
 
+import type { ServerResponse } from 'node:http';
 import type { Budget } from '../../core/contract/budget.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
@@ -34,7 +35,7 @@ type Estimate = { readonly takesPlace: false } | ({ readonly takesPlace: true } 
 
 /**
  * Asks the limits of the ApiKey, of its namespace and of the ModelRoute, and the budgets that the request is paid from, and puts how
- * limits stand into the head of the answer. Undefined at once where nothing of them concerns it.
+ * limits stand into the head of a refusal. Undefined at once where nothing of them concerns it.
  *
  * @throws {GatewayError} `rate_limit_exceeded`, `insufficient_quota` or `billing_error`; `limits_unavailable` where the store is to be
  * asked and does not answer.
@@ -89,17 +90,28 @@ function wantedOf(exchange: Omit<LimitedExchange, 'response'>, spend: Estimate, 
 }
 
 function concludeRequest(
-  { clock }: Pick<PipelineParts, 'clock'>,
-  { plan, dialect, response }: LimitedExchange,
+  parts: Pick<PipelineParts, 'clock'>,
+  exchange: LimitedExchange,
   outcome: Outcome,
 ): Granted {
-  if ('standings' in outcome) {
-    const headers = limitHeaders(outcome.standings, dialect.errorShape, clock.wallMs());
-    for (let at = 0; at < headers.length; at += 2)
-      response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
-  }
   if (outcome.type === 'granted') return outcome;
-  throw limitError(outcome, { plan, dialect });
+  if (outcome.type === 'refused')
+    setHeaders(exchange.response, standingHeaders(parts, exchange, outcome.standings));
+  throw limitError(outcome, exchange);
+}
+
+/** How limits stand, for the head of an answer: names and values in turn. */
+export function standingHeaders(
+  { clock }: Pick<PipelineParts, 'clock'>,
+  { dialect }: Pick<LimitedExchange, 'dialect'>,
+  standings: Granted['standings'],
+): readonly string[] {
+  return limitHeaders(standings, dialect.errorShape, clock.wallMs());
+}
+
+/** Into the head of whatever is answered. */
+export function setHeaders(response: Pick<ServerResponse, 'setHeader'>, headers: readonly string[]): void {
+  for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
 /** What a caller is told that was not let in. */

@@ -9,7 +9,7 @@
 
 import { ordinaryDelivery } from '../../pipeline/delivery.ts';
 import { estimateInput } from '../../pipeline/estimate-input.ts';
-import { enterRequest } from '../../pipeline/limits.ts';
+import { enterRequest, setHeaders, standingHeaders } from '../../pipeline/limits.ts';
 import type { Exchange, PipelineParts } from '../../pipeline/parts.ts';
 import { planFor } from '../../pipeline/route-exchange.ts';
 import { servedHeaders } from '../../request/answer-headers.ts';
@@ -39,7 +39,8 @@ export async function serveTokenCount(parts: PipelineParts, exchange: Exchange):
   const routed = { ...exchange, facts, plan, delivery: ordinaryDelivery, translation: undefined };
   const caller = new Leaving();
   exchange.response.once('close', () => caller.leave());
-  await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
+  const granted = await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
+  if (granted) setHeaders(exchange.response, standingHeaders(parts, routed, granted.standings));
   const { counted, attempts } = await askUpstreams(parts, routed, caller);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });
