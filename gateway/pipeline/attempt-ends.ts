@@ -357,20 +357,32 @@ export function targetOf(
   { target, refuses }: Candidate,
 ): UpstreamTarget {
   const { upstreamModel, parameters } = target.entry;
-  const { id, chatNames, chatOrder, modelMembers } = target.provider.entry;
-  return {
+  const { chatNames, chatOrder, modelMembers } = target.provider.entry;
+  const asked = {
     upstreamModel,
     parameters,
     isStream: facts.isStream || delivery.fetchesStream,
-    ...(delivery.fetchesStream && !facts.isStream ? { forcesStream: true } : {}),
-    origin: originOf(id, upstreamModel),
+    origin: originOfTarget(target),
     chatNames,
     chatOrder,
     modelMembers,
     maxOutputTokens: plan.route.entry.maxOutputTokens,
     refuses,
   };
+  return delivery.fetchesStream && !facts.isStream ? { ...asked, forcesStream: true } : asked;
 }
+
+function originOfTarget(target: Candidate['target']): string {
+  let origin = origins.get(target);
+  if (origin === undefined) {
+    origin = originOf(target.provider.entry.id, target.entry.upstreamModel);
+    origins.set(target, origin);
+  }
+  return origin;
+}
+
+/** Kept as long as the table view they belong to. */
+const origins = new WeakMap<Candidate['target'], string>();
 
 /** The parameters of the request that are left out or weakened at this candidate. */
 export function droppedAt(
