@@ -28,7 +28,12 @@ export async function measure(kind: 'floor' | 'gateway', scripts: readonly Scrip
     {
       env: bareEnvironment(),
       // Room for all that is made while it is counted, also as far as the collector foresees it.
-      execArgv: ['--expose-gc', '--initial-old-space-size=1024', '--min-semi-space-size=256', '--max-semi-space-size=256'],
+      execArgv: [
+        '--expose-gc',
+        '--initial-old-space-size=1024',
+        '--min-semi-space-size=256',
+        '--max-semi-space-size=256',
+      ],
     },
   );
   try {
