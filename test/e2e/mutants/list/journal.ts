@@ -103,10 +103,17 @@ export const journal: readonly Mutant[] = [
   },
   {
     name: 'of several calls that were killed midway, those that had ended are told as they ended',
-    file: 'gateway/pipeline/call-job.ts',
-    from: 'this.write(attempt, isSo, result.malformedFrames, trace));\n    parts.journal.begin(attempt);',
-    to: 'this.write(attempt, isSo, result.malformedFrames, trace));',
+    file: 'gateway/meter/metered-attempt.ts',
+    from: 'if (this.rating === undefined) this.look(isUndelivered);\n    else this.isWasted = isUndelivered;',
+    to: 'this.look(isUndelivered);',
     tests: ['test/flow/ended-unwritten.test.ts'],
+  },
+  {
+    name: 'and with the next group, not seconds later',
+    file: 'gateway/meter/under-way.ts',
+    from: 'attempt.writtenAt = undefined;',
+    to: '',
+    tests: ['test/gateway/meter/under-way.test.ts'],
   },
   {
     name: 'what a gateway breaks off before anything is delivered is paid by the platform',
