@@ -58,8 +58,8 @@ export const credentials: readonly Mutant[] = [
   {
     name: 'a header that decides who is asking is not sent twice',
     file: 'gateway/auth/authenticate.ts',
-    from: 'if (seen.has(name)) {',
-    to: "if (name === 'none' && seen.has(name)) {",
+    from: 'if (repeated !== undefined) {',
+    to: "if (repeated === 'none') {",
     tests: ['test/gateway/auth/authenticate.test.ts'],
   },
   {

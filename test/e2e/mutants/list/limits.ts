@@ -202,8 +202,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'a completion is held to a bound, whatever else its caller names so',
     file: 'gateway/dialects/request/target-edits.ts',
-    from: 'if (outputTokensMax !== undefined && boundNames.has(name)) continue;',
-    to: "if (boundNames.has(name) && !isAbsent(body, 'max_completion_tokens')) continue;",
+    from: 'if (outputTokensMax !== undefined && boundNames.has(name)) return;',
+    to: "if (boundNames.has(name) && !isAbsent(body, 'max_completion_tokens')) return;",
     tests: [BOUNDS],
   },
   {
