@@ -64,6 +64,11 @@ export const rateNames: readonly RateName[] = Object.values(rows).flatMap((row) 
   row.bounds === 'rate' ? [row.name] : [],
 );
 
+/** One thing for each limit over time. */
+export function byRate<Thing>(make: (name: RateName) => Thing): Readonly<Record<RateName, Thing>> {
+  return Object.fromEntries(rateNames.map((name) => [name, make(name)])) as Record<RateName, Thing>;
+}
+
 function isLimitMember(name: string): name is LimitMember {
   return Object.hasOwn(rows, name);
 }

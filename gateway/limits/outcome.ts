@@ -77,8 +77,7 @@ export function refusalOf({ seats, wanted, pods }: Looked): Refusal | undefined 
       ...seat.rates.flatMap((rate) => {
         const lack = rate.lackFor(wanted, pods);
         if (lack === 0) return [];
-        const limit = rate.name === 'requests' ? ('requests' as const) : ('tokens' as const);
-        return [{ subject, limit, waitMs: leakMs(lack, leakOf(rate.limit, pods)) }];
+        return [{ subject, limit: rate.name, waitMs: leakMs(lack, leakOf(rate.limit, pods)) }];
       }),
       ...(seat.isFull(wanted, pods) ? [{ subject, limit: 'concurrency' as const, waitMs: placeWaitMs }] : []),
     ];

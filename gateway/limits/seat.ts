@@ -1,13 +1,13 @@
 // What does one subject allow, and how much of it is used? Made once for each subject of a table; what is used is in the cell, which
 // outlives tables.
 
-import { limitMemberOf, type RateName, rateNames } from '../../core/catalog/limits.ts';
+import { byRate, limitMemberOf, type RateName, rateNames } from '../../core/catalog/limits.ts';
 import { capacityOf, Level, lackOf, leakOf } from './level.ts';
 import type { Amounts, Subject, Wanted } from './subject.ts';
 
 /** What is used of the limits of one subject in this process. */
 export class Cell {
-  readonly levels: Readonly<Record<RateName, Level>> = { requests: new Level(), tokens: new Level() };
+  readonly levels = byRate(() => new Level());
   /** Requests that were let in here and have not ended. */
   underWay = 0;
   /** Else nothing is used of it. */

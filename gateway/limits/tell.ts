@@ -2,7 +2,7 @@
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
-import { LIMITS, limitMemberOf, type RateName } from '../../core/catalog/limits.ts';
+import { byRate, LIMITS, limitMemberOf } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { Outcome, Standing } from './outcome.ts';
@@ -40,18 +40,11 @@ export function limitHeaders(
   return headers;
 }
 
-const headerNames = { requests: namesOf('requests'), tokens: namesOf('tokens') } as const satisfies Record<
-  RateName,
-  unknown
->;
-
-function namesOf(name: RateName) {
-  return {
-    limit: `x-ratelimit-limit-${name}`,
-    remaining: `x-ratelimit-remaining-${name}`,
-    reset: `x-ratelimit-reset-${name}`,
-  };
-}
+const headerNames = byRate((name) => ({
+  limit: `x-ratelimit-limit-${name}`,
+  remaining: `x-ratelimit-remaining-${name}`,
+  reset: `x-ratelimit-reset-${name}`,
+}));
 
 /** As OpenAI writes them: `250ms`, `1s`, `6m0s`. */
 function inDuration(ms: number): string {
