@@ -446,6 +446,8 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     this.isPaused = false;
     this.lastByteAt = this.owner.clock.now();
     this.lastContentAt = this.lastByteAt;
+    // While it was paused, only the whole time was watched.
+    this.setTimer();
     this.resume();
   }
 

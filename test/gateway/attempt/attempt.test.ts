@@ -211,6 +211,17 @@ test('the silence of a paused upstream is ours: no timer but the last one counts
   expect(endOf(await attempt.result)).toBe('answered');
 });
 
+test('after a pause an upstream is held to its liveness again, also where the pause outlasted it', async () => {
+  const attempt = startAttempt('stream');
+  attempt.head(200, sse);
+  attempt.fill();
+  attempt.body(word);
+  attempt.clock.advance(50_000);
+  attempt.drain();
+  attempt.clock.advance(2_000);
+  expect(endOf(await attempt.result)).toEqual(['broken-off', { kind: 'timeout', timer: 'liveness' }]);
+});
+
 test('an upstream that floods with comments is held back, and its time runs out all the same', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
