@@ -75,13 +75,20 @@ export class TimerQueue {
       first.queuePlace = beingCalled;
       due.push(first);
     }
-    for (const timed of due) {
-      if (timed.queuePlace !== beingCalled) continue;
-      timed.queuePlace = notQueued;
-      timed.onDue();
+    let called = 0;
+    try {
+      for (const timed of due) {
+        called++;
+        if (timed.queuePlace !== beingCalled) continue;
+        timed.queuePlace = notQueued;
+        timed.onDue();
+      }
+    } finally {
+      // What one of them throws is no fault of the others.
+      for (const timed of due.slice(called)) if (timed.queuePlace === beingCalled) this.set(timed, now);
+      const next = this.heap[0];
+      if (next !== undefined && next.dueAt < this.wakesAt) this.wakeAt(next.dueAt);
     }
-    const next = this.heap[0];
-    if (next !== undefined && next.dueAt < this.wakesAt) this.wakeAt(next.dueAt);
   };
 
   /** Moves one to where its time belongs. */

@@ -113,3 +113,19 @@ test('a thousand deadlines that end before their time take one timer', () => {
   }
   expect([timers, queue.size]).toEqual([1, 0]);
 });
+
+test('a deadline that throws keeps no other from being called', () => {
+  const clock = makeFakeClock(1_000);
+  const queue = new TimerQueue(clock);
+  const called: string[] = [];
+  const bad = new Waiting(() => {
+    throw new Error('nobody had thought of this');
+  });
+  queue.set(bad, 1_010);
+  for (const name of ['same time', 'later']) {
+    queue.set(new Waiting(() => called.push(name)), name === 'later' ? 1_020 : 1_010);
+  }
+  expect(() => clock.advance(10)).toThrow('nobody had thought of this');
+  clock.advance(10);
+  expect(called).toEqual(['same time', 'later']);
+});
