@@ -103,45 +103,31 @@ export class RequestBody {
   /** The bytes with the edits made. Edits must not overlap; chunks are cut, never joined. */
   edited(edits: readonly Edit[]): Buffer[] {
     if (edits.length === 0) return [...this.chunks];
+    const ordered = this.inOrder(edits);
     const [only] = this.chunks;
-    if (this.chunks.length === 1 && only && this.bytes <= joinedBytesMax)
-      return [this.editedWhole(only, edits)];
-    const { closingBrace, members } = this.scan;
-    const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.from - b.from);
+    if (this.chunks.length === 1 && only && this.bytes <= joinedBytesMax) return [editedWhole(only, ordered)];
     const parts: Buffer[] = [];
     let at = 0;
-    let hasMembers = members.length > 0;
     for (const { from, to, text } of ordered) {
       this.copyRange(at, from, parts);
-      const isMember = from === closingBrace;
-      if (text !== '') parts.push(Buffer.from(isMember && hasMembers ? `,${text}` : text));
-      hasMembers ||= isMember;
+      if (text !== '') parts.push(Buffer.from(text));
       at = to;
     }
     this.copyRange(at, this.bytes, parts);
     return parts;
   }
 
-  /** One small buffer costs less than the pieces of it. */
-  private editedWhole(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  /** By their places; further members with the comma that parts them from those before. */
+  private inOrder(edits: readonly Edit[]): readonly Edit[] {
     const { closingBrace, members } = this.scan;
-    const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.from - b.from);
-    let size = this.bytes;
-    for (const { from, to, text } of ordered) size += Buffer.byteLength(text) + 1 - (to - from);
-    const whole = Buffer.allocUnsafe(size);
-    let at = 0;
-    let length = 0;
     let hasMembers = members.length > 0;
-    for (const { from, to, text } of ordered) {
-      length += bytes.copy(whole, length, at, from);
-      const isMember = from === closingBrace;
-      if (isMember && hasMembers && text !== '') whole[length++] = comma;
-      if (text !== '') length += whole.write(text, length);
-      hasMembers ||= isMember;
-      at = to;
-    }
-    length += bytes.copy(whole, length, at);
-    return length === size ? whole : whole.subarray(0, length);
+    const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.from - b.from);
+    return ordered.map((edit) => {
+      if (edit.from !== closingBrace) return edit;
+      const needsComma = hasMembers && edit.text !== '';
+      hasMembers = true;
+      return needsComma ? { ...edit, text: `,${edit.text}` } : edit;
+    });
   }
 
   private copyRange(from: number, to: number, parts: Buffer[]): void {
@@ -171,7 +157,21 @@ export class RequestBody {
 /** Above, pieces are cut rather than copied. */
 const joinedBytesMax = 16 * 1024;
 
-const comma = 0x2c;
+/** One small buffer costs less than the pieces of it. */
+function editedWhole(bytes: Buffer, ordered: readonly Edit[]): Buffer {
+  let size = bytes.length;
+  for (const { from, to, text } of ordered) size += Buffer.byteLength(text) - (to - from);
+  const whole = Buffer.allocUnsafe(size);
+  let at = 0;
+  let length = 0;
+  for (const { from, to, text } of ordered) {
+    length += bytes.copy(whole, length, at, from);
+    length += whole.write(text, length);
+    at = to;
+  }
+  bytes.copy(whole, length, at);
+  return whole;
+}
 
 /** A millisecond at most of looking at bytes. */
 const stepBytes = 256 * 1024;
