@@ -85,7 +85,8 @@ export class TimerQueue {
       }
     } finally {
       // What one of them throws is no fault of the others.
-      for (const timed of due.slice(called)) if (timed.queuePlace === beingCalled) this.set(timed, now);
+      if (called < due.length)
+        for (const timed of due.slice(called)) if (timed.queuePlace === beingCalled) this.set(timed, now);
       const next = this.heap[0];
       if (next !== undefined && next.dueAt < this.wakesAt) this.wakeAt(next.dueAt);
     }
