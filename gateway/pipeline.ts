@@ -118,7 +118,7 @@ function authenticateCounted(
   }
 }
 
-/** Who has a request served, and hears how that ended; told of one of the two, once. */
+/** Has a request served, and hears how that ended: one of the two methods is called, once. */
 export interface Over {
   /** The answer is written, or the client is gone. */
   onServed(): void;
@@ -183,7 +183,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
   /** Attempts whose tokens are being counted, or that are under way. */
   private uncounted = 0;
   private wasForNothing = false;
-  /** What the client was told; 499: it went away first. */
+  /** Of the answer; 499: the client went away first. */
   private status = 200;
   private brokenOffBy: GatewayError | undefined;
   private hasLeft = false;

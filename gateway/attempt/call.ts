@@ -88,7 +88,7 @@ export interface CallJob<Answer> {
   /** With the first content of a stream. */
   onContent(candidate: number): void;
   /**
-   * Told of every attempt that was made, in order: for the ledger, metrics and health. `isExcused`: it failed for
+   * Called after every attempt, in order: for the ledger, metrics and health. `isExcused`: the attempt failed for
    * what has been replaced since, which says nothing about the upstream as it is now.
    */
   onEnd(
@@ -97,7 +97,7 @@ export interface CallJob<Answer> {
     judgement: Judgement | undefined,
     isExcused: boolean,
   ): void;
-  /** How the call has ended; told once, and nothing after it. Does not throw. */
+  /** The call has ended: called once, and no other method after this one. Does not throw. */
   onOver(outcome: CallOutcome<Answer>): void;
   /** In its place: a candidate cannot be opened, or its quotas cannot be asked. Does not throw. */
   onThrown(error: unknown): void;
@@ -242,7 +242,7 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
     });
   }
 
-  /** After a wait. Others may have found it dead meanwhile, were told to wait longer, or are trying it now. */
+  /** After a wait. Another request may have found the candidate dead meanwhile, have a longer wait, or be trying it now. */
   private hasComeBack(candidate: number, delayMs: number): boolean {
     if (this.failed.length === 0) this.waitedMs += delayMs;
     // Asked first: a timer may be early, and time goes on between two questions.
@@ -258,7 +258,7 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
     const { excuse, failed, job } = this;
     this.candidate = candidate;
     this.isRepetition = excuse === undefined && failed.some((attempt) => attempt.candidate === candidate);
-    // Many may have been told to wait while there was some of it left.
+    // Many requests may have begun to wait while there was retry budget left.
     if (this.isRepetition && !job.hasRetryBudget(candidate)) return false;
     const last = failed.at(-1);
     const isRefused = last?.candidate === candidate && isForConnection(last.failure);

@@ -136,6 +136,6 @@ export interface AttemptOwner<Answer> {
   readonly totalAt: number;
   /** Told once, with the first content of a stream. */
   onContent(): void;
-  /** Told once, and nothing after it; perhaps before the attempt's `start` returns. Does not throw. */
+  /** Called once, and no other method after this one; perhaps before the attempt's `start` returns. Does not throw. */
   onEnd(result: AttemptResult<Answer>): void;
 }

@@ -64,7 +64,7 @@ export class Door {
   /** Tells that there is too much to do, now or in a moment. */
   refuse(request: IncomingMessage, response: ServerResponse, requestId: string): void {
     const giveUp = this.refusals.add(() => {
-      // Whoever has left meanwhile need not be told.
+      // A client that has left needs no answer.
       if (response.destroyed || request.socket.destroyed) return;
       if (this.parts.isDraining()) response.setHeader('connection', 'close');
       this.tell(request, response, tooBusy(), requestId);

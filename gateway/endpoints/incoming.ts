@@ -85,7 +85,7 @@ export class Incoming implements Over {
     const { admission } = door.parts;
     try {
       this.refuseIfOver();
-      // Only now is there work to do: a client that sends slowly, or is only told a mistake, takes up no place.
+      // Only now is there work to do: a client that sends slowly, or gets only an error, takes up no place.
       const place = admission.enter(this.admittance.caller);
       if (!place) {
         this.setConnectionHeader();

@@ -115,7 +115,7 @@ export function checkBodyHeaders(
       `The content encoding '${encoding.slice(0, 100)}' is not supported; send the body uncompressed.`,
     );
   }
-  // Told before it is sent in vain. Nothing is kept for it: what is only announced costs nobody anything.
+  // Refused before the body is sent in vain. Nothing is reserved for a body that is only announced.
   if (!room.fits(bytes)) throw noRoom();
 }
 
