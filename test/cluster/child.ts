@@ -17,6 +17,9 @@ export interface Child {
   signal(name: NodeJS.Signals): void;
   /** SIGKILL; settled when it has ended. Does nothing to one that has. */
   kill(): Promise<void>;
+  /** As Node has it: this process ends without waiting for one that is unreferenced, which then ends too. */
+  ref(): void;
+  unref(): void;
 }
 
 /**
@@ -50,6 +53,8 @@ export async function startChild(
     exit,
     isRunning: () => isRunning,
     signal: (name) => void child.kill(name),
+    ref: () => child.ref(),
+    unref: () => child.unref(),
     async kill() {
       child.kill('SIGKILL');
       await exit;

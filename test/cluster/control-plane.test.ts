@@ -237,6 +237,32 @@ describe('a control plane that is broken on purpose', () => {
     expect(await plane().mustKubectl(['get', 'namespaces', '-o', 'name'])).not.toMatch(/only-here/);
   });
 
+  test('keeps nothing of the suite that had its API server before', async () => {
+    const seen = async (on: ControlPlane) => ({
+      namespaces: await on.mustKubectl(['get', 'namespaces', '-o', 'name']),
+      kinds: await on.mustKubectl(['api-resources', '-o', 'name']),
+      roles: await on.mustKubectl(['get', 'clusterroles', '-o', 'name']),
+      labels: await on.mustKubectl(['get', 'namespace', 'default', '-o', 'jsonpath={.metadata.labels}']),
+    });
+    const first = await startControlPlane({ hasControllers: false });
+    const before = await seen(first);
+    await installCrds(first);
+    await apply(first, namespace('earlier'));
+    await apply(first, configMap('earlier', 'some'));
+    await first.mustKubectl(['label', 'namespace', 'default', 'of=earlier']);
+    await first.mustKubectl(['create', 'clusterrole', 'earlier', '--verb=get', '--resource=pods']);
+    expect(await seen(first)).not.toEqual(before);
+    await first.stop();
+    const second = await startControlPlane({ hasControllers: false });
+    expect(second.url).toBe(first.url);
+    expect(await seen(second)).toEqual(before);
+    expect((await second.audit()).filter(({ uri }) => uri.includes('earlier'))).toEqual([]);
+    await apply(second, namespace('earlier'));
+    const names = await second.mustKubectl(['get', 'configmaps', '-n', 'earlier', '-o', 'name']);
+    expect(names).not.toMatch(/some/);
+    await second.stop();
+  });
+
   test('leaves no process behind when it is stopped', async () => {
     const short = await startControlPlane({ hasOwnEtcd: true });
     const pids = short.pids();

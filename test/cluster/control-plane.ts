@@ -1,30 +1,22 @@
 // How does a suite get a Kubernetes of its own? A real kube-apiserver and a reduced controller-manager on a prefix of the run's
 // etcd, on 127.0.0.1, without root; it can be frozen, killed and started again.
 
-import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { KubeClient } from '../../core/kube/client.ts';
 import { openConfiguredClient } from '../../core/kube/config.ts';
-import { makeStatusAsker } from './ask-status.ts';
+import { giveBackServer, type ServerOptions, takeServer } from './api-server.ts';
 import { type AuditEvent, readAuditLog } from './audit.ts';
 import type { Authority } from './authority.ts';
-import { type Child, startChild, untilReady } from './child.ts';
-import { type Etcd, startEtcd } from './etcd.ts';
-import { freePort } from './free-port.ts';
+import { type Child, startChild } from './child.ts';
+import type { Etcd } from './etcd.ts';
 import { tokenKubeconfig } from './kubeconfig.ts';
 import { type Kubectl, makeKubectl } from './kubectl.ts';
-import { makePlaneFiles } from './plane-files.ts';
 import { clusterWaitMs, type SharedCluster, sharedCluster } from './shared.ts';
 
-export interface ControlPlaneOptions {
-  /** Such as `--min-request-timeout=10`, `--etcd-compaction-interval=10s`, `--goaway-chance=0.02`. */
-  readonly apiserverFlags?: readonly string[];
-  /** Default: the run's etcd, which must never be frozen: other suites use it. */
-  readonly hasOwnEtcd?: boolean;
-  /** Of the API server, default 1. Ten thousand objects of ours fill that, and from there on each answer waits for the collection of garbage. */
-  readonly memoryGib?: number;
+export interface ControlPlaneOptions extends ServerOptions {
   /** Default true. Without it nothing is collected and namespaces stay Terminating. */
   readonly hasControllers?: boolean;
 }
@@ -60,8 +52,10 @@ export interface ControlPlane extends Kubectl {
    * belongs to such objects at once. Does nothing on a plane without them.
    */
   restartControllers(): Promise<void>;
-  /** Path of the audit log, for whoever follows it as it is written. */
+  /** Path of the audit log, to be followed as it is written. */
   readonly auditFile: string;
+  /** Path of the server's AuthenticationConfiguration, which it reads again after each change: for a plane that `isOwn`. */
+  readonly authenticationFile: string;
   /** All that was asked of this server, and by whom. Waits for what has been answered to be written. */
   audit(): Promise<AuditEvent[]>;
   stop(): Promise<void>;
@@ -83,49 +77,21 @@ export function useControlPlane(options: ControlPlaneOptions = {}): () => Contro
   };
 }
 
-/** Waits for the programs first: a hook that calls it needs the limit `clusterWaitMs`. */
+/**
+ * A plane with nothing but what Kubernetes makes itself. Its API server may have served an earlier suite, and is as empty again.
+ * Waits for the programs first: a hook that calls it needs the limit `clusterWaitMs`.
+ */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const shared = await sharedCluster();
+  const server = await takeServer(options);
+  const { url, ca, adminToken, files, etcd, etcdPrefix } = server;
   const folder = await mkdtemp(join(shared.folder, 'plane-'));
-  const adminToken = randomBytes(16).toString('hex');
-  const files = await makePlaneFiles(folder, adminToken);
-  const ca = await readFile(files.authority.certFile, 'utf8');
-  const port = await freePort();
-  const url = `https://127.0.0.1:${port}`;
   const adminKubeconfig = join(folder, 'admin.kubeconfig');
   await writeFile(adminKubeconfig, tokenKubeconfig({ url, ca, token: adminToken }), {
     mode: 0o600,
   });
-  const etcd = options.hasOwnEtcd ? await startEtcd(shared.programs.etcd, join(folder, 'etcd')) : undefined;
-  const status = makeStatusAsker({ url, ca, token: adminToken });
-  const etcdPrefix = `/${randomUUID()}`;
-  const serverFlags = [
-    `--etcd-servers=${etcd?.url ?? shared.etcdUrl}`,
-    `--etcd-prefix=${etcdPrefix}`,
-    '--bind-address=127.0.0.1',
-    `--secure-port=${port}`,
-    ...files.serverFlags,
-    '--authorization-mode=RBAC',
-    '--service-cluster-ip-range=10.0.0.0/24',
-    // Pods of tests name no ServiceAccount that must exist, and mount no token.
-    '--disable-admission-plugins=ServiceAccount',
-    '--allow-privileged=true',
-    ...(options.apiserverFlags ?? []),
-  ];
   const { client } = await openConfiguredClient({ kubeconfig: adminKubeconfig });
-  let server: Child | undefined;
   let controllers: Child | undefined;
-
-  async function startServer(): Promise<void> {
-    const logFile = join(folder, 'kube-apiserver.log');
-    server = await startChild(shared.programs['kube-apiserver'], serverFlags, logFile, options.memoryGib);
-    await untilReady('kube-apiserver', server, logFile, async () => {
-      // The namespaces of the system are made beside the first answers; tests expect `default`.
-      const paths = ['/readyz', '/api/v1/namespaces/default'];
-      for (const path of paths) if ((await status.ask(path)) !== 200) return false;
-      return true;
-    });
-  }
 
   async function startControllers(): Promise<void> {
     const names = [
@@ -152,15 +118,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   }
 
   async function stop(): Promise<void> {
-    await Promise.all([controllers?.kill(), server?.kill()]);
-    await etcd?.stop();
-    status.close();
+    await controllers?.kill();
     client.close();
+    await giveBackServer(server);
     await rm(folder, { recursive: true, force: true });
   }
 
   try {
-    await startServer();
     if (options.hasControllers !== false) await startControllers();
   } catch (error) {
     await stop();
@@ -172,6 +136,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     client,
     caFile: files.authority.certFile,
     auditFile: files.auditFile,
+    authenticationFile: files.authenticationFile,
     authority: files.authority,
     adminKubeconfig,
     adminToken,
@@ -179,19 +144,16 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     programs: shared.programs,
     etcd,
     etcdPrefix,
-    pids: () => [server, controllers, etcd].flatMap((child) => (child === undefined ? [] : [child.pid])),
+    pids: () => [server.pid(), controllers?.pid, etcd?.pid].filter((pid) => pid !== undefined),
     ...makeKubectl({
       program: shared.programs.kubectl,
       kubeconfig: adminKubeconfig,
       cacheFolder: join(folder, 'kubectl-cache'),
     }),
-    freeze: () => server?.signal('SIGSTOP'),
-    thaw: () => server?.signal('SIGCONT'),
-    kill: async () => server?.kill(),
-    async restart() {
-      await server?.kill();
-      await startServer();
-    },
+    freeze: server.freeze,
+    thaw: server.thaw,
+    kill: server.kill,
+    restart: server.restart,
     async restartControllers() {
       if (controllers === undefined) return;
       await controllers.kill();
@@ -200,7 +162,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     async audit() {
       // Events are written as answers end; this one ends after all that the caller has seen.
       const marker = `/api/v1/namespaces/${randomUUID()}`;
-      if ((await status.ask(marker)) === undefined)
+      if ((await server.ask(marker)) === undefined)
         throw new Error('the audit log is complete only when the server answers: thaw or restart it first');
       return readAuditLog(files.auditFile, marker);
     },

@@ -9,6 +9,7 @@ import { type Authority, makeAuthority } from './authority.ts';
 export interface PlaneFiles {
   readonly authority: Authority;
   readonly auditFile: string;
+  readonly authenticationFile: string;
   /** Of the key that signs ServiceAccount tokens. */
   readonly accountsKeyFile: string;
   /** Flags of kube-apiserver that name them. */
@@ -70,10 +71,13 @@ export async function makePlaneFiles(
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
   const accountsKey = await write('service-accounts.key', accounts.privateKey);
-  const auditFile = join(folder, 'audit.log');
+  // There before the server starts, which then appends to it: it may be emptied.
+  const auditFile = await write('audit.log', '');
+  const authenticationFile = await write('authentication.yaml', stringify(authentication));
   return {
     authority,
     auditFile,
+    authenticationFile,
     accountsKeyFile: accountsKey,
     serverFlags: [
       `--tls-cert-file=${server.certFile}`,
@@ -83,7 +87,7 @@ export async function makePlaneFiles(
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-key-file=${await write('service-accounts.pub', accounts.publicKey)}`,
       `--service-account-signing-key-file=${accountsKey}`,
-      `--authentication-config=${await write('authentication.yaml', stringify(authentication))}`,
+      `--authentication-config=${authenticationFile}`,
       `--audit-policy-file=${await write('audit-policy.yaml', stringify(auditPolicy))}`,
       `--audit-log-path=${auditFile}`,
       // In megabytes. One file, however long a suite is.

@@ -10,7 +10,7 @@ import { processSuite } from './process.ts';
 import { rightsSuite } from './rights.ts';
 import { signInSuite } from './sign-in.ts';
 
-const plane = useControlPlane({ hasControllers: false });
+const plane = useControlPlane({ hasControllers: false, isOwn: true });
 let people: People;
 
 beforeAll(async () => {

@@ -2,7 +2,6 @@
 
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -34,7 +33,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     const ca = await readFile(plane().caFile, 'utf8');
     setDefaultCACertificates([...trusted, ca]);
     // Read again by the API server as soon as it is another.
-    const file = join(plane().folder, 'authentication.yaml');
+    const file = plane().authenticationFile;
     const jwt = {
       issuer: { url: issuer.url, audiences: [issuer.client.id], certificateAuthority: ca },
       claimMappings: {

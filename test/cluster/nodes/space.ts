@@ -169,5 +169,7 @@ async function startAmongItsProcesses(
       signal('SIGKILL');
       await entered.exit;
     },
+    ref: entered.ref,
+    unref: entered.unref,
   };
 }

@@ -2,7 +2,6 @@
 // mistakes, with the means that it has: kubectl get and kubectl describe?
 
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -467,7 +466,7 @@ test('values of Secrets and issued keys stand in their Secrets and in credential
   const shards = await readShards();
   await plane.audit();
   const texts: Record<string, string> = {
-    'the audit log': await readFile(join(plane.folder, 'audit.log'), 'utf8'),
+    'the audit log': await readFile(plane.auditFile, 'utf8'),
     'objects and their statuses': await plane.mustKubectl([
       'get',
       'providers,modelroutes,apikeys,pods,leases',

@@ -1,0 +1,175 @@
+// Which API server does a suite get? One that an earlier suite of this worker gave back, with etcd as it was after the start, or a
+// new one: a start takes six seconds of a core, and most suites need no flag of their own.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { until } from '../support/until.ts';
+import { makeStatusAsker } from './ask-status.ts';
+import { type Child, startChild, untilReady } from './child.ts';
+import { type Etcd, startEtcd } from './etcd.ts';
+import { readKeys, restoreKeys, type Snapshot } from './etcd-keys.ts';
+import { freePort } from './free-port.ts';
+import { makePlaneFiles, type PlaneFiles } from './plane-files.ts';
+import { sharedCluster } from './shared.ts';
+
+export interface ServerOptions {
+  /** Such as `--min-request-timeout=10`, `--etcd-compaction-interval=10s`, `--goaway-chance=0.02`. */
+  readonly apiserverFlags?: readonly string[];
+  /** Default: the run's etcd, which must never be frozen: other suites use it. */
+  readonly hasOwnEtcd?: boolean;
+  /** The API server serves no other suite before or after: for suites that change its files. With own flags, etcd or memory it never does. */
+  readonly isOwn?: boolean;
+  /** Of the API server, default 1. Ten thousand objects of ours fill that, and from there on each answer waits for the collection of garbage. */
+  readonly memoryGib?: number;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly ca: string;
+  readonly adminToken: string;
+  readonly files: PlaneFiles;
+  readonly etcd: Etcd | undefined;
+  readonly etcdPrefix: string;
+  pid(): number | undefined;
+  /** The status of an answer; undefined where none came within 5 s. */
+  ask(path: string): Promise<number | undefined>;
+  freeze(): void;
+  thaw(): void;
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  /** Until `wake` it is no part of what runs for a suite. False where it cannot be made as it was: it is not running. */
+  makeEmpty(): Promise<boolean>;
+  wake(): void;
+  close(): Promise<void>;
+}
+
+/** Between two suites of this worker, the latest last. The process of the worker ends them with itself. */
+const kept: ApiServer[] = [];
+/** More than a suite uses at once would only take memory. */
+const mostKept = 2;
+/** Keys which a server writes all the time, or some seconds after its start. */
+const ofTheServer =
+  /^\/(?:leases\/kube-system|masterleases|peerserverleases|ranges|servicecidrs)\/|\/default\/kubernetes$|^\/ipaddresses\/10\.0\.0\.1$/;
+const givenToAnyone = new WeakSet<ApiServer>();
+
+export async function takeServer(options: ServerOptions): Promise<ApiServer> {
+  const isForAnyone =
+    options.apiserverFlags === undefined &&
+    options.hasOwnEtcd !== true &&
+    options.memoryGib === undefined &&
+    options.isOwn !== true;
+  const found = isForAnyone ? kept.pop() : undefined;
+  found?.wake();
+  if (found !== undefined) return found;
+  const server = await startServer(options);
+  if (isForAnyone) givenToAnyone.add(server);
+  return server;
+}
+
+export async function giveBackServer(server: ApiServer): Promise<void> {
+  if (givenToAnyone.has(server) && kept.length < mostKept && (await server.makeEmpty())) kept.push(server);
+  else await server.close();
+}
+
+async function startServer(options: ServerOptions): Promise<ApiServer> {
+  const shared = await sharedCluster();
+  const folder = await mkdtemp(join(shared.folder, 'server-'));
+  const adminToken = randomBytes(16).toString('hex');
+  const files = await makePlaneFiles(folder, adminToken);
+  const ca = await readFile(files.authority.certFile, 'utf8');
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}`;
+  const etcd = options.hasOwnEtcd ? await startEtcd(shared.programs.etcd, join(folder, 'etcd')) : undefined;
+  const etcdUrl = etcd?.url ?? shared.etcdUrl;
+  const status = makeStatusAsker({ url, ca, token: adminToken });
+  const etcdPrefix = `/${randomUUID()}`;
+  const flags = [
+    `--etcd-servers=${etcdUrl}`,
+    `--etcd-prefix=${etcdPrefix}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    ...files.serverFlags,
+    '--authorization-mode=RBAC',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    // Pods of tests name no ServiceAccount that must exist, and mount no token.
+    '--disable-admission-plugins=ServiceAccount',
+    '--allow-privileged=true',
+    ...(options.apiserverFlags ?? []),
+  ];
+  let server: Child | undefined;
+  let isFrozen = false;
+  let emptyKeys: Snapshot;
+  let emptyServed: string;
+
+  async function start(): Promise<void> {
+    const logFile = join(folder, 'kube-apiserver.log');
+    server = await startChild(shared.programs['kube-apiserver'], flags, logFile, options.memoryGib);
+    await untilReady('kube-apiserver', server, logFile, async () => {
+      // The namespaces of the system are made beside the first answers; tests expect `default`.
+      const paths = ['/readyz', '/api/v1/namespaces/default'];
+      for (const path of paths) if ((await status.ask(path)) !== 200) return false;
+      return true;
+    });
+  }
+
+  /** The groups of its API and its namespaces, as it has read them from etcd. */
+  async function whatIsServed(): Promise<string> {
+    const [groups, namespaces] = await Promise.all([
+      status.read('/apis'),
+      status.read('/api/v1/namespaces?resourceVersion=0'),
+    ]);
+    const names = (text: string) => [...text.matchAll(/"name":\s*"([^"]+)"/g)].map(([, name]) => name);
+    return [...names(groups), '-', ...names(namespaces)].toSorted().join(' ');
+  }
+
+  async function close(): Promise<void> {
+    await server?.kill();
+    await etcd?.stop();
+    status.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  try {
+    await start();
+    emptyKeys = await readKeys(etcdUrl, etcdPrefix);
+    emptyServed = await whatIsServed();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    url,
+    ca,
+    adminToken,
+    files,
+    etcd,
+    etcdPrefix,
+    pid: () => server?.pid,
+    ask: status.ask,
+    freeze() {
+      isFrozen = true;
+      server?.signal('SIGSTOP');
+    },
+    thaw() {
+      isFrozen = false;
+      server?.signal('SIGCONT');
+    },
+    kill: async () => server?.kill(),
+    async restart() {
+      await server?.kill();
+      isFrozen = false;
+      await start();
+    },
+    async makeEmpty() {
+      if (isFrozen || server?.isRunning() !== true) return false;
+      await restoreKeys(etcdUrl, etcdPrefix, emptyKeys, (key) => ofTheServer.test(key));
+      await until(async () => (await whatIsServed()) === emptyServed);
+      await truncate(files.auditFile);
+      server.unref();
+      return true;
+    },
+    wake: () => server?.ref(),
+    close,
+  };
+}
