@@ -361,8 +361,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
       return;
     }
     this.framesLeftOut = facts.malformedFrames;
-    const progress = { hasContent: facts.hasContent, contentEvents: facts.outputEstimate };
-    if (commitPoint?.take(bytes, progress) === false) this.pause(); // guard: back-pressure
+    if (commitPoint?.take(bytes, facts) === false) this.pause(); // guard: back-pressure
     if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
     else if (facts.isComplete) this.complete(stream);
     else if (commitPoint?.isOverfull)

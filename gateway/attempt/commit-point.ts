@@ -8,6 +8,7 @@
 // What is too long to be held is given out as an ordinary stream. Another upstream's answer would be
 // as long, so that failing over would cost the client the answer.
 
+import type { AnswerFacts } from '../dialects/dialect.ts';
 import { Pieces } from '../stream/pieces.ts';
 
 /** Where committed bytes go: the client's answer. */
@@ -38,12 +39,8 @@ export type CommitRule =
 
 export const ordinaryCommit: CommitRule = { type: 'first-content' };
 
-/** What the decision needs to know of the answer so far. */
-interface AnswerProgress {
-  readonly hasContent: boolean;
-  /** Content events that have come. */
-  readonly contentEvents: number;
-}
+/** What the decision needs to know of the answer so far; its estimate counts content events. */
+type AnswerProgress = Pick<AnswerFacts, 'hasContent' | 'outputEstimate'>;
 
 /**
  * Framing without content (roles, pings) is small, but for the first two events of a response: each
@@ -134,12 +131,12 @@ export class CommitPoint {
     this.reset();
   }
 
-  private isDue({ contentEvents }: AnswerProgress): boolean {
+  private isDue({ outputEstimate }: AnswerProgress): boolean {
     switch (this.rule.type) {
       case 'first-content':
         return true;
       case 'hold-back':
-        return contentEvents >= (this.rule.events ?? Number.POSITIVE_INFINITY);
+        return outputEstimate >= (this.rule.events ?? Number.POSITIVE_INFINITY);
       case 'whole':
         return false; // guard: assured-whole-answer
     }

@@ -18,10 +18,10 @@ export interface EventJudge {
   /** A longer event is too much for us. */
   readonly eventBytesMax: number;
   /**
-   * The bulk of a stream in one go: the events at the start of `text` that need no look each. Gives
+   * The bulk of a stream in one go: the events from this place of `text` on that need no look each. Gives
    * where the first other event begins.
    */
-  run(text: string, output: Output): number;
+  run(text: string, from: number, output: Output): number;
   /** One event without its blank line; `from` and `to` are its place in the bytes, blank line included. */
   event(event: string, from: number, to: number, output: Output): void;
   /** The upstream's body ended. Sets `facts.isComplete`, or `facts.fault` to `truncated`. */
@@ -35,6 +35,7 @@ export function relayEvents(judge: EventJudge): AnswerStream {
 class EventRelay implements AnswerStream {
   readonly facts: AnswerFacts;
   private readonly judge: EventJudge;
+  private readonly output = new Output();
   /** The start of an event whose end has not arrived. */
   private readonly tail = new Pieces();
   private tailEndsLine = false;
@@ -86,9 +87,11 @@ class EventRelay implements AnswerStream {
       }
     }
 
-    const output = new Output(bytes);
-    let start = this.judge.run(text, output);
+    const { output } = this;
+    output.begin(bytes);
+    let start = 0;
     for (;;) {
+      start = this.judge.run(text, start, output);
       const end = text.indexOf('\n\n', start);
       if (end === -1) break;
       const next = end + 2;
@@ -118,7 +121,8 @@ class EventRelay implements AnswerStream {
     this.facts.pendingBytes = 0;
     const last = this.lastEvent();
     const bytes = Buffer.from(last === undefined ? '' : `${last}\n\n`, 'latin1');
-    const output = new Output(bytes);
+    const { output } = this;
+    output.begin(bytes);
     if (last !== undefined) this.event(last, 0, bytes.length, output);
     if (!isOver(this.facts)) this.judge.close(output);
     return output.take();

@@ -89,18 +89,17 @@ class NamedJudge implements EventJudge {
   }
 
   /** Deltas of the name that came last. */
-  run(text: string, output: Output): number {
+  run(text: string, start: number, output: Output): number {
     const head = this.deltaHead;
-    if (head === undefined || this.facts.malformedFrames > 0) return 0;
+    if (head === undefined || this.facts.malformedFrames > 0 || !text.startsWith(head, start)) return start;
     // The run ends before a delta that may hold state: one search for all of them.
     const word = this.marks?.places.deltaWord;
-    const wordAt = word === undefined ? -1 : text.indexOf(word);
+    const wordAt = word === undefined ? -1 : text.indexOf(word, start);
     const runEnd = wordAt === -1 ? text.length : wordAt;
     let count = 0;
-    let from = 0;
-    let to = 0;
-    for (;;) {
-      if (!text.startsWith(head, to)) break;
+    let from = start;
+    let to = start;
+    while (text.startsWith(head, to)) {
       const end = text.indexOf('\n', to + head.length);
       const isPlain =
         end !== -1 &&
@@ -113,8 +112,8 @@ class NamedJudge implements EventJudge {
       from = to;
       to = end + 2;
     }
-    if (count === 0) return 0;
-    output.keep(0, to);
+    if (count === 0) return start;
+    output.keep(start, to);
     this.facts.outputEstimate += count;
     this.sent += count;
     this.last = text.slice(from + head.length - 2, to - 2);

@@ -1,13 +1,17 @@
 // What goes on of the bytes that came, and what stands in their place?
 
-/** Gathers what goes on: ranges of the bytes that came, or rewritten events. */
+const nothing = Buffer.alloc(0);
+
+/** Gathers what goes on: ranges of the bytes that came, or rewritten events. One a stream: nearly always all of a chunk is one range. */
 export class Output {
-  private readonly bytes: Buffer;
-  private readonly parts: Buffer[] = [];
+  private bytes: Buffer = nothing;
+  /** Before the range. */
+  private parts: Buffer[] = [];
   private from = -1;
   private to = -1;
 
-  constructor(bytes: Buffer) {
+  /** @param bytes That came. */
+  begin(bytes: Buffer): void {
     this.bytes = bytes;
   }
 
@@ -33,18 +37,25 @@ export class Output {
   }
 
   take(): Buffer | undefined {
-    this.closeRange();
-    const [only] = this.parts;
-    if (this.parts.length <= 1) return only;
-    return Buffer.concat(this.parts);
+    const range = this.takeRange();
+    const { parts } = this;
+    this.bytes = nothing;
+    if (parts.length === 0) return range;
+    this.parts = [];
+    if (range) parts.push(range);
+    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
 
   private closeRange(): void {
-    if (this.from === -1) return;
-    this.parts.push(
-      this.from === 0 && this.to === this.bytes.length ? this.bytes : this.bytes.subarray(this.from, this.to),
-    );
+    const range = this.takeRange();
+    if (range) this.parts.push(range);
+  }
+
+  private takeRange(): Buffer | undefined {
+    const { bytes, from, to } = this;
+    if (from === -1) return undefined;
     this.from = -1;
     this.to = -1;
+    return from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
   }
 }

@@ -49,11 +49,11 @@ export class ChunkForms {
       if (!hasAt(text, before, from)) continue;
       const start = from + before.length;
       const quote = stringEnd(text, start);
-      if (quote <= start || !hasAt(text, after, quote)) continue;
+      if (quote <= start || !text.startsWith(after, quote)) continue;
       const end = quote + after.length;
       if (last === '') return end;
       const closing = stringEnd(text, end);
-      if (closing !== -1 && hasAt(text, last, closing)) return closing + last.length;
+      if (closing !== -1 && text.startsWith(last, closing)) return closing + last.length;
     }
     return -1;
   }
@@ -77,7 +77,7 @@ const paddingStart = '"obfuscation":"';
 const textStart =
   /^data: \{.*?"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?=[^"])/;
 
-/** A slice costs a fifth of `startsWith`, which compares one character at a time. */
+/** Of a long part: a slice costs a third of `startsWith`, which compares one character at a time. */
 function hasAt(text: string, part: string, from: number): boolean {
   return text.slice(from, from + part.length) === part;
 }

@@ -60,6 +60,7 @@ class OpenAiEvents implements EventJudge {
   /** Data of the chunk that says what was used: clients expect it behind the last finish reason. */
   private usageChunk: string | undefined;
   private isUntold = false;
+  private isOddlyWritten = false;
 
   constructor(options: RelayOptions) {
     this.options = options;
@@ -67,10 +68,10 @@ class OpenAiEvents implements EventJudge {
   }
 
   /** Events behind the first content and before any finish reason that need no look each. */
-  run(text: string, output: Output): number {
-    if (this.mustParseAll()) return 0;
+  run(text: string, from: number, output: Output): number {
+    if (this.mustParseAll() || this.isOddlyWritten) return from;
     let events = 0;
-    let to = 0;
+    let to = from;
     let mayHaveUsage = this.forms.hasUsage;
     let marker: number | undefined;
     for (;;) {
@@ -79,7 +80,8 @@ class OpenAiEvents implements EventJudge {
         if (end - to > eventBytesMax) break;
         to = end;
       } else {
-        if (!this.forms.beginsAlike(text, to)) break;
+        // One search of all the text for markers, however many of its events need a look.
+        if (from > 0 || !this.forms.beginsAlike(text, to)) break;
         const lineEnd = text.indexOf('\n', to);
         marker ??= firstMarker(text);
         const isPlain =
@@ -95,13 +97,14 @@ class OpenAiEvents implements EventJudge {
       }
       events++;
     }
-    if (events === 0) return 0;
-    if (this.options.wantsUsage || !mayHaveUsage) output.keep(0, to);
+    if (events === 0) return from;
+    if (this.options.wantsUsage || !mayHaveUsage) output.keep(from, to);
     else {
-      const stripped = stripNullUsage(text.slice(0, to));
+      const stripped = stripNullUsage(text.slice(from, to));
       // Written in another way: event by event.
-      if (stripped.includes('"usage"')) return 0;
-      if (stripped.length === to) output.keep(0, to);
+      this.isOddlyWritten = stripped.includes('"usage"');
+      if (this.isOddlyWritten) return from;
+      if (stripped.length === to - from) output.keep(from, to);
       else output.addRaw(stripped);
     }
     this.facts.outputEstimate += events;

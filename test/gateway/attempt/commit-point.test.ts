@@ -38,7 +38,7 @@ function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean
 
 /** @param content Whether there is any; or how many events of it there have been. */
 const take = (point: CommitPoint, text: string, content: boolean | number): boolean =>
-  point.take(Buffer.from(text), { hasContent: Number(content) > 0, contentEvents: Number(content) });
+  point.take(Buffer.from(text), { hasContent: Number(content) > 0, outputEstimate: Number(content) });
 
 test('what comes before the content is held and goes out with it, in one write', () => {
   const { point, written } = pointWith();
@@ -71,7 +71,7 @@ test('an answer without a byte writes none', () => {
 
 test('a step that gives nothing commits nothing', () => {
   const { point } = pointWith();
-  const content = { hasContent: true, contentEvents: 1 };
+  const content = { hasContent: true, outputEstimate: 1 };
   expect([point.take(undefined, content), point.take(Buffer.alloc(0), content), point.isCommitted]).toEqual([
     true,
     true,

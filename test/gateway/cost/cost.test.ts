@@ -41,7 +41,7 @@ describe('a request beyond the floor, with limits, budgets, records and metrics'
   });
 
   test('a passed event allocates no more than its bound', () => {
-    expect(event.bytes).toBeLessThanOrEqual(900);
+    expect(event.bytes).toBeLessThanOrEqual(380);
   });
 });
 
