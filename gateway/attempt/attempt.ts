@@ -206,7 +206,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   }
 
   private takeBody(chunk: Buffer): void {
-    if (this.isOver) return;
+    if (this.isOver) return; // guard: late-body
     const { reader } = this.ends;
     if (reader.type !== 'plain' && !this.isError) {
       this.lastByteAt = this.owner.clock.now();
@@ -544,7 +544,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   }
 
   private finish(end: End<Answer>, facts: CountFacts): void {
-    if (this.isOver) return;
+    if (this.isOver) return; // guard: late-end
     this.isOver = true;
     const isSent = this.transmission?.isSent === true;
     const usage = believed(end.outcome, facts);

@@ -204,7 +204,7 @@ class ClientConnection {
   }
 
   onAnswerClosed(answer: ServerResponse): void {
-    if (answer !== this.answer) return;
+    if (answer !== this.answer) return; // guard: late-close
     const { served } = this;
     this.answer = undefined;
     this.served = undefined;

@@ -156,6 +156,24 @@ export const guards: readonly Guard[] = [
     tests: ['test/gateway/attempt/attempt.test.ts'],
   },
   {
+    mark: 'late-close',
+    name: 'the late end of an answer ends no other request of its connection',
+    to: '',
+    tests: ['test/gateway/late-events.test.ts'],
+  },
+  {
+    mark: 'late-body',
+    name: 'nothing that comes after the end of an attempt goes to a client',
+    to: '',
+    tests: ['test/gateway/late-events.test.ts'],
+  },
+  {
+    mark: 'late-end',
+    name: 'an attempt ends once',
+    to: '',
+    tests: ['test/gateway/late-events.test.ts'],
+  },
+  {
     mark: 'back-pressure',
     name: 'a client that does not read stops the upstream',
     to: 'commitPoint?.take(bytes, progress);',
