@@ -9,7 +9,7 @@ interface Watchdog {
 }
 
 /** Shorter than any patience by far, and rare enough to cost nothing. */
-const beatMs = 500;
+const beatMs = 1_000;
 
 /**
  * The thread counts its own ticks and not time: a process that was frozen as a whole, or a machine that slept, is not one that hangs.
