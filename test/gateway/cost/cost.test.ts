@@ -30,7 +30,7 @@ describe('a request beyond the floor, with limits, budgets, records and metrics'
   });
 
   test('a unary request allocates no more than its bound', () => {
-    expect(unary.bytes).toBeLessThanOrEqual(43_000);
+    expect(unary.bytes).toBeLessThanOrEqual(32_500);
   });
 
   test('a stream of 21 events makes no more promises, listeners, timers and writes than its bounds', () => {
