@@ -213,7 +213,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
     const { parts, exchange } = this;
     try {
       if (!parts.answers.hasRoomFor(exchange.caller.key.id)) throw noAnswerRoom();
-      const entering = this.enter();
+      const entering = enterRequest(parts, exchange, this, this.totalAt - parts.clock.now());
       if (entering instanceof Promise) {
         entering.then((granted) => this.onGranted(granted)).catch((error: unknown) => this.fail(error));
       } else this.onGranted(entering);
@@ -230,6 +230,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
       this.onOutcomes([]);
       return;
     }
+    this.exchange.body.latin1 = undefined;
     if (this.exchange.facts.isStream) this.streamed = new StreamedAnswer(this);
     if (this.several) this.askSeveral(this.several);
     else {
@@ -408,14 +409,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
     });
   }
 
-  /** @throws {GatewayError} where a limit is reached, perhaps later. */
-  private enter(): Granted | Promise<Granted> | undefined {
-    const { parts, exchange, totalAt } = this;
-    const estimate = () => ({ ...this.estimate(), takesPlace: true as const });
-    return enterRequest(parts, exchange, estimate, totalAt - parts.clock.now());
-  }
-
-  private estimate(): SpendEstimate {
+  estimate(): SpendEstimate {
     const { facts, body, plan, translation } = this.exchange;
     this.spend ??= estimateSpend(facts, body, plan, translation);
     return this.spend;

@@ -9,13 +9,14 @@ const jointLength = 128;
  * a name does.
  *
  * @param chunks A valid JSON text in any cut.
+ * @param only The only one of them as a text, one character per byte, where it is at hand.
  */
-export function namesOutsideInput(chunks: readonly Buffer[]): boolean {
+export function namesOutsideInput(chunks: readonly Buffer[], only?: string): boolean {
   let before = '';
   let hasDocument = false;
   let hasAddress = false;
   for (const chunk of chunks) {
-    const text = before + chunk.toString('latin1');
+    const text = before + (only ?? chunk.toString('latin1'));
     before = text.slice(-jointLength);
     if (text.includes('\\u00') && escapedLetter.test(text)) return true;
     if (!names.test(text)) continue;

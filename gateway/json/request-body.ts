@@ -30,8 +30,8 @@ export class RequestBody {
   readonly chunks: readonly Buffer[];
   readonly bytes: number;
   readonly scan: MemberScan;
-  /** One character per byte, of a small body in one piece, until it is parsed. */
-  private latin1: string | undefined;
+  /** One character per byte, of a small body in one piece, until it sets out. */
+  latin1: string | undefined;
   /** All values, where the body has been parsed whole. */
   private values: JsonRecord | undefined;
 
@@ -60,9 +60,7 @@ export class RequestBody {
    */
   parse(): void {
     if (this.values) return;
-    const text = this.textOf(this.range(0, this.bytes));
-    this.latin1 = undefined;
-    this.values = asRecord(JSON.parse(text));
+    this.values = asRecord(JSON.parse(this.textOf(this.range(0, this.bytes))));
   }
 
   private textOf(bytes: Buffer): string {

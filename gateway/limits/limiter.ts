@@ -7,7 +7,14 @@ import { type BudgetVerdict, judgeShare, judgeTogether, refusedBudget } from './
 import { type Glance, glanceOf, nothingLimited, type SeenBudget } from './glance.ts';
 import { type Ended, GuardedStore, type StoreEvents } from './guarded-store.ts';
 import { LedgerReader, type LedgerReaderParts } from './ledger-reader.ts';
-import { type ActualUse, type Looked, type Outcome, refusalOf, standingsOf } from './outcome.ts';
+import {
+  type ActualUse,
+  type Looked,
+  type Outcome,
+  refusalOf,
+  type Standing,
+  standingsOf,
+} from './outcome.ts';
 import { type AskedBudget, OwnBudgets } from './own-budgets.ts';
 import { OwnMemory } from './own-memory.ts';
 import {
@@ -67,42 +74,40 @@ const overdueMs = 60_000;
 const unavailable: Outcome = { type: 'unavailable' };
 const nothing: Amounts = { requests: 0, tokens: 0 };
 const noBudgets: readonly AskedBudget[] = [];
+const noStandings: readonly Standing[] = [];
 const notFound: BudgetReading = { spent: 0, held: 0 };
 
-/** What one caller of the limiter asks for, and of whom. */
-interface Ask {
+/** What one caller of the limiter asks for, and of whom; once it was let in, it is held until it has ended. */
+class Held implements Ended {
+  readonly type = 'granted';
+  standings = noStandings;
   readonly seats: readonly Seat[];
   readonly budgets: readonly AskedBudget[];
   readonly wanted: Wanted;
   readonly lastsMs: number;
-}
-
-/** A request that was let in, until it has ended. */
-class Held implements Ended {
-  readonly type = 'granted';
-  readonly standings: Extract<Outcome, { type: 'granted' }>['standings'];
-  readonly seats: readonly Seat[];
-  readonly budgets: readonly AskedBudget[];
-  readonly wanted: Wanted;
   /** Gateways that shared the limits by then; of those in a store, 1. */
-  readonly pods: number;
+  pods = 1;
   /** Names it in the store; empty: it is held in this process. */
-  readonly id: string;
+  id = '';
   reserved: Amounts;
   used = nothing;
   cost = 0;
   untilMs = 0;
   private readonly limiter: Limiter;
 
-  constructor(limiter: Limiter, { seats, budgets, wanted }: Ask, id: string, pods: number) {
+  constructor(
+    limiter: Limiter,
+    seats: readonly Seat[],
+    budgets: readonly AskedBudget[],
+    wanted: Wanted,
+    lastsMs: number,
+  ) {
     this.limiter = limiter;
     this.seats = seats;
     this.budgets = budgets;
     this.wanted = wanted;
+    this.lastsMs = lastsMs;
     this.reserved = wanted;
-    this.id = id;
-    this.pods = pods;
-    this.standings = standingsOf(this, true, false);
   }
 
   settle({ tokens, nanodollars = 0 }: ActualUse): void {
@@ -175,7 +180,7 @@ export class Limiter implements Limits {
       this.parts.events.onLimited(tooLarge.subject.kind, 'tokens');
       return tooLarge;
     }
-    const ask: Ask = { seats, budgets, wanted, lastsMs };
+    const ask = new Held(this, seats, budgets, wanted, lastsMs);
     if (store?.isInUse) return this.ofStore(store, ask);
     return store === undefined ? this.ofShare(ask) : this.withoutStore(ask);
   }
@@ -186,7 +191,7 @@ export class Limiter implements Limits {
     const seats = this.seatsAsked(subjects, wanted);
     const budgets = this.budgetsAsked(subjects, wanted);
     if (seats.length === 0 && budgets.length === 0) return nothingLimited;
-    const ask: Ask = { seats, budgets, wanted, lastsMs: 0 };
+    const ask = new Held(this, seats, budgets, wanted, 0);
     const tooLarge = tooLargeFor(seats, wanted);
     const glance =
       (store?.isInUse ? await this.glanceAtStore(store, ask) : undefined) ?? this.glanceAtShare(ask);
@@ -196,7 +201,7 @@ export class Limiter implements Limits {
     return isUnknown || isShut ? { ...glance, outcome: unavailable } : glance;
   }
 
-  private async glanceAtStore(store: GuardedStore, ask: Ask): Promise<Glance | undefined> {
+  private async glanceAtStore(store: GuardedStore, ask: Held): Promise<Glance | undefined> {
     const { seats, budgets, wanted } = ask;
     const claims = this.budgetClaims(ask);
     const answer = await store.look({
@@ -212,19 +217,18 @@ export class Limiter implements Limits {
       const spent = Math.max(reading.spent, reading.reckoned ?? 0);
       return { asked, spent, held: reading.held, verdict: verdictOf(claims[at], reading) };
     });
-    return glanceOf({ seats, wanted, pods: 1 }, seen);
+    return glanceOf(ask, seen);
   }
 
-  private glanceAtShare(ask: Ask): Glance {
-    const { seats, budgets, wanted } = ask;
-    const pods = this.pods();
+  private glanceAtShare(ask: Held): Glance {
+    ask.pods = this.pods();
+    const { seats, budgets, pods } = ask;
     this.memory.look(seats, pods, this.parts.clock.now());
     const seen = budgets.map((asked): SeenBudget => {
       const { spent, held } = asked.own;
-      const verdict = this.judgeShare(ask, asked, pods);
-      return { asked, spent: this.known(asked) + spent, held, verdict };
+      return { asked, spent: this.known(asked) + spent, held, verdict: this.judgeShare(ask, asked) };
     });
-    return glanceOf({ seats, wanted, pods }, seen);
+    return glanceOf(ask, seen);
   }
 
   private pods(): number {
@@ -232,11 +236,8 @@ export class Limiter implements Limits {
   }
 
   private seatsAsked(subjects: readonly Subject[], wanted: Wanted): readonly Seat[] {
-    const seats: Seat[] = [];
-    for (const subject of subjects) {
-      const seat = this.memory.seatOf(subject);
-      if (seat.concerns(wanted)) seats.push(seat);
-    }
+    const seats = this.memory.seatsOf(subjects);
+    for (const seat of seats) if (!seat.concerns(wanted)) return seats.filter((one) => one.concerns(wanted));
     return seats;
   }
 
@@ -282,8 +283,8 @@ export class Limiter implements Limits {
     await this.store?.close();
   }
 
-  private async ofStore(store: GuardedStore, ask: Ask): Promise<Outcome> {
-    const { seats, wanted } = ask;
+  private async ofStore(store: GuardedStore, ask: Held): Promise<Outcome> {
+    const { seats, budgets, wanted } = ask;
     const id = wanted.takesPlace ? `${this.parts.name}.${++this.count}` : undefined;
     const claims = this.budgetClaims(ask);
     const answer = await store.reserve({
@@ -296,11 +297,12 @@ export class Limiter implements Limits {
     if (answer === undefined) return this.withoutStore(ask);
     note(seats, wanted, answer);
     if (!answer.isGranted) {
-      const verdict = (_: AskedBudget, at: number) => verdictOf(claims[at], answer.budgets?.[at]);
-      return this.overBudget(ask, verdict) ?? this.refuse({ seats, wanted, pods: 1 });
+      const verdicts = budgets.map((_, at) => verdictOf(claims[at], answer.budgets?.[at]));
+      return this.overBudget(budgets, verdicts) ?? this.refuse(ask);
     }
     this.useShare(seats, wanted.requests, 0, false);
-    return this.grant(ask, id ?? '', 1);
+    ask.id = id ?? '';
+    return this.grant(ask);
   }
 
   /** The share is not asked, and yet used: a store that comes and goes must not let through its own and every share besides. */
@@ -310,32 +312,43 @@ export class Limiter implements Limits {
     this.memory.charge(seats, { requests, tokens }, pods, nowMs, isEnded);
   }
 
-  private withoutStore(ask: Ask): Outcome {
+  private withoutStore(ask: Held): Outcome {
     return this.parts.onStoreError === 'Deny' ? unavailable : this.ofShare(ask); // guard: store-down-denies
   }
 
-  private ofShare(ask: Ask): Outcome {
+  private ofShare(ask: Held): Outcome {
     const { seats, wanted, budgets } = ask;
-    const pods = this.pods();
+    ask.pods = this.pods();
     if (budgets.length > 0) {
       this.ownBudgets.find(budgets);
-      const refused = this.overBudget(ask, (asked) => this.judgeShare(ask, asked, pods));
+      const refused = this.overOwnBudget(ask);
       if (refused !== undefined) return refused;
     }
-    const isGranted = this.memory.reserve(seats, wanted, pods, this.parts.clock.now());
-    return isGranted ? this.grant(ask, '', pods) : this.refuse({ seats, wanted, pods });
+    const isGranted = this.memory.reserve(seats, wanted, ask.pods, this.parts.clock.now());
+    return isGranted ? this.grant(ask) : this.refuse(ask);
   }
 
-  private judgeShare({ wanted: { nanodollars = 0 } }: Ask, asked: AskedBudget, pods: number): BudgetVerdict {
+  private overOwnBudget(ask: Held): Outcome | undefined {
+    const { budgets } = ask;
+    for (const asked of budgets)
+      if (this.judgeShare(ask, asked) !== 'granted')
+        return this.overBudget(
+          budgets,
+          budgets.map((one) => this.judgeShare(ask, one)),
+        );
+    return undefined;
+  }
+
+  private judgeShare({ wanted: { nanodollars = 0 }, pods }: Held, asked: AskedBudget): BudgetVerdict {
     const { limit, own } = asked;
     return judgeShare({ limit, known: this.known(asked), amount: nanodollars }, own, pods);
   }
 
   private overBudget(
-    { budgets }: Ask,
-    judge: (asked: AskedBudget, at: number) => BudgetVerdict,
+    budgets: readonly AskedBudget[],
+    verdicts: readonly BudgetVerdict[],
   ): Outcome | undefined {
-    const refused = refusedBudget(budgets, budgets.map(judge));
+    const refused = refusedBudget(budgets, verdicts);
     if (refused === undefined) return undefined;
     const { subject, budget, own } = refused.asked;
     this.parts.events.onLimited(subject.kind, 'budget');
@@ -349,15 +362,15 @@ export class Limiter implements Limits {
     return { type: 'refused', ...refusal, standings: standingsOf(looked, false, false) };
   }
 
-  private grant(ask: Ask, id: string, pods: number): Outcome {
-    const held = new Held(this, ask, id, pods);
+  private grant(ask: Held): Outcome {
+    ask.standings = standingsOf(ask, true, false);
     this.goRound();
     const { wanted, budgets, lastsMs } = ask;
-    if (!wanted.takesPlace) return held;
-    held.untilMs = this.parts.clock.now() + lastsMs + overdueMs;
-    this.held.add(held);
+    if (!wanted.takesPlace) return ask;
+    ask.untilMs = this.parts.clock.now() + lastsMs + overdueMs;
+    this.held.add(ask);
     this.ownBudgets.hold(budgets, mostOf(wanted));
-    return held;
+    return ask;
   }
 
   /** Once: what has ended, or was given up, does not end again. */
@@ -399,7 +412,7 @@ export class Limiter implements Limits {
   private budgetClaims({
     budgets,
     wanted: { nanodollars = 0, nanodollarsMax },
-  }: Ask): readonly BudgetClaim[] {
+  }: Held): readonly BudgetClaim[] {
     return budgets.map((asked) => ({
       key: asked.own.key,
       limit: asked.limit,

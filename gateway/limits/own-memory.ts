@@ -6,10 +6,21 @@ import type { Amounts, Subject, Wanted } from './subject.ts';
 export class OwnMemory {
   private readonly cells = new Map<string, Cell>();
   private readonly seats = new WeakMap<Subject, Seat>();
+  /** Of subjects that are asked together. */
+  private readonly rows = new WeakMap<readonly Subject[], readonly Seat[]>();
 
   /** Subjects of which anything is known. */
   get size(): number {
     return this.cells.size;
+  }
+
+  seatsOf(subjects: readonly Subject[]): readonly Seat[] {
+    let row = this.rows.get(subjects);
+    if (row === undefined) {
+      row = subjects.map((subject) => this.seatOf(subject));
+      this.rows.set(subjects, row);
+    }
+    return row;
   }
 
   seatOf(subject: Subject): Seat {

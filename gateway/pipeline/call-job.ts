@@ -179,12 +179,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
 
   enter(position: number): boolean | Promise<boolean> {
     this.granted = undefined;
-    const entrance = enterAttempt(
-      this.parts,
-      this.exchange,
-      this.at(position),
-      () => this.request.tokensOfCall,
-    );
+    const entrance = enterAttempt(this.parts, this.exchange, this.at(position), this.request);
     if (entrance instanceof Promise) return entrance.then((value) => this.take(position, value));
     return entrance === undefined || this.take(position, entrance);
   }
@@ -309,8 +304,8 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   }
 
   private take(position: number, entrance: Entrance): boolean {
-    if (entrance.type === 'open') {
-      this.granted = entrance.granted;
+    if (entrance.type === 'granted') {
+      this.granted = entrance;
       return true;
     }
     const untilMs = this.clock.now() + Math.max(entrance.waitMs, fullMsMin);

@@ -21,7 +21,7 @@ export interface SpendEstimate {
    * What its input may come to, where a part of it lies elsewhere or in documents: each of so many calls takes as much of it as fits into
    * the model. Absent: `input`.
    */
-  readonly inputMost?: { readonly tokens: number; readonly calls: number };
+  readonly inputMost?: { readonly tokens: number; readonly calls: number } | undefined;
   /** The most that may be answered, of all choices together, also of those that nobody is given. */
   readonly output: number;
 }
@@ -46,13 +46,13 @@ export function estimateSpend(
     | 'generated'
     | 'hasStoredInput'
   >,
-  body: Pick<RequestBody, 'bytes' | 'chunks'>,
+  body: Pick<RequestBody, 'bytes' | 'chunks'> & { readonly latin1?: string | undefined },
   { route }: Pick<Plan, 'route'>,
   { inputTimes = 1 }: Pick<Translation, 'inputTimes'> = {},
 ): SpendEstimate {
   const { tokens, documentTokens } = sizesOf(body);
   const input = tokens * inputTimes;
-  const isElsewhere = hasStoredInput || namesOutsideInput(body.chunks);
+  const isElsewhere = hasStoredInput || namesOutsideInput(body.chunks, body.latin1);
   const inputMost = isElsewhere ? Number.POSITIVE_INFINITY : input + documentTokens * inputTimes;
   const isBound = outputTokensMax !== undefined && !(hasNewerBoundOnly && mayPassOverNewer(route));
   const otherwise = isBound ? 0 : boundOf(route, outputTokensDefault);
@@ -61,24 +61,42 @@ export function estimateSpend(
     tokens: input + output,
     tokensMin: input + (outputTokensMax ?? 0) * generated,
     input,
-    ...(inputMost > input ? { inputMost: { tokens: inputMost, calls: inputTimes } } : {}),
+    inputMost: inputMost > input ? { tokens: inputMost, calls: inputTimes } : undefined,
     output,
   };
 }
 
 /** Of an answer whose caller sets none: at the target that lets it be longest. */
-function boundOf({ entry, targets }: Plan['route'], ofDialect: number | undefined): number {
-  const otherwise = ofDialect ?? entry.maxOutputTokens ?? outputTokensGuess;
-  if (targets.length === 0) return otherwise;
-  return Math.max(
-    ...targets.map(({ entry: { parameters } }) => {
-      const presets = [...boundNames]
-        .map((name) => Number(parameters[name] ?? 0))
-        .filter((bound) => bound > 0);
-      return presets.length === 0 ? otherwise : Math.max(...presets);
-    }),
-  );
+function boundOf(route: Plan['route'], ofDialect: number | undefined): number {
+  const { preset, isPreset } = presetsOf(route);
+  return isPreset ? preset : Math.max(preset, ofDialect ?? route.entry.maxOutputTokens ?? outputTokensGuess);
 }
+
+interface Presets {
+  /** The largest bound that a target sets; 0: none does. */
+  readonly preset: number;
+  /** Each of them sets one. */
+  readonly isPreset: boolean;
+}
+
+function presetsOf({ targets }: Plan['route']): Presets {
+  let presets = presetsOfRoutes.get(targets);
+  if (presets === undefined) {
+    const ofTargets = targets.map(({ entry: { parameters } }) =>
+      Math.max(
+        0,
+        ...[...boundNames].map((name) => Number(parameters[name] ?? 0)).filter((bound) => bound > 0),
+      ),
+    );
+    const preset = Math.max(0, ...ofTargets);
+    presets = { preset, isPreset: preset > 0 && !ofTargets.includes(0) };
+    presetsOfRoutes.set(targets, presets);
+  }
+  return presets;
+}
+
+/** Kept as long as the table view they belong to. */
+const presetsOfRoutes = new WeakMap<Plan['route']['targets'], Presets>();
 
 /** Whether one of the targets may know the older name of the bound only. What is translated goes by the name that it knows. */
 function mayPassOverNewer({ targets }: Plan['route']): boolean {

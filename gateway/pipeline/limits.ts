@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Budget } from '../../core/contract/budget.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
-import type { RateLimits } from '../../core/contract/routing-table.ts';
+import type { KeyEntry, RateLimits } from '../../core/contract/routing-table.ts';
 import type { Outcome } from '../limits/outcome.ts';
 import type { Subject, SubjectKind, Wanted } from '../limits/subject.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from '../limits/tell.ts';
 import type { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
+import type { KeyedEndpoint, RouteView } from '../table/view.ts';
 import { costAtMost, isPaidFromBudget } from './budgets.ts';
 import type { SpendEstimate } from './estimate-spend.ts';
 import { type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
@@ -30,8 +31,10 @@ interface LimitsAsked {
   readonly wanted: Wanted;
 }
 
-/** What a request that takes a place may use; one that takes none costs nothing. */
-type Estimate = { readonly takesPlace: false } | ({ readonly takesPlace: true } & SpendEstimate);
+/** Knows what a request may use; absent: it takes no place, and costs nothing. */
+interface Spender {
+  estimate(): SpendEstimate;
+}
 
 /**
  * Asks the limits of the ApiKey, of its namespace and of the ModelRoute, and the budgets that the request is paid from, and puts how
@@ -43,42 +46,51 @@ type Estimate = { readonly takesPlace: false } | ({ readonly takesPlace: true } 
 export function enterRequest(
   parts: Pick<PipelineParts, 'limits' | 'clock'>,
   exchange: LimitedExchange,
-  estimate: () => Estimate,
+  spender: Spender | undefined,
   lastsMs: number,
 ): Granted | Promise<Granted> | undefined {
-  const asked = limitsOfRequest(exchange, estimate);
+  const asked = limitsOfRequest(exchange, spender);
   const outcome = asked && parts.limits.reserve(asked.subjects, asked.wanted, lastsMs);
-  if (outcome === undefined) return undefined;
-  const conclude = (value: Outcome): Granted => concludeRequest(parts, exchange, value);
-  return outcome instanceof Promise ? outcome.then(conclude) : conclude(outcome);
+  if (outcome instanceof Promise) return outcome.then((value) => concludeRequest(parts, exchange, value));
+  return outcome && concludeRequest(parts, exchange, outcome);
 }
 
 /** Undefined where neither ApiKey, namespace nor ModelRoute has a limit, and nobody a budget. */
 export function limitsOfRequest(
   exchange: Omit<LimitedExchange, 'response'>,
-  estimate: () => Estimate,
+  spender: Spender | undefined,
 ): LimitsAsked | undefined {
-  const { caller, plan, view } = exchange;
-  const { key, namespace } = caller;
-  const { entry } = plan.route;
-  const ofTenant = view.tenantLimits.get(namespace);
-  const paidByTenant = view.tenantBudgets.get(namespace);
-  const isPaid = isPaidFromBudget(exchange);
-  if (!isPaid && key.limits === undefined && ofTenant === undefined && entry.limits === undefined)
-    return undefined;
-  const subjects: Subject[] = [];
-  if (key.limits !== undefined || key.budgets !== undefined)
-    subjects.push(subjectOf(key, 'api-key', key.id, key.limits, key.budgets));
-  const tenant = ofTenant ?? paidByTenant;
-  if (tenant !== undefined) subjects.push(subjectOf(tenant, 'tenant', namespace, ofTenant, paidByTenant));
-  if (entry.limits !== undefined) subjects.push(subjectOf(entry, 'model-route', entry.id, entry.limits));
-  return { subjects, wanted: wantedOf(exchange, estimate(), isPaid) };
+  const subjects = subjectsOfRequest(exchange);
+  return subjects.length === 0 ? undefined : { subjects, wanted: wantedOf(exchange, spender?.estimate()) };
 }
 
-function wantedOf(exchange: Omit<LimitedExchange, 'response'>, spend: Estimate, isPaid: boolean): Wanted {
-  if (!spend.takesPlace) return { requests: 1, tokens: 0, takesPlace: false };
+function subjectsOfRequest({
+  caller: { key, namespace },
+  plan: { route },
+  view,
+}: Omit<LimitedExchange, 'response'>): readonly Subject[] {
+  const known = subjectsOfRoutes.get(route)?.get(key);
+  if (known !== undefined) return known;
+  const { entry } = route;
+  const [ofTenant, paidByTenant] = [view.tenantLimits.get(namespace), view.tenantBudgets.get(namespace)];
+  const found = [
+    ...subjectOf(key, 'api-key', key.id, key.limits, key.budgets),
+    ...subjectOf(ofTenant ?? paidByTenant, 'tenant', namespace, ofTenant, paidByTenant),
+    ...subjectOf(entry, 'model-route', entry.id, entry.limits),
+  ];
+  const ofRoute = subjectsOfRoutes.get(route) ?? new WeakMap<KeyEntry, readonly Subject[]>();
+  subjectsOfRoutes.set(route, ofRoute.set(key, found));
+  return found;
+}
+
+/** Kept as long as the table view they belong to. */
+const subjectsOfRoutes = new WeakMap<RouteView, WeakMap<KeyEntry, readonly Subject[]>>();
+
+function wantedOf(exchange: Omit<LimitedExchange, 'response'>, spend: SpendEstimate | undefined): Wanted {
+  if (spend === undefined) return { requests: 1, tokens: 0, takesPlace: false };
   const { tokens, tokensMin, input, output, inputMost } = spend;
   const { plan } = exchange;
+  const isPaid = isPaidFromBudget(exchange);
   return {
     requests: 1,
     tokens,
@@ -131,10 +143,8 @@ export function limitError(
   }
 }
 
-/** What an attempt is let in with by the quotas of its provider and of the key; or for how long they are used up, as far as is known. */
-export type Entrance =
-  | { readonly type: 'open'; readonly granted: Granted | undefined }
-  | ({ readonly type: 'full' } & Fullness);
+/** An attempt is let in by the quotas of its provider and of the key; or for how long they are used up, as far as is known. */
+export type Entrance = Granted | ({ readonly type: 'full' } & Fullness);
 
 export interface Fullness {
   readonly waitMs: number;
@@ -142,14 +152,19 @@ export interface Fullness {
   readonly isUnknown: boolean;
 }
 
+/** An upstream call, and the tokens that it is expected to use. */
+interface SpendingCall {
+  readonly tokensOfCall: number;
+}
+
 /** Undefined where neither provider nor key has a limit. */
 export function enterAttempt(
   { limits, defaults }: Pick<PipelineParts, 'limits' | 'defaults'>,
   exchange: RoutedExchange,
   candidate: Candidate,
-  tokens: () => number,
+  call: SpendingCall,
 ): Entrance | Promise<Entrance> | undefined {
-  const asked = limitsOfAttempt(candidate, tokens);
+  const asked = limitsOfAttempt(candidate, call);
   if (asked === undefined) return undefined;
   const lastsMs = timeoutFor(exchange, candidate, 'totalMs', defaults);
   const outcome = limits.reserve(asked.subjects, asked.wanted, lastsMs);
@@ -157,21 +172,31 @@ export function enterAttempt(
 }
 
 /** Undefined where neither provider nor key has a limit. */
-export function limitsOfAttempt(
-  { target: { provider }, endpoint: { key } }: Candidate,
-  tokens: () => number,
-): LimitsAsked | undefined {
-  const { entry } = provider;
-  if (entry.limits === undefined && key?.limits === undefined) return undefined;
-  const subjects: Subject[] = [];
-  if (entry.limits !== undefined) subjects.push(subjectOf(entry, 'provider', entry.id, entry.limits));
-  if (key?.limits !== undefined)
-    subjects.push(subjectOf(key, 'provider-key', `${entry.id}/${key.name}`, key.limits));
-  return { subjects, wanted: { requests: 1, tokens: tokens(), takesPlace: true } };
+export function limitsOfAttempt(candidate: Candidate, call: SpendingCall): LimitsAsked | undefined {
+  const subjects = subjectsOfAttempt(candidate);
+  if (subjects.length === 0) return undefined;
+  return { subjects, wanted: { requests: 1, tokens: call.tokensOfCall, takesPlace: true } };
 }
 
+function subjectsOfAttempt({ target: { provider }, endpoint }: Candidate): readonly Subject[] {
+  let found = subjectsOfEndpoints.get(endpoint);
+  if (found === undefined) {
+    const { entry } = provider;
+    const { key } = endpoint;
+    found = [
+      ...subjectOf(entry, 'provider', entry.id, entry.limits),
+      ...subjectOf(key, 'provider-key', `${entry.id}/${key?.name}`, key?.limits),
+    ];
+    subjectsOfEndpoints.set(endpoint, found);
+  }
+  return found;
+}
+
+/** Kept as long as the table view they belong to. */
+const subjectsOfEndpoints = new WeakMap<KeyedEndpoint, readonly Subject[]>();
+
 function entranceOf(outcome: Outcome): Entrance {
-  if (outcome.type === 'granted') return { type: 'open', granted: outcome };
+  if (outcome.type === 'granted') return outcome;
   const fullness = fullnessOf(outcome);
   if (fullness === undefined)
     throw new Error('no attempt asks a budget, or says that it is too large for a quota');
@@ -197,18 +222,21 @@ const subjects = new WeakMap<object, Subject>();
 
 const noLimits: RateLimits = {};
 
+/** None where it has neither limits nor budgets. */
 function subjectOf(
-  entry: object,
+  entry: object | undefined,
   kind: SubjectKind,
   id: string,
-  limits: RateLimits = noLimits,
+  limits: RateLimits | undefined,
   budgets?: readonly Budget[],
-): Subject {
+): readonly Subject[] {
+  if (entry === undefined || (limits === undefined && budgets === undefined)) return [];
   const known = subjects.get(entry);
-  if (known !== undefined && known.limits === limits && known.budgets === budgets) return known;
-  const subject: Subject = { kind, id, limits, budgets };
+  if (known !== undefined && known.limits === (limits ?? noLimits) && known.budgets === budgets)
+    return [known];
+  const subject: Subject = { kind, id, limits: limits ?? noLimits, budgets };
   subjects.set(entry, subject);
-  return subject;
+  return [subject];
 }
 
 /** Of an attempt, what its caller is held to: what failed before anything was delivered is no use of theirs. */

@@ -125,7 +125,7 @@ async function describe(
 ): Promise<Omit<PlanAnswer, 'generation' | 'pod' | 'model' | 'dialect'>> {
   const { facts, body, plan, translation } = planned;
   const spend = estimateSpend(facts, body, plan, translation);
-  const asked = limitsOfRequest(planned, () => ({ ...spend, takesPlace: true }));
+  const asked = limitsOfRequest(planned, { estimate: () => spend });
   const [glance, full] = await Promise.all([
     asked && parts.limits.glance(asked.subjects, asked.wanted),
     fullQuotas(parts, planned, spend),
@@ -149,7 +149,7 @@ async function fullQuotas(
   const calls = translation?.conversations.length ?? 1;
   const waits = await Promise.all(
     plan.candidates.map(async (candidate) => {
-      const asked = limitsOfAttempt(candidate, () => Math.ceil(spend.tokens / calls));
+      const asked = limitsOfAttempt(candidate, { tokensOfCall: Math.ceil(spend.tokens / calls) });
       const glance = asked && (await limits.glance(asked.subjects, asked.wanted));
       const fullness = glance && fullnessOf(glance.outcome);
       return fullness ? [[candidate, fullness] as const] : [];
@@ -202,7 +202,9 @@ function describeEstimate(
     inputTokens: input,
     outputTokensMax: output,
     ...(isOwn ? { costPicodollars: 0 } : price && { costPicodollars: Number(exactCost(usage, price)) }),
-    ...(isPriced && { costPicodollarsMax: costAtMost(planned, planned.plan, spend) * 1_000 }),
+    ...(isPriced && {
+      costPicodollarsMax: costAtMost(planned, planned.plan, spend) * 1_000,
+    }),
     isOfExample,
   };
 }

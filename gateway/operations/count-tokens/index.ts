@@ -39,7 +39,7 @@ export async function serveTokenCount(parts: PipelineParts, exchange: Exchange):
   const routed = { ...exchange, facts, plan, delivery: ordinaryDelivery, translation: undefined };
   const caller = new Leaving();
   exchange.response.once('close', () => caller.leave());
-  const granted = await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
+  const granted = await enterRequest(parts, routed, undefined, 0);
   if (granted) setHeaders(exchange.response, standingHeaders(parts, routed, granted.standings));
   const { counted, attempts } = await askUpstreams(parts, routed, caller);
   const inputTokens = counted ?? estimateInput(decode(routed));

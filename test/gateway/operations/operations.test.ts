@@ -47,7 +47,7 @@ async function serveVectors(parts: PipelineParts, exchange: Exchange): Promise<v
   const facts = { model: 'm', isStream: false, wantsUsage: false, choices: 1 };
   const plan = planFor(parts, exchange, facts);
   const routed = { ...exchange, facts, plan, delivery: ordinaryDelivery, translation: undefined };
-  await enterRequest(parts, routed, () => ({ takesPlace: false }), 0);
+  await enterRequest(parts, routed, undefined, 0);
   const [candidate] = plan.candidates;
   if (!candidate) throw new GatewayError('model_not_found', 'No target has vectors.');
   const request = {

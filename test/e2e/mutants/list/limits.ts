@@ -216,8 +216,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what a provider has stored is input too',
     file: 'gateway/pipeline/estimate-spend.ts',
-    from: 'hasStoredInput || namesOutsideInput(body.chunks)',
-    to: 'namesOutsideInput(body.chunks)',
+    from: 'hasStoredInput || namesOutsideInput(body.chunks, body.latin1)',
+    to: 'namesOutsideInput(body.chunks, body.latin1)',
     tests: [BUDGETS, ESTIMATE],
   },
   {

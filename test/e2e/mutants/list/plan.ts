@@ -17,7 +17,7 @@ export const plan: readonly Mutant[] = [
     name: 'a plan reserves nothing',
     file: 'gateway/limits/limiter.ts',
     from: 'this.memory.look(seats, pods, this.parts.clock.now());',
-    to: 'this.memory.reserve(seats, wanted, pods, this.parts.clock.now());',
+    to: 'this.memory.reserve(seats, ask.wanted, pods, this.parts.clock.now());',
     tests: sameAsServed,
   },
   {
