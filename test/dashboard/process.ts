@@ -3,16 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { builtCheckout } from '../cluster/checkout.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { freePort } from '../cluster/free-port.ts';
 import { startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { openBrowser, type People } from './house.ts';
 
-const main = fileURLToPath(new URL('../../dashboard/main.ts', import.meta.url));
+const main = async () => join(await builtCheckout(), 'dashboard.js');
 
 export function processSuite(plane: () => ControlPlane, people: () => People): void {
   test('it signs people in with nothing but its environment, says nothing secret, and ends when told', async () => {
@@ -22,7 +22,7 @@ export function processSuite(plane: () => ControlPlane, people: () => People): v
     const keys = join(plane().folder, 'session-keys');
     await writeFile(keys, `${randomBytes(32).toString('base64')}\n${randomBytes(32).toString('base64')}\n`);
     const port = await freePort();
-    const running = await startProcess(main, {
+    const running = await startProcess(await main(), {
       env: {
         PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
         PENSTOCK_DASHBOARD_PORT: String(port),
@@ -70,7 +70,7 @@ export function processSuite(plane: () => ControlPlane, people: () => People): v
   });
 
   test('it says what is missing, and ends', async () => {
-    const running = await startProcess(main, {
+    const running = await startProcess(await main(), {
       env: { PENSTOCK_DASHBOARD_KUBERNETES_URL: plane().url, PENSTOCK_DASHBOARD_PAGES: plane().folder },
     });
     expect(await running.exit).toEqual({ code: 1, signal: null });

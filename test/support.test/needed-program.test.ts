@@ -16,7 +16,7 @@ test('a program that the system lacks comes from a package that carries it, and 
   const programs = [
     ['redis-server', ['--version'], /Redis server v=[67]/],
     ['initdb', ['--version'], /PostgreSQL/],
-    ['chromium', ['--version'], /^Chromium \d|HeadlessChrome|Chrome/],
+    ['chromium-headless-shell', ['--version'], /^Chromium \d|HeadlessChrome|Chrome/],
     ['go', ['version'], /go1\.26/],
   ] as const;
   for (const [name, args, answer] of programs) {

