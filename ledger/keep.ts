@@ -3,7 +3,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import { wait } from '../core/kube/wait.ts';
-import { dayOf } from './store/periods.ts';
+import { dayOf } from './store/day-of.ts';
 import type { LedgerState, LedgerStore } from './store/store.ts';
 
 export interface KeepOptions {

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { nextDay } from '../export/focus.ts';
-import { dayOf } from '../store/periods.ts';
+import { dayOf } from '../store/day-of.ts';
 import { SPENDER_NAMES, storableName } from '../store/row.ts';
 import { INTERVALS, type Interval, isWhole, type Stretch } from '../store/spans.ts';
 import {

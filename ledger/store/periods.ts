@@ -11,7 +11,3 @@ export function periodsOf(nowMs: number): {
   const startOf = (period: BudgetPeriod): string => periodAt(period, nowMs).start;
   return { day: startOf('Day'), week: startOf('Week'), month: startOf('Month') };
 }
-
-export function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}

@@ -1,6 +1,6 @@
 // What does a ledger know of itself? Which one it is, how far journals were read and sinks were told, and what was put aside.
 
-import { dayOf } from './periods.ts';
+import { dayOf } from './day-of.ts';
 import type { Query, Row } from './query.ts';
 import type { LedgerState } from './store.ts';
 
