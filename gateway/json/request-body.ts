@@ -118,8 +118,9 @@ export class RequestBody {
   /** By their places; further members with the comma that parts them from those before. */
   private inOrder(edits: readonly Edit[]): readonly Edit[] {
     const { closingBrace, members } = this.scan;
+    if (edits.length === 1 && edits[0]?.from !== closingBrace) return edits;
     let hasMembers = members.length > 0;
-    const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.from - b.from);
+    const ordered = edits.toSorted((a, b) => a.from - b.from);
     return ordered.map((edit) => {
       if (edit.from !== closingBrace) return edit;
       const needsComma = hasMembers && edit.text !== '';

@@ -3,6 +3,7 @@
 
 import type { LimitName } from '../../core/catalog/limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import { OpenList } from '../stream/open-list.ts';
 import { type BudgetVerdict, judgeShare, judgeTogether, refusedBudget } from './budget.ts';
 import { type Glance, glanceOf, nothingLimited, type SeenBudget } from './glance.ts';
 import { type Ended, GuardedStore, type StoreEvents } from './guarded-store.ts';
@@ -93,6 +94,8 @@ class Held implements Ended {
   used = nothing;
   cost = 0;
   untilMs = 0;
+  /** Among all that are held. */
+  place = -1;
   private readonly limiter: Limiter;
 
   constructor(
@@ -129,7 +132,7 @@ export class Limiter implements Limits {
   private readonly ownBudgets = new OwnBudgets();
   private readonly ledger: LedgerReader | undefined;
   private readonly store: GuardedStore | undefined;
-  private readonly held = new Set<Held>();
+  private readonly held = new OpenList<Held>();
   private count = 0;
   private cancelRound: (() => void) | undefined;
 
@@ -152,7 +155,7 @@ export class Limiter implements Limits {
 
   /** Reservations that have not been settled. */
   get heldCount(): number {
-    return this.held.size;
+    return this.held.items.length;
   }
 
   get mode(): 'local' | 'store' {
@@ -237,7 +240,7 @@ export class Limiter implements Limits {
 
   private seatsAsked(subjects: readonly Subject[], wanted: Wanted): readonly Seat[] {
     const seats = this.memory.seatsOf(subjects);
-    for (const seat of seats) if (!seat.concerns(wanted)) return seats.filter((one) => one.concerns(wanted));
+    for (const seat of seats) if (!seat.concerns(wanted)) return concernedOf(seats, wanted);
     return seats;
   }
 
@@ -375,7 +378,7 @@ export class Limiter implements Limits {
 
   /** Once: what has ended, or was given up, does not end again. */
   end(held: Held, used: Amounts, cost: number): void {
-    if (!this.held.delete(held)) return;
+    if (!this.held.remove(held)) return;
     held.used = used;
     held.cost = cost;
     const { seats, budgets, wanted, reserved, pods } = held;
@@ -429,7 +432,7 @@ export class Limiter implements Limits {
     this.cancelRound ??= this.parts.clock.setTimer(renewEveryMs, () => {
       this.cancelRound = undefined;
       this.lookAfter();
-      if (this.held.size + this.memory.size + this.ownBudgets.size > 0) this.goRound();
+      if (this.heldCount + this.memory.size + this.ownBudgets.size > 0) this.goRound();
     });
   }
 
@@ -437,7 +440,7 @@ export class Limiter implements Limits {
     const { clock } = this.parts;
     const nowMs = clock.now();
     const places: Place[] = [];
-    for (const held of this.held) {
+    for (const held of [...this.held.items]) {
       const { id, untilMs, seats, budgets } = held;
       if (untilMs <= nowMs) this.giveUp(held);
       else if (id !== '') {
@@ -455,6 +458,10 @@ export class Limiter implements Limits {
     held.reserved = nothing;
     this.end(held, nothing, 0);
   }
+}
+
+function concernedOf(seats: readonly Seat[], wanted: Wanted): readonly Seat[] {
+  return seats.filter((seat) => seat.concerns(wanted));
 }
 
 function mostOf({ nanodollars = 0, nanodollarsMax = nanodollars }: Wanted): number {

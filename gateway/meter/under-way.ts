@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
+import { OpenList } from '../stream/open-list.ts';
 import type { OpenAttempt } from './open-attempt.ts';
 import { sealLine, sortLines } from './sealed-line.ts';
 
@@ -27,8 +28,7 @@ export interface Marks {
 
 export class UnderWay {
   private readonly folder: string;
-  /** In no order. An array, as `OpenStreams` has it: tables that a Set has outgrown keep what they held. */
-  private readonly attempts: OpenAttempt[] = [];
+  private readonly attempts = new OpenList<OpenAttempt>();
   /** Have a line, and their own record by now. */
   private ended: string[] = [];
   private file: FileHandle | undefined;
@@ -44,24 +44,16 @@ export class UnderWay {
   /** Again for the same attempt: more is known of it, and written with the next group. */
   begin(attempt: OpenAttempt): void {
     attempt.writtenAt = undefined;
-    if (attempt.place < 0) attempt.place = this.attempts.push(attempt) - 1;
+    if (attempt.place < 0) this.attempts.add(attempt);
   }
 
   end(attempt: OpenAttempt): void {
-    const { place } = attempt;
-    if (place < 0) return;
-    attempt.place = -1;
-    const last = this.attempts.pop();
-    if (last !== undefined && last !== attempt) {
-      this.attempts[place] = last;
-      last.place = place;
-    }
-    if (attempt.hasLine) this.ended.push(attempt.id);
+    if (this.attempts.remove(attempt) && attempt.hasLine) this.ended.push(attempt.id);
   }
 
   /** Whether a line is to be written once in a while. */
   get isLong(): boolean {
-    return this.attempts.some(({ hasLine }) => hasLine);
+    return this.attempts.items.some(({ hasLine }) => hasLine);
   }
 
   /** Undefined where there is nothing to write. */
@@ -69,7 +61,7 @@ export class UnderWay {
     const isWhole = this.isStale || this.bytes > Math.max(rewriteBytes, rewriteGrowth * this.wholeBytes);
     const lines = isWhole ? [] : this.ended.map((id) => sealLine(JSON.stringify({ ended: id })));
     this.ended = [];
-    for (const attempt of this.attempts) {
+    for (const attempt of this.attempts.items) {
       const isFresh = attempt.writtenAt !== undefined && now - attempt.writtenAt < progressMs;
       if (isFresh && !isWhole) continue;
       lines.push(sealLine(attempt.estimate()));

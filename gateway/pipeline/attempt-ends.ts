@@ -38,6 +38,7 @@ import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
 import type { Candidate } from '../route/plan.ts';
 import { hasSeveralNative } from '../route/several-native.ts';
 import type { AnswerShare } from '../stream/answer-room.ts';
+import type { RouteView, TargetView } from '../table/view.ts';
 import { redactCredentials } from '../upstream/request-headers.ts';
 import { seatsOf } from '../upstream/seats.ts';
 import { answerHead } from './answer-head.ts';
@@ -356,33 +357,37 @@ export function targetOf(
   { facts, plan, delivery }: Pick<RoutedExchange, 'facts' | 'plan' | 'delivery'>,
   { target, refuses }: Candidate,
 ): UpstreamTarget {
-  const { upstreamModel, parameters } = target.entry;
-  const { chatNames, chatOrder, modelMembers } = target.provider.entry;
-  const asked = {
-    upstreamModel,
-    parameters,
-    isStream: facts.isStream || delivery.fetchesStream,
-    origin: originOfTarget(target),
-    chatNames,
-    chatOrder,
-    modelMembers,
-    maxOutputTokens: plan.route.entry.maxOutputTokens,
-    refuses,
-  };
-  return delivery.fetchesStream && !facts.isStream ? { ...asked, forcesStream: true } : asked;
+  const asked = askedOf(plan.route, target, facts.isStream || delivery.fetchesStream);
+  const forcesStream = asked.isStream && !facts.isStream;
+  return refuses || forcesStream ? { ...asked, refuses, forcesStream } : asked;
 }
 
-function originOfTarget(target: Candidate['target']): string {
-  let origin = origins.get(target);
-  if (origin === undefined) {
-    origin = originOf(target.provider.entry.id, target.entry.upstreamModel);
-    origins.set(target, origin);
+function askedOf({ entry }: RouteView, target: TargetView, isStream: boolean): UpstreamTarget {
+  const asked = isStream ? streamed : plain;
+  let known = asked.get(target);
+  if (known === undefined) {
+    const { upstreamModel, parameters } = target.entry;
+    const { id, chatNames, chatOrder, modelMembers } = target.provider.entry;
+    const origin = originOf(id, upstreamModel);
+    const { maxOutputTokens } = entry;
+    known = {
+      upstreamModel,
+      parameters,
+      isStream,
+      origin,
+      chatNames,
+      chatOrder,
+      modelMembers,
+      maxOutputTokens,
+    };
+    asked.set(target, known);
   }
-  return origin;
+  return known;
 }
 
-/** Kept as long as the table view they belong to. */
-const origins = new WeakMap<Candidate['target'], string>();
+/** Kept as long as the table view that their targets belong to. */
+const streamed = new WeakMap<TargetView, UpstreamTarget>();
+const plain = new WeakMap<TargetView, UpstreamTarget>();
 
 /** The parameters of the request that are left out or weakened at this candidate. */
 export function droppedAt(

@@ -22,19 +22,17 @@ export function isOwnProvider(
 }
 
 /**
- * Adds the dialect's headers to those of one upstream request, names and values in turn. Only where client and
- * upstream speak the same dialect can the client's own mean anything; what the Provider sets wins, and what it is signed in with
- * is nobody else's to send.
+ * The dialect's headers of one upstream request, names and values in turn. Only where client and upstream speak the same dialect can
+ * the client's own mean anything; what the Provider sets wins, and what it is signed in with is nobody else's to send.
  */
-export function addDialectHeaders(
-  headers: string[],
+export function dialectHeaders(
   ofProvider: ReadonlySet<string>,
   exchange: Exchange,
   candidate: Candidate,
   upstream: Dialect,
   isNative: boolean,
-): void {
-  const from = headers.length;
+): readonly string[] {
+  const headers: string[] = [];
   if (isNative) {
     const isOwn = isOwnProvider(exchange, candidate);
     const { rawHeaders } = exchange.request;
@@ -46,19 +44,22 @@ export function addDialectHeaders(
     }
   }
   const forwardedEnd = headers.length;
-  const { traceHeaders = [] } = candidate;
+  const { traceHeaders = noHeaders } = candidate;
   for (let at = 0; at < traceHeaders.length; at += 2) {
     const name = traceHeaders[at] ?? '';
     if (!ofProvider.has(name)) headers.push(name, traceHeaders[at + 1] ?? '');
   }
   for (const [name, value] of upstream.upstreamHeaders) {
-    if (!ofProvider.has(name) && !hasName(headers, name, from, forwardedEnd)) headers.push(name, value);
+    if (!ofProvider.has(name) && !hasName(headers, name, forwardedEnd)) headers.push(name, value);
   }
+  return headers;
 }
 
-/** Whether one of the headers from a place to another has this name. */
-function hasName(headers: readonly string[], name: string, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 2) if (headers[at] === name) return true;
+const noHeaders: readonly string[] = [];
+
+/** Whether one of the first headers, up to a place, has this name. */
+function hasName(headers: readonly string[], name: string, to: number): boolean {
+  for (let at = 0; at < to; at += 2) if (headers[at] === name) return true;
   return false;
 }
 

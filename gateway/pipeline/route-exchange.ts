@@ -44,10 +44,9 @@ export function routeExchange<Of extends Asking>(parts: RoutingParts, exchange: 
 function billable(exchange: Asking, plan: Plan, model: string): Plan {
   const { candidates, route } = plan;
   const isDenied = route.entry.unpriced === 'Deny';
+  if (candidates.every(isPriced)) return plan;
   if (!isDenied && !isPaidFromBudget(exchange)) return plan;
-  const left = candidates.filter(
-    (candidate) => candidate.target.entry.price !== null || isOwnProvider(exchange, candidate),
-  );
+  const left = candidates.filter((candidate) => isPriced(candidate) || isOwnProvider(exchange, candidate));
   if (left.length > 0 || candidates.length === 0) return { ...plan, candidates: left };
   const why = isDenied
     ? `its ModelRoute ${route.entry.id} serves no calls without one. Its condition Priced says how it can get one, or its owner can state unpriced: MeterOnly`
@@ -55,6 +54,10 @@ function billable(exchange: Asking, plan: Plan, model: string): Plan {
   throw new GatewayError('model_not_priced', `The model '${shorten(model)}' has no price, and ${why}.`, {
     param: 'model',
   });
+}
+
+function isPriced({ target }: Candidate): boolean {
+  return target.entry.price !== null;
 }
 
 /** Whether the body has to be parsed whole, for one who can do that beforehand; what is wrong with it is told when it is routed. */

@@ -11,7 +11,7 @@ import { baseHeaders } from '../upstream/request-headers.ts';
 import { credentialOf, seatsOf } from '../upstream/seats.ts';
 import { send } from '../upstream/send.ts';
 import { sendOnceRenewed } from '../upstream/send-once-renewed.ts';
-import { addDialectHeaders, forwardedQuery } from './client-headers.ts';
+import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
 /** One request to a candidate, its body final. */
@@ -87,11 +87,10 @@ function sendWith(
 ): Transmission {
   const { provider } = candidate.target;
   const base = baseHeaders(provider, lease, ask.isStream ? framing.mediaType : 'application/json');
-  const headers = [...base.headers];
-  addDialectHeaders(headers, base.ofProvider, exchange, candidate, upstream, isNative);
+  let headers = base.headers.concat(dialectHeaders(base.ofProvider, exchange, candidate, upstream, isNative));
   if (lease.sign) {
     const unsigned = { method: 'POST', host, path, query, headers } as const;
-    headers.push(...lease.sign(unsigned, body, parts.clock.wallMs()));
+    headers = headers.concat(lease.sign(unsigned, body, parts.clock.wallMs()));
   }
   const connectMs = timeoutFor(exchange, candidate, 'connectMs', parts.defaults);
   return send(

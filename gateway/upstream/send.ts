@@ -8,7 +8,7 @@ export interface UpstreamRequest {
   readonly pool: Pool;
   readonly path: string;
   /** Names and values in turn; completed by `send`. */
-  readonly headers: string[];
+  readonly headers: readonly string[];
   /** Kept by the caller: another attempt may send the same chunks. */
   readonly body: readonly Buffer[];
   /** Its connection carries nothing else. */
@@ -43,11 +43,10 @@ export function send(request: UpstreamRequest, receiver: UpstreamReceiver): Upst
   const { body } = request;
   let bytes = 0;
   for (const part of body) bytes += part.length;
-  request.headers.push('content-length', String(bytes));
   const options: Dispatcher.DispatchOptions = {
     method: 'POST',
     path: request.path,
-    headers: request.headers,
+    headers: request.headers.concat('content-length', String(bytes)),
     body: joined(body, bytes),
     reset: request.isFresh === true,
   };

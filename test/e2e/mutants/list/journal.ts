@@ -41,8 +41,8 @@ export const journal: readonly Mutant[] = [
   {
     name: 'what is told anew of an attempt is closed with its record too',
     file: 'gateway/meter/under-way.ts',
-    from: 'if (attempt.hasLine) this.ended.push(attempt.id);',
-    to: 'if (attempt.writtenAt !== undefined) this.ended.push(attempt.id);',
+    from: 'attempt.hasLine) this.ended.push(attempt.id);',
+    to: 'attempt.writtenAt !== undefined) this.ended.push(attempt.id);',
     tests: ['test/gateway/meter/under-way.test.ts'],
   },
   {
