@@ -2,7 +2,6 @@
 // it is asynchronous only where the world is: a wait for a retry, and quotas that are kept elsewhere.
 
 import type { Clock } from '../../core/clock.ts';
-import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { TimerQueue } from '../stream/timer-queue.ts';
 import { Attempt } from './attempt.ts';
@@ -16,13 +15,7 @@ import {
   judgeFailure,
   retryAfterMsOf,
 } from './failure.ts';
-import {
-  type CandidateFacts,
-  type FailedAttempt,
-  type NextStep,
-  nextStep,
-  type Situation,
-} from './next-step.ts';
+import { type FailedAttempt, type NextStep, nextStep, type Situation } from './next-step.ts';
 
 /** How one upstream call ended. */
 export type CallOutcome<Answer> =
@@ -40,26 +33,20 @@ export interface Failures {
   readonly targetsAsked: number;
 }
 
-/** What a call is made of, and who hears of it. */
-export interface CallJob<Answer> {
-  /** There may be more of them later: see `renew`. */
-  readonly candidates: readonly CandidateFacts[];
-  readonly failover: RouteEntry['failover'];
+/** An attempt that has failed, and how. */
+type Failed = FailedAttempt & { readonly failure: AttemptFailure };
+
+/** What a call is made of, how far it has come, and who hears of it. There may be more candidates later: see `renew`. */
+export interface CallJob<Answer> extends Situation {
+  readonly failed: Failed[];
+  waitedMs: number;
+  remainingMs: number;
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
   readonly clock: Clock;
   readonly timers: TimerQueue;
-  readonly random: () => number;
-  /** The request does more than answer: it is not sent again where it may have been acted on. */
-  hasSideEffects(): boolean;
-  isUsable(candidate: number): boolean;
-  isClosed(candidate: number): boolean;
   /** When it is worth while to look again whether a resting key may be used; undefined where it does not rest. */
   restMs(candidate: number): number | undefined;
-  /** How long its key still cools after a rate limit, where nothing else keeps it from being used. */
-  coolsForMs(candidate: number, hasWaited: boolean): number | undefined;
-  hasRetryBudget(candidate: number): boolean;
-  lastResort(): number | undefined;
   /** Tokens that the call asks for. */
   size(): RequestSize;
   /** The timers of an attempt; `isLast` where no other candidate could take over. */
@@ -112,17 +99,10 @@ interface Excuse {
   readonly isFresh: boolean;
 }
 
-type Failed = FailedAttempt & { readonly failure: AttemptFailure };
-
-export class Call<Answer> implements AttemptOwner<Answer>, Situation {
+export class Call<Answer> implements AttemptOwner<Answer> {
   readonly clock: Clock;
   readonly timers: TimerQueue;
   readonly totalAt: number;
-  readonly failover: RouteEntry['failover'];
-  readonly random: () => number;
-  readonly failed: Failed[] = [];
-  waitedMs = 0;
-  remainingMs = 0;
   private readonly job: CallJob<Answer>;
   /** Of the attempt under way, or the one that may be let in next. */
   private candidate = -1;
@@ -140,8 +120,6 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
     this.clock = job.clock;
     this.timers = job.timers;
     this.totalAt = job.totalAt;
-    this.failover = job.failover;
-    this.random = job.random;
   }
 
   start(): void {
@@ -162,34 +140,6 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
     this.end({ type: 'cancelled' });
   }
 
-  get candidates(): readonly CandidateFacts[] {
-    return this.job.candidates;
-  }
-
-  isUsable(candidate: number): boolean {
-    return this.job.isUsable(candidate);
-  }
-
-  isClosed(candidate: number): boolean {
-    return this.job.isClosed(candidate);
-  }
-
-  hasRetryBudget(candidate: number): boolean {
-    return this.job.hasRetryBudget(candidate);
-  }
-
-  lastResort(): number | undefined {
-    return this.job.lastResort();
-  }
-
-  hasSideEffects(): boolean {
-    return this.job.hasSideEffects();
-  }
-
-  coolsForMs(candidate: number, hasWaited: boolean): number | undefined {
-    return this.job.coolsForMs(candidate, hasWaited);
-  }
-
   onContent(): void {
     this.job.onContent(this.candidate);
   }
@@ -207,11 +157,12 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
 
   /** The next attempt, a wait before it, or the end. */
   private step(): void {
+    const { job } = this;
     while (!this.hasLeft) {
-      this.remainingMs = this.totalAt - this.clock.now();
+      job.remainingMs = this.totalAt - this.clock.now();
       const step: NextStep = this.excuse
         ? { type: 'try', candidate: this.excuse.candidate, delayMs: 0 }
-        : nextStep(this);
+        : nextStep(job);
       if (step.type === 'give-up') {
         this.giveUp();
         return;
@@ -226,8 +177,9 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
   }
 
   private giveUp(): void {
-    const asked = new Set(this.failed.map((attempt) => this.candidates[attempt.candidate]?.targetId));
-    const failures = this.failed.map(({ failure }) => failure);
+    const { candidates, failed } = this.job;
+    const asked = new Set(failed.map((attempt) => candidates[attempt.candidate]?.targetId));
+    const failures = failed.map(({ failure }) => failure);
     this.end({ type: 'failed', failures, targetsAsked: asked.size });
   }
 
@@ -244,18 +196,20 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
 
   /** After a wait. Another request may have found the candidate dead meanwhile, have a longer wait, or be trying it now. */
   private hasComeBack(candidate: number, delayMs: number): boolean {
-    if (this.failed.length === 0) this.waitedMs += delayMs;
+    const { job } = this;
+    if (job.failed.length === 0) job.waitedMs += delayMs;
     // Asked first: a timer may be early, and time goes on between two questions.
-    const restMs = this.job.restMs(candidate);
-    if (this.job.isUsable(candidate)) return true;
-    const waiting = this.failed.pop();
-    if (waiting) this.failed.push({ ...waiting, ...waitAgain(waiting, delayMs, restMs) });
+    const restMs = job.restMs(candidate);
+    if (job.isUsable(candidate)) return true;
+    const waiting = job.failed.pop();
+    if (waiting) job.failed.push({ ...waiting, ...waitAgain(waiting, delayMs, restMs) });
     return false;
   }
 
   /** @returns False: it is not let in, and the next step is another one. */
   private try(candidate: number): boolean {
-    const { excuse, failed, job } = this;
+    const { excuse, job } = this;
+    const { failed } = job;
     this.candidate = candidate;
     this.isRepetition = excuse === undefined && failed.some((attempt) => attempt.candidate === candidate);
     // Many requests may have begun to wait while there was retry budget left.
@@ -309,11 +263,12 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
   /** Whether another target would take over if this attempt were silent. */
   private hasOther(candidate: number): boolean {
     // Saves most requests the look for what they would do besides answering.
-    if (this.candidates.length < 2) return false;
-    this.remainingMs = this.totalAt - this.clock.now();
-    this.failed.push({ candidate, ...silent });
-    const { type } = nextStep(this);
-    this.failed.pop();
+    const { job } = this;
+    if (job.candidates.length < 2) return false;
+    job.remainingMs = this.totalAt - this.clock.now();
+    job.failed.push({ candidate, ...silent });
+    const { type } = nextStep(job);
+    job.failed.pop();
     return type === 'try';
   }
 
@@ -344,7 +299,7 @@ export class Call<Answer> implements AttemptOwner<Answer>, Situation {
         this.end({ type: 'broken-off', failure: result.failure });
         break;
       case 'failed':
-        this.failed.push({
+        this.job.failed.push({
           candidate,
           failure: result.failure,
           judgement: judgement ?? judgeFailure(result.failure),

@@ -75,6 +75,9 @@ const noFacts: SignalFacts = { rateLimitCooldownMs: 0, hasStoredState: false };
 export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   readonly candidates: CandidateFacts[];
   readonly failover: CallJob<Answer>['failover'];
+  readonly failed: CallJob<Answer>['failed'] = [];
+  waitedMs = 0;
+  remainingMs = 0;
   readonly totalAt: number;
   readonly clock: PipelineParts['clock'];
   readonly timers: PipelineParts['timers'];

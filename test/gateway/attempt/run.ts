@@ -22,13 +22,22 @@ export function runAttempt<Answer>(
   });
 }
 
-export type PromisedJob<Answer> = Omit<CallJob<Answer>, 'onOver' | 'onThrown'> & {
+type Progress = 'failed' | 'waitedMs' | 'remainingMs';
+
+export type PromisedJob<Answer> = Omit<CallJob<Answer>, 'onOver' | 'onThrown' | Progress> & {
   readonly caller: LeaveSignal;
 };
 
 export function runAttempts<Answer>(job: PromisedJob<Answer>): Promise<CallOutcome<Answer>> {
   return new Promise((resolve, reject) => {
-    const call = new Call({ ...job, onOver: resolve, onThrown: reject });
+    const call = new Call({
+      ...job,
+      failed: [],
+      waitedMs: 0,
+      remainingMs: 0,
+      onOver: resolve,
+      onThrown: reject,
+    });
     job.caller.onLeave(() => call.leave());
     call.start();
   });

@@ -468,8 +468,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a key that was waited for is not asked where it rests again',
     file: 'gateway/attempt/call.ts',
-    from: 'if (this.job.isUsable(candidate)) return true;',
-    to: "if (this.failed.at(-1)?.judgement.keyRest === 'rate-limit' || this.job.isUsable(candidate)) return true;",
+    from: 'if (job.isUsable(candidate)) return true;',
+    to: "if (job.failed.at(-1)?.judgement.keyRest === 'rate-limit' || job.isUsable(candidate)) return true;",
     tests: ['test/flow/keys.test.ts'],
   },
   {
@@ -538,8 +538,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'an attempt has the time of the last where all others were found useless',
     file: 'gateway/attempt/call.ts',
-    from: 'const { type } = nextStep(this);',
-    to: 'const { type } = nextStep(Object.create(this, { failed: { value: [{ candidate, ...silent }] } }));',
+    from: 'const { type } = nextStep(job);',
+    to: 'const { type } = nextStep(Object.create(job, { failed: { value: [{ candidate, ...silent }] } }));',
     tests: ['test/gateway/attempt/call.test.ts'],
   },
   {
