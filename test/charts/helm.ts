@@ -1,7 +1,7 @@
 // What does Helm make of the chart? Its objects for some values, or what it says against them.
 
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import type { Programs } from '../cluster/programs.ts';
 import { type Ran, run } from '../cluster/run.ts';
@@ -94,19 +94,16 @@ export async function render(
   return parseRendered(stdout);
 }
 
-/** What each text holds, as JSON: tests render the same values again and again, and YAML takes long to read. */
+/** What each document holds, as JSON: most are the same whatever the values, and YAML takes long to read. */
 const parsed = new Map<string, string>();
 
 export function parseRendered(text: string): Rendered[] {
-  const json =
-    parsed.get(text) ??
-    JSON.stringify(
-      parseAllDocuments(text)
-        .map((document): unknown => document.toJS())
-        .filter((value) => value !== null),
-    );
-  parsed.set(text, json);
-  return z.array(objectSchema).parse(JSON.parse(json));
+  const objects = text.split(/^---$/m).map((document): unknown => {
+    const json = parsed.get(document) ?? JSON.stringify(parseYaml(document) ?? null);
+    parsed.set(document, json);
+    return JSON.parse(json);
+  });
+  return z.array(objectSchema).parse(objects.filter((object) => object !== null));
 }
 
 const deploymentSchema = z.object({
