@@ -248,11 +248,11 @@ describe('of two leaders', () => {
     expect((await loser.publish(CONTENT)).epoch).toBeGreaterThan(winner?.epoch ?? 0);
   });
 
-  test('fifty times over, versions only rise and every table is whole', { timeout: 60_000 }, async () => {
+  test('fifteen times over, versions only rise and every table is whole', async () => {
     const { client, namespace } = await place();
     const leaders = [makePublisher(client, namespace), makePublisher(client, namespace)];
     let last = { epoch: 0, generation: 0 };
-    for (const round of numbers(50)) {
+    for (const round of numbers(15)) {
       // Both believe to lead: one of them took over later, the other one does not know.
       const taker = leaders[round % 2];
       await taker?.takeOver();
@@ -807,7 +807,9 @@ test('a table of 5,000 keys and 500 routes is written once, and a change of one 
  * stands then is the old table or the new one, whole; and the next leader brings the new one about.
  */
 describe.each(['before', 'after'] as const)('a connection that breaks %s any of the writes', (when) => {
-  const [old, next] = [CONTENT, makeContent({ keys: 230, routes: 25, providers: 6 })];
+  // Of few shards, each written anew: each write is a case of its own.
+  const old = makeContent({ keys: 6, routes: 2, providers: 1 });
+  const next = makeContent({ keys: 20, routes: 6, providers: 2 });
 
   test.each(['a new leader', 'the same leader'])(
     'leaves a whole table, and %s completes it',
@@ -829,7 +831,7 @@ describe.each(['before', 'after'] as const)('a connection that breaks %s any of 
         expect(outcome).toBeInstanceOf(KubeError);
         const left = await readTable(client, namespace);
         expect([old, next]).toContainEqual(left.content);
-        expect(left.manifest.generation).toBe(before.generation + (left.content.keys.length === 230 ? 1 : 0));
+        expect(left.manifest.generation).toBe(before.generation + (left.content.keys.length === 20 ? 1 : 0));
 
         broken.heal();
         const successor = who === 'a new leader' ? makePublisher(client, namespace) : dying;
