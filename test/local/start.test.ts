@@ -1,10 +1,13 @@
 // Starting and ending: what is said, what is kept, and what keeps it from starting.
 
+import { once } from 'node:events';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
 import { createPressCounter } from '../../local/count-presses.ts';
+import { explainStart } from '../../local/explain-start.ts';
 import { createManifestReader } from '../../local/manifest-reader.ts';
 import { readSettings } from '../../local/settings.ts';
 import { startLocal } from '../../local/start.ts';
@@ -12,7 +15,15 @@ import { parseApiKey } from '../../operator/resources/api-key.ts';
 import { parseModelRoute } from '../../operator/resources/model-route.ts';
 import { parseProvider } from '../../operator/resources/provider.ts';
 import { openRaw, writeRequest } from '../support/raw-client.ts';
-import { copyQuickstart, type Folders, makeFolders, quickstart, settingsFor, startLocalRig } from './rig.ts';
+import {
+  copyQuickstart,
+  type Folders,
+  makeFolders,
+  makePages,
+  quickstart,
+  settingsFor,
+  startLocalRig,
+} from './rig.ts';
 
 const stack: (() => Promise<void>)[] = [];
 
@@ -159,6 +170,27 @@ describe('what keeps it from starting is said in one sentence', () => {
     await made.write('file', '');
     const settings = settingsFor(made, { stateFolder: join(made.manifests, 'file', 'state') });
     await expect(startLocal(settings, () => {})).rejects.toThrow(/PENSTOCK_STATE_DIR names it\.$/);
+  });
+
+  test.each([
+    ['PENSTOCK_PORT', 'port'],
+    ['PENSTOCK_METRICS_PORT', 'metricsPort'],
+    ['PENSTOCK_SIMULATOR_PORT', 'simulatorPort'],
+    ['PENSTOCK_DASHBOARD_PORT', 'dashboardPort'],
+  ] as const)('the port of %s, which another program has', async (variable, field) => {
+    const made = await folders();
+    await makePages(made);
+    const other = createServer().listen(0, '127.0.0.1');
+    stack.push(() => new Promise((resolve) => other.close(() => resolve())));
+    await once(other, 'listening');
+    const address = other.address();
+    const taken = typeof address === 'object' && address !== null ? address.port : 0;
+    const settings = settingsFor(made, { [field]: taken });
+    const failed = await startLocal(settings, () => {}).then(
+      () => undefined,
+      (error: unknown) => explainStart(error, settings),
+    );
+    expect(failed).toBe(`Port ${taken} is in use by another program; set ${variable} to a free port.`);
   });
 
   test('a kept key that is none', async () => {
