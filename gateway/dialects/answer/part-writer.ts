@@ -234,7 +234,12 @@ export class PartWriter {
   /** Halves of a pair that come in two pieces are one character; one alone is none. */
   private piece(part: WaitingPart, text: string, logprobs: readonly unknown[] | undefined): void {
     const { half } = part;
-    const mend = part.head.type === 'tool-call' && part.head.kind === 'function' ? mendJson : mendText;
+    const isJson = part.head.type === 'tool-call' && part.head.kind === 'function';
+    if (!half && text.isWellFormed() && !(isJson && text.includes('\\'))) {
+      this.write(part, text, logprobs);
+      return;
+    }
+    const mend = isJson ? mendJson : mendText;
     const mended = mend(half ? half.text + text : text);
     const tokens = half?.logprobs ? [...half.logprobs, ...(logprobs ?? [])] : logprobs;
     part.half = mended.rest === '' ? undefined : { text: mended.rest, logprobs: undefined };

@@ -58,8 +58,8 @@ export function readSse(dataLengthMax: number): SseReader {
       return isOverfull;
     },
     push(chunk) {
-      const only = isBetween && !isOverfull ? readOnly(chunk, dataLengthMax) : undefined;
-      if (only) return [only];
+      const plain = isBetween && !isOverfull ? readPlain(chunk, dataLengthMax) : undefined;
+      if (plain) return plain;
       if (chunk.length > 0) isBetween = endsWhole(chunk);
       return feed(decoder.decode(chunk, { stream: true }));
     },
@@ -87,14 +87,23 @@ function isNothing(name: string | undefined, trimmed: string): boolean {
   return trimmed === '' || (name !== 'error' && holdsNothing(trimmed));
 }
 
-/** The usual case, at half the cost: a chunk that is one event of one line. */
-function readOnly(chunk: Buffer, dataLengthMax: number): SseEvent | undefined {
+/** The usual case, at half the cost: a chunk of whole events of one line each. */
+function readPlain(chunk: Buffer, dataLengthMax: number): SseEvent[] | undefined {
   if (chunk[0] !== 0x64 || !endsWhole(chunk)) return undefined;
   const text = chunk.toString('utf8');
-  const end = text.length - 2;
-  const isOnly = text.startsWith('data: {') && text.indexOf('\n') === end && !text.includes('\r');
-  const data = isOnly ? text.slice(6, end) : '';
-  return isOnly && data.length <= dataLengthMax ? { name: undefined, data } : undefined;
+  if (text.includes('\r')) return undefined;
+  const events: SseEvent[] = [];
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at);
+    const isPlain =
+      (text.startsWith('data: {', at) || text.startsWith('data: [', at)) &&
+      text.charCodeAt(end + 1) === 0x0a &&
+      end - at - 6 <= dataLengthMax;
+    if (!isPlain) return undefined;
+    events.push({ name: undefined, data: text.slice(at + 6, end) });
+    at = end + 2;
+  }
+  return events;
 }
 
 /** Nothing is kept behind it. */

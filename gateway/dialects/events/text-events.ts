@@ -33,7 +33,7 @@ export class TextEvents {
     if (!this.template) return undefined;
     const { before, after, value, place } = this.template;
     const end = data.length - after.length;
-    if (end < before.length || data.slice(0, before.length) !== before || !data.endsWith(after)) {
+    if (end < before.length || data.slice(0, before.length) !== before || data.slice(end) !== after) {
       return undefined;
     }
     const text = tryParseJson(data.slice(before.length, end));

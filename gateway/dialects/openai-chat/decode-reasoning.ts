@@ -38,7 +38,7 @@ export class ReasoningReader {
 
   read(message: JsonRecord): void {
     // Most deltas hold text alone.
-    if (spellings.every((name) => message[name] === undefined)) return;
+    if (!isTold(message)) return;
     const details = recordsOf(message.reasoning_details);
     const blocks = recordsOf(message.thinking_blocks);
     const before = this.entries.length;
@@ -116,6 +116,11 @@ export class ReasoningReader {
     this.keptBytes += bytes;
     this.writer.keep(bytes);
   }
+}
+
+function isTold(message: JsonRecord): boolean {
+  for (const name of spellings) if (message[name] !== undefined) return true;
+  return false;
 }
 
 function isSame(known: Members | undefined, more: JsonRecord): boolean {

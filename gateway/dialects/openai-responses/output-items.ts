@@ -107,7 +107,7 @@ export class OutputItems {
     this.beginDeltas(this.place(item));
   }
 
-  delta(text: string, logprobs: readonly unknown[] = []): void {
+  delta(text: string, logprobs?: readonly unknown[]): void {
     const { head } = this;
     if (!head) return;
     this.textLength += text.length;
@@ -166,7 +166,7 @@ export class OutputItems {
     return { item_id: item.id, output_index: this.finished.length };
   }
 
-  private text(delta: string, isRefusalPart: boolean, logprobs: readonly unknown[]): void {
+  private text(delta: string, isRefusalPart: boolean, logprobs: readonly unknown[] | undefined): void {
     if (this.item?.type !== 'message') {
       this.close('completed');
       this.open({ type: 'message', id: this.nextId('msg_'), content: [] });
@@ -190,7 +190,7 @@ export class OutputItems {
     const part = content.at(-1);
     if (!part) return;
     part.text.add(delta);
-    const tokens = JSON.stringify(logprobs.map(encodeToken)).slice(1, -1);
+    const tokens = logprobs ? JSON.stringify(logprobs.map(encodeToken)).slice(1, -1) : '';
     if (tokens !== '') part.logprobs.add(`${tokens},`);
     this.keptBytes += tokens.length;
     const members = this.deltaStart + JSON.stringify(delta);

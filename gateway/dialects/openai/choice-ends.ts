@@ -35,6 +35,8 @@ export class ChoiceEnds {
   see(index: number, entry: Entry): void {
     const before = this.choices.get(index);
     if (before === undefined && this.choices.size >= Math.max(this.asked, choicesMax)) return;
+    // As nearly all are: it changes nothing.
+    if (before?.end === 'open' && !entry.hasReason) return;
     const after = stateAfter(before, entry);
     if (before !== undefined) this.count(before, -1);
     this.count(after, 1);

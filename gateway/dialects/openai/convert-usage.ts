@@ -128,7 +128,11 @@ function isWhole(value: unknown): boolean {
 /** What a chunk tells of usage, not read yet: Moonshot tells it with the choice that ends. */
 export function usageIn({ usage, choices }: JsonRecord): unknown {
   if (asRecord(usage) || !Array.isArray(choices)) return usage;
-  return choices.map((choice) => asRecord(choice)?.usage).find(asRecord) ?? usage;
+  for (const choice of choices) {
+    const own = asRecord(choice)?.usage;
+    if (isRecord(own)) return own;
+  }
+  return usage;
 }
 
 function isAbsurd(told: unknown, believed: number | undefined): boolean {
