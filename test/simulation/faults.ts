@@ -187,7 +187,7 @@ export const faults: readonly NamedFault[] = [
   },
   {
     name: 'a pod is taken to run what another one runs',
-    from: 160,
+    from: 175,
     broken: /^Programmed/,
     changeAskPod(ask) {
       let newest = { epoch: 0, generation: 0 };
