@@ -5,16 +5,16 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { buildDist } from '../../../tools/pack/bundles.ts';
 import { compiledAhead, image, onDemand, processes, urlInImage } from '../../../tools/pack/contents.ts';
 import { type PackedImage, packImage } from '../../../tools/pack/pack.ts';
 import { librariesIn } from '../../../tools/pack/runtime.ts';
 import { root as project } from '../../architecture/project.ts';
+import { builtCheckout } from '../../cluster/checkout.ts';
 import { bareEnvironment } from '../../support/bare-environment.ts';
 import { startProcess } from '../../support/process.ts';
 import { type Archive, readArchive, unpack } from './oci.ts';
@@ -30,8 +30,7 @@ let root: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-image-'));
-  dist = join(folder, 'here');
-  await buildDist(project, dist);
+  dist = await builtCheckout();
   packed = await packImage({ dist, node: process.execPath, folder: join(folder, 'images') });
   archive = await readArchive(packed.archive);
   root = join(folder, 'root');
@@ -51,7 +50,7 @@ describe('a build', () => {
   test('names no folder of the machine that made it', async () => {
     for (const file of Object.keys(await sumsOf(dist))) {
       const text = await readFile(join(dist, file), 'utf8');
-      expect({ file, isNamed: text.includes(folder) || text.includes(project) }).toEqual({
+      expect({ file, isNamed: text.includes(dirname(dist)) || text.includes(project) }).toEqual({
         file,
         isNamed: false,
       });
