@@ -76,7 +76,8 @@ function allocation(): { begin(): void; end(): Counts } {
   let profiler = new GCProfiler();
   return {
     begin() {
-      globalThis.gc?.();
+      // One of all would take shapes of objects that none is left of by now, and with them the code that was compiled for them.
+      globalThis.gc?.({ type: 'minor' });
       profiler = new GCProfiler();
       profiler.start();
       before = getHeapStatistics().used_heap_size;
