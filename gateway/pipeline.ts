@@ -11,6 +11,7 @@ import { Call, type CallOutcome } from './attempt/call.ts';
 import type { AttemptEnds } from './attempt/ends.ts';
 import { brokenOffError, noAnswerRoom } from './attempt/final-error.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
+import { onAnswerClosed, type Served } from './endpoints/client-connection.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
 import type { RatedAttempt } from './meter/ledger.ts';
 import { answerHead } from './pipeline/answer-head.ts';
@@ -151,8 +152,9 @@ function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange 
 const noHeaders: readonly string[] = [];
 
 /** The state of one request on its way. What happens to it comes in by the methods that begin with `on`; none of them throws. */
-class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
+class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Served {
   place = 0;
+  before: Served | undefined = undefined;
   readonly parts: PipelineParts;
   readonly exchange: RoutedExchange;
   readonly totalAt: number;
@@ -205,7 +207,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
     const calls = translation?.conversations.length ?? 1;
     this.several = calls > 1 ? new SeveralCalls(exchange, calls) : undefined;
     this.isClosed = response.closed;
-    response.on('close', () => this.onClose());
+    onAnswerClosed(response, this);
   }
 
   /** limits → attempts → answer → meter. */
@@ -353,7 +355,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd {
   }
 
   /** The client has all of the answer, or is gone. */
-  private onClose(): void {
+  onClosed(): void {
     if (this.isClosed) return;
     this.isClosed = true;
     const wasOver = this.isOver;

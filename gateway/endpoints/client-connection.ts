@@ -29,9 +29,11 @@ export type Begin = (
   notServed: NotServed | undefined,
 ) => void;
 
-/** The request whose turn it is. */
-interface Served {
-  /** Its answer has been taken, or its client has gone. */
+/** Something that ends with the answer of the request whose turn it is. */
+export interface Served {
+  /** What heard of the answer before it. */
+  before?: Served | undefined;
+  /** The answer has been taken, or its client has gone. */
   onClosed(): void;
 }
 
@@ -134,7 +136,7 @@ class ClientConnection {
   /** More have come than may wait. */
   private isOver = false;
   private answer: ServerResponse | undefined;
-  /** The request that `answer` is for, where it has something to end with it. */
+  /** What ends with `answer`: the latest of all that has something to end with it. */
   private served: Served | undefined;
   private unread: UnreadAnswer | undefined;
   /** Undefined: it has something to do. */
@@ -198,8 +200,10 @@ class ClientConnection {
     begin(request, response, notServed);
   }
 
-  /** It hears of it when the answer under way is closed. */
-  setServed(served: Served): void {
+  /** It hears of the end of the answer after all that listens already; of one that has ended nobody hears. */
+  hear(answer: ServerResponse, served: Served): void {
+    if (answer !== this.answer) return; // guard: late-hearing
+    served.before = this.served;
     this.served = served;
   }
 
@@ -211,7 +215,7 @@ class ClientConnection {
     this.unread = undefined;
     this.idleSinceMs = this.clock.now();
     this.bytesRead = this.socket.bytesRead;
-    served?.onClosed();
+    if (served) endServed(served);
     this.beginNext(answer);
   }
 
@@ -242,12 +246,17 @@ class ClientConnection {
   }
 }
 
-/** `onClosed` is called when the answer to a request is closed, whose turn it is. */
-export function onAnswerClosed(request: IncomingMessage, response: ServerResponse, served: Served): void {
-  const connection = request.socket[ownConnection];
-  if (connection) connection.setServed(served);
-  // It came by no connection of the server, as in a test.
+/** `onClosed` is called when the answer is closed, where it is not yet. */
+export function onAnswerClosed(response: ServerResponse, served: Served): void {
+  const connection = response.req.socket[ownConnection];
+  if (connection) connection.hear(response, served);
+  // It came by no connection of the server, as in a drill.
   else response.once('close', () => served.onClosed());
+}
+
+function endServed(served: Served): void {
+  if (served.before) endServed(served.before);
+  served.onClosed();
 }
 
 export function arrivingOn(socket: Socket): Arriving {

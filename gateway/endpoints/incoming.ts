@@ -12,13 +12,14 @@ import { keepAliveHint } from '../request/answer-headers.ts';
 import { GatewayError, statusOf } from '../request/errors.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import type { RequestTracing } from '../trace/request-tracer.ts';
-import { onAnswerClosed } from './client-connection.ts';
+import { onAnswerClosed, type Served } from './client-connection.ts';
 import type { Door } from './door.ts';
 import { isLargeBody } from './large-bodies.ts';
 import { parseBody } from './parse-body.ts';
 import { BodyReader, checkBodyHeaders } from './read-body.ts';
 
-export class Incoming implements Over {
+export class Incoming implements Over, Served {
+  before: Served | undefined = undefined;
   private readonly door: Door;
   private readonly endpoint: OperationEndpoint;
   private readonly admittance: Admittance;
@@ -66,7 +67,7 @@ export class Incoming implements Over {
     });
     this.room = parts.admission.openBody(caller.key.id);
     this.reader = new BodyReader(request, this.room, this);
-    onAnswerClosed(request, response, this);
+    onAnswerClosed(response, this);
   }
 
   start(): void {

@@ -134,7 +134,7 @@ function makeExchange(socket: Socket): { request: IncomingMessage; response: Ser
 }
 
 test('the end of an answer is heard by the request that it belongs to, once, and the next one begins after it', () => {
-  const step = fc.constantFrom('request', 'close', 'late close', 'tick');
+  const step = fc.constantFrom('request', 'close', 'late close', 'late hearing', 'tick');
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30, size: 'max' }), fc.nat(), (steps, seed) => {
       const clock = makeFakeClock();
@@ -143,10 +143,12 @@ test('the end of an answer is heard by the request that it belongs to, once, and
       const socket: Socket = Object.assign(new EventEmitter(), { bytesRead: 0, writable: true });
       const begun: ServerResponse[] = [];
       const closed: ServerResponse[] = [];
-      const listener = connections.oneByOne((request, response) => {
+      const second: ServerResponse[] = [];
+      const listener = connections.oneByOne((_, response) => {
         expect(begun.slice(0, -1).every((earlier) => earlier.closed)).toBe(true);
         begun.push(response);
-        onAnswerClosed(request, response, { onClosed: () => closed.push(response) });
+        onAnswerClosed(response, { onClosed: () => closed.push(response) });
+        onAnswerClosed(response, { onClosed: () => second.push(response) });
       });
       let came = 0;
       for (const [index, what] of steps.entries()) {
@@ -162,7 +164,12 @@ test('the end of an answer is heard by the request that it belongs to, once, and
         } else if (what === 'late close') {
           const earlier = begun.filter((response) => response.closed);
           earlier[(seed + index) % Math.max(1, earlier.length)]?.emit('close');
+        } else if (what === 'late hearing') {
+          const earlier = begun.filter((response) => response.closed);
+          const answer = earlier[(seed + index) % Math.max(1, earlier.length)];
+          if (answer) onAnswerClosed(answer, { onClosed: () => expect.fail('another answer has ended') });
         } else if (what === 'tick') clock.advance(300);
+        expect(second).toEqual(closed);
         expect(closed).toEqual(begun.filter((response) => response.closed));
       }
     }),

@@ -162,6 +162,12 @@ export const guards: readonly Guard[] = [
     tests: ['test/gateway/late-events.test.ts'],
   },
   {
+    mark: 'late-hearing',
+    name: 'what asks late for the end of an answer does not hear of the next one',
+    to: '',
+    tests: ['test/gateway/late-events.test.ts'],
+  },
+  {
     mark: 'late-body',
     name: 'nothing that comes after the end of an attempt goes to a client',
     to: '',

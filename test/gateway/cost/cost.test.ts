@@ -24,18 +24,18 @@ describe('a request beyond the floor, with limits, budgets, records and metrics'
 
   test('a unary request makes no more promises, listeners, timers and writes than its bounds', () => {
     expect(unary.promises).toBeLessThanOrEqual(3);
-    expect(unary.listeners).toBeLessThanOrEqual(1.1);
+    expect(unary.listeners).toBeLessThanOrEqual(0.1);
     expect(unary.timers).toBeLessThanOrEqual(0.4);
     expect(unary.writes).toBeLessThanOrEqual(0.1);
   });
 
   test('a unary request allocates no more than its bound', () => {
-    expect(unary.bytes).toBeLessThanOrEqual(32_500);
+    expect(unary.bytes).toBeLessThanOrEqual(31_000);
   });
 
   test('a stream of 21 events makes no more promises, listeners, timers and writes than its bounds', () => {
     expect(stream.promises).toBeLessThanOrEqual(6);
-    expect(stream.listeners).toBeLessThanOrEqual(1.1);
+    expect(stream.listeners).toBeLessThanOrEqual(0.1);
     expect(stream.timers).toBeLessThanOrEqual(0.6);
     expect(stream.writes).toBeLessThanOrEqual(0.1);
   });
