@@ -1,6 +1,7 @@
 // Do the folders keep to what may import what? The rules are in architecture/rules.ts; here each is held against the project,
 // and each is shown a small project that breaks it, because a rule that cannot fail guards nothing.
 
+import { relative } from 'node:path/posix';
 import { describe, expect, test } from 'vitest';
 import { buildProject, loadProject } from './architecture/project.ts';
 import { type Rule, type RuleName, rules } from './architecture/rules.ts';
@@ -66,6 +67,14 @@ describe('every rule can fail', () => {
         offender: { [path]: `// one\nimport type { X } from '${above}';` },
         complaint: path === 'core/other/a.ts' ? `${path}:1 is on no floor` : `${path}:2 ${above}`,
         innocent: below === undefined ? {} : { [path]: `import { x } from '${below}';` },
+      }),
+    ),
+    ...importsThatNoFloorHas().map(
+      ([from, to]): Case => ({
+        rule: 'floors',
+        offender: { [`${from}/a.ts`]: `import '${relative(from, `${to}/b.ts`)}';` },
+        complaint: `${from}/a.ts:1 ${relative(from, `${to}/b.ts`)}`,
+        innocent: { [`${from}/a.ts`]: "import './b.ts';" },
       }),
     ),
     {
@@ -198,6 +207,16 @@ describe('every rule can fail', () => {
         'dashboard/server.ts': "import fastify from 'fastify';",
       },
     },
+    ...['auth', 'limits', 'route', 'attempt', 'upstream', 'meter'].flatMap((from, at, all) =>
+      all.toSpliced(at, 1).map(
+        (to): Case => ({
+          rule: 'stagesApart',
+          offender: { [`gateway/${from}/a.ts`]: `import '../${to}/b.ts';` },
+          complaint: `gateway/${from}/a.ts:1 ../${to}/b.ts`,
+          innocent: { [`gateway/${from}/a.ts`]: "import './b.ts';" },
+        }),
+      ),
+    ),
     {
       rule: 'stagesApart',
       offender: { 'gateway/attempt/a.ts': "import { send } from '../upstream/send.ts';" },
@@ -494,3 +513,21 @@ describe('imports are read from source', () => {
     expect(() => scanSource('a.ts', text)).toThrow(sentence);
   });
 });
+
+/** Every pair of a folder and one that is above it or beside it, whatever the rows of the rule say. */
+function importsThatNoFloorHas(): (readonly [from: string, to: string])[] {
+  const processes = ['gateway', 'operator', 'ledger', 'simulator', 'dashboard'];
+  const above = ['local', 'deploy/jobs', 'deploy/monitoring', 'tools', 'test'];
+  const parts = ['catalog', 'contract', 'egress', 'telemetry', 'kube'].map((part) => `core/${part}`);
+  const from = (lower: readonly string[], upper: readonly string[]) =>
+    lower.flatMap((folder) =>
+      upper.filter((other) => other !== folder).map((other) => [folder, other] as const),
+    );
+  return [
+    ...from([...processes, ...parts], [...processes, ...above]),
+    ...from(parts, parts).filter(([folder, other]) => `${folder} ${other}` !== 'core/contract core/catalog'),
+    ...from(['deploy/jobs', 'deploy/monitoring'], [...processes, ...above, 'core/contract']),
+    ...from(['local'], ['operator/publish', 'operator/watch', 'deploy/jobs', 'tools', 'test']),
+    ...from(['tools'], ['local', 'simulator', 'deploy/jobs', 'test']),
+  ];
+}

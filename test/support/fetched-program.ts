@@ -29,7 +29,11 @@ const programs: Readonly<Record<string, Fetched>> = {
     from: `${chromium.name} ${chromium.version} (npm)`,
     neededBy: "the dashboard's browser tests",
     fetch: async () => {
-      if (npmPlatform !== 'linux-x64') throw new Error(`${chromium.name} has no program for ${npmPlatform}`);
+      if (npmPlatform !== 'linux-x64') {
+        throw new Error(
+          `${chromium.name} has no program for ${npmPlatform}; install Chromium, such as with apt-get install chromium`,
+        );
+      }
       return await unpackChromium(await npmProgram({ ...chromium, binary: join(chromium.name, 'bin') }));
     },
   },
