@@ -1,14 +1,15 @@
 // In which words do clients of a family of dialects read failures and limits? One row per shape of an error body.
 
 import type { ErrorShape } from './dialects.ts';
+import type { ErrorCode } from './error-codes.ts';
 
 interface ErrorShapeFacts {
   /** Its SDKs also read limits from headers `<prefix>-<limit>-remaining` and so on, with times instead of durations. */
   readonly rateLimitPrefix?: string;
   /** Where a budget is spent: the code on which its clients stop at once. */
-  readonly spentCode: 'insufficient_quota' | 'billing_error';
+  readonly spentCode: ErrorCode;
   /** Where all upstreams are overloaded: the code on which its clients wait, or turn to another model. */
-  readonly overloadedCode: 'upstream_overloaded' | 'upstream_overloaded_529';
+  readonly overloadedCode: ErrorCode;
 }
 
 export const ERROR_SHAPES: Readonly<Record<ErrorShape, ErrorShapeFacts>> = {

@@ -2,11 +2,11 @@
 // the judgement comes out.
 
 import { STATUS_CODES } from 'node:http';
+import type { ErrorCode } from '../../core/catalog/error-codes.ts';
 import { refusesKey } from '../../core/contract/refused-key.ts';
 import type { RetryReason } from '../../core/contract/routing-table.ts';
 import type { EgressErrorCode } from '../../core/egress/egress-error.ts';
 import type { AnswerFault, UpstreamError } from '../dialects/dialect.ts';
-import type { ErrorCode } from '../request/errors.ts';
 import { type Meaning, meaningOf, type RequestSize } from './error-quirks.ts';
 
 /** Why a connection gave no answer; `reset`: it was there and broke. */

@@ -1,82 +1,7 @@
-// Which errors does the gateway answer, with which status, and whose fault is each? One table.
+// How does the gateway say an error? As an exception on its way to the caller, and as the body and headers of an answer.
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
-
-/** Whose fault: the caller's (4xx), an upstream's, or ours. */
-type Fault = 'caller' | 'upstream' | 'gateway';
-
-interface ErrorRow {
-  readonly status: number;
-  /** `error.type` on OpenAI-shaped routes. */
-  readonly type: string;
-  /** `error.type` on the messages routes. */
-  readonly messagesType: string;
-  readonly fault: Fault;
-  /**
-   * False: SDKs are told with `x-should-retry: false` not to try again by themselves, because it cannot help, or because the
-   * gateway has done so already. A whole fleet that tries three times multiplies what the gateway has tried three times.
-   */
-  readonly mayRetry: boolean;
-  /** `error.code` where it is not the row's own name: the code an SDK or CLI keys on. */
-  readonly code?: string;
-}
-
-const row = (
-  status: number,
-  type: string,
-  messagesType: string,
-  fault: Fault,
-  mayRetry: boolean,
-  code?: string,
-): ErrorRow => ({ status, type, messagesType, fault, mayRetry, ...(code === undefined ? {} : { code }) });
-
-const invalid = 'invalid_request_error';
-
-/** Every error code of the gateway. `docs/errors.md` has a row for each; a test compares them. */
-export const errorTable = {
-  invalid_parameter: row(400, invalid, invalid, 'caller', true),
-  unsupported_parameter: row(400, invalid, invalid, 'caller', true),
-  context_length_exceeded: row(400, invalid, invalid, 'caller', true),
-  content_policy_violation: row(400, invalid, invalid, 'caller', true),
-  invalid_api_key: row(401, invalid, invalid, 'caller', false),
-  upstream_key_rejected: row(403, invalid, 'permission_error', 'caller', false, 'upstream_auth_failed'),
-  model_not_found: row(404, invalid, 'not_found_error', 'caller', false),
-  model_not_priced: row(404, invalid, 'not_found_error', 'caller', false, 'model_not_found'),
-  not_found: row(404, invalid, 'not_found_error', 'caller', true),
-  method_not_allowed: row(405, invalid, invalid, 'caller', true),
-  request_timeout: row(408, invalid, invalid, 'caller', true),
-  request_too_large: row(413, invalid, 'request_too_large', 'caller', false),
-  unsupported_media_type: row(415, invalid, invalid, 'caller', true),
-  upgrade_not_supported: row(426, invalid, invalid, 'caller', false),
-  headers_too_large: row(431, invalid, invalid, 'caller', true),
-  rate_limit_exceeded: row(429, 'rate_limit_error', 'rate_limit_error', 'caller', true),
-  // Codex stops at once on this type, Claude Code on that status.
-  insufficient_quota: row(429, 'insufficient_quota', 'rate_limit_error', 'caller', false),
-  billing_error: row(402, 'insufficient_quota', 'billing_error', 'caller', false, 'insufficient_quota'),
-  internal_error: row(500, 'server_error', 'api_error', 'gateway', true),
-  upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),
-  upstream_invalid_response: row(502, 'server_error', 'api_error', 'upstream', false),
-  answer_too_large: row(502, 'server_error', 'api_error', 'gateway', false),
-  upstream_auth_failed: row(502, 'server_error', 'api_error', 'upstream', false),
-  upstream_overloaded: row(503, 'server_error', 'overloaded_error', 'upstream', true),
-  // Claude Code turns to its other model on this status, as other clients of the dialect do.
-  upstream_overloaded_529: row(
-    529,
-    'server_error',
-    'overloaded_error',
-    'upstream',
-    true,
-    'upstream_overloaded',
-  ),
-  upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', false),
-  not_ready: row(503, 'server_error', 'overloaded_error', 'gateway', true),
-  limits_unavailable: row(503, 'server_error', 'overloaded_error', 'gateway', true),
-  overloaded: row(503, 'server_error', 'overloaded_error', 'gateway', true),
-  server_shutting_down: row(503, 'server_error', 'overloaded_error', 'gateway', true),
-  upstream_timeout: row(504, 'server_error', 'timeout_error', 'upstream', false),
-} as const satisfies Record<string, ErrorRow>;
-
-export type ErrorCode = keyof typeof errorTable;
+import { ERROR_CODES, type ErrorCode } from '../../core/catalog/error-codes.ts';
 
 /** The error object of the answers: `{"error": {message, type, code, param}}`. */
 export interface ErrorObject {
@@ -127,7 +52,7 @@ export class GatewayError extends Error {
     this.param = options.param && shorten(options.param);
     this.details = options.details;
     this.upstream = options.upstream;
-    const entry: ErrorRow = errorTable[code];
+    const entry = ERROR_CODES[code];
     this.status = options.upstream?.status ?? entry.status;
     this.headers = {
       ...(entry.mayRetry ? {} : { 'x-should-retry': 'false' }),
@@ -139,7 +64,7 @@ export class GatewayError extends Error {
 
   /** The error object in the words of the given route family. */
   toErrorObject(shape: ErrorShape): ErrorObject {
-    const entry: ErrorRow = errorTable[this.code];
+    const entry = ERROR_CODES[this.code];
     const ownType = shape === 'messages' ? entry.messagesType : entry.type;
     return {
       message: this.message,

@@ -3,8 +3,8 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
+import { ERROR_CODES } from '../../core/catalog/error-codes.ts';
 import type { DialectName, ProviderEntry } from '../../core/contract/routing-table.ts';
-import { errorTable } from '../../gateway/request/errors.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { rawCall } from '../support/raw-client.ts';
 import { closedPort, startWall, type Wall } from '../support/wall.ts';
@@ -28,7 +28,7 @@ type Mode = (typeof modes)[number];
 
 test('every code of the table is shown, here or elsewhere', () => {
   const shown = new Set<string>([...toldRows.map(({ error }) => error), ...Object.keys(shownElsewhere)]);
-  expect(Object.keys(errorTable).filter((code) => !shown.has(code))).toEqual([]);
+  expect(Object.keys(ERROR_CODES).filter((code) => !shown.has(code))).toEqual([]);
   for (const [code, file] of Object.entries(shownElsewhere)) {
     const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
     expect(text, `${file} is said to show ${code}`).toContain(code);

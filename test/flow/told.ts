@@ -1,8 +1,8 @@
 // Why does a request fail, and what is its caller told? The table of the outward contract: each row in every dialect, plain and
 // streamed. `type` and `code` as the OpenAI routes have them, `messagesType` as the messages routes do.
 
+import type { ErrorCode } from '../../core/catalog/error-codes.ts';
 import type { DialectName, RouteEntry, Timeouts } from '../../core/contract/routing-table.ts';
-import type { ErrorCode } from '../../gateway/request/errors.ts';
 import type { RawRequest } from '../support/raw-client.ts';
 import type { Behaviour } from '../support/wall.ts';
 import type { Endpoint } from './ask.ts';

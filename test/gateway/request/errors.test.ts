@@ -4,12 +4,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type ErrorCode,
-  encodeErrorBody,
-  errorTable,
-  GatewayError,
-} from '../../../gateway/request/errors.ts';
+import { ERROR_CODES, type ErrorCode } from '../../../core/catalog/error-codes.ts';
+import { encodeErrorBody, GatewayError } from '../../../gateway/request/errors.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../../docs/errors.md', import.meta.url)), 'utf8');
 
@@ -24,12 +20,12 @@ interface Row {
   readonly code?: string;
 }
 
-const rows: readonly (readonly [ErrorCode, Row])[] = Object.entries(errorTable).flatMap(([name, row]) =>
+const rows: readonly (readonly [ErrorCode, Row])[] = Object.entries(ERROR_CODES).flatMap(([name, row]) =>
   isCode(name) ? [[name, row] as const] : [],
 );
 
 function isCode(name: string): name is ErrorCode {
-  return name in errorTable;
+  return name in ERROR_CODES;
 }
 
 /** The cells of the page's table, by the name in the first. */
