@@ -40,22 +40,18 @@ const endMs = 5_000;
 const endAmidPingsMs = 2 * endMs;
 
 export function earliestDeadline(marks: Marks, limits: Limits): Deadline {
-  let earliest: Deadline = {
-    at: Math.min(marks.totalAt, marks.startedAt + limits.totalMs),
-    timer: 'total',
-  };
-  const consider = (at: number, timer: TimerName): void => {
-    if (at < earliest.at) earliest = { at, timer };
-  };
-  if (limits.firstEventMs === null || marks.isPaused) return earliest;
+  const end: Deadline = { at: Math.min(marks.totalAt, marks.startedAt + limits.totalMs), timer: 'total' };
+  if (limits.firstEventMs === null || marks.isPaused) return end;
   // Some answers are whole without any content.
   if (!marks.hasContent && !marks.awaitsEnd) {
-    consider(marks.startedAt + limits.firstEventMs, 'first-event');
-    return earliest;
+    return sooner(end, marks.startedAt + limits.firstEventMs, 'first-event');
   }
   const silenceMs = marks.awaitsEnd ? Math.min(endMs, limits.livenessMs) : limits.livenessMs;
-  consider(marks.lastByteAt + silenceMs, 'liveness');
   const progressMs = marks.awaitsEnd ? Math.min(endAmidPingsMs, limits.progressMs) : limits.progressMs;
-  consider(marks.lastContentAt + progressMs, 'progress');
-  return earliest;
+  const silent = sooner(end, marks.lastByteAt + silenceMs, 'liveness');
+  return sooner(silent, marks.lastContentAt + progressMs, 'progress');
+}
+
+function sooner(deadline: Deadline, at: number, timer: TimerName): Deadline {
+  return at < deadline.at ? { at, timer } : deadline;
 }

@@ -67,16 +67,21 @@ const overloadBackoffMs = 500;
 const sameTargetDelayMs = { min: 100, max: 400 } as const;
 
 export function nextStep(situation: Situation): NextStep {
+  const last = situation.failed.at(-1);
+  return last === undefined ? firstStep(situation) : stepAfter(situation, last);
+}
+
+function firstStep(situation: Situation): NextStep {
+  for (let candidate = 0; candidate < situation.candidates.length; candidate++)
+    if (situation.isUsable(candidate)) return { type: 'try', candidate, delayMs: 0 };
+  const cooling = soonestCool(situation);
+  if (cooling !== undefined) return cooling;
+  const chosen = situation.lastResort();
+  return chosen === undefined ? { type: 'give-up' } : { type: 'try', candidate: chosen, delayMs: 0 };
+}
+
+function stepAfter(situation: Situation, last: FailedAttempt): NextStep {
   const { candidates, failed, failover, remainingMs } = situation;
-  const last = failed.at(-1);
-  if (!last) {
-    const first = candidates.findIndex((_, position) => situation.isUsable(position));
-    if (first !== -1) return { type: 'try', candidate: first, delayMs: 0 };
-    const cooling = soonestCool(situation);
-    if (cooling !== undefined) return cooling;
-    const chosen = situation.lastResort();
-    return chosen === undefined ? { type: 'give-up' } : { type: 'try', candidate: chosen, delayMs: 0 };
-  }
   // guard: attempts-max
   if (failed.length >= failover.maxAttempts || remainingMs <= 0) return { type: 'give-up' };
   const { reason, mayRetrySame } = last.judgement;

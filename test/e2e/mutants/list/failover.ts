@@ -251,8 +251,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a silent upstream is given up while another is left',
     file: 'gateway/attempt/deadlines.ts',
-    from: "consider(marks.startedAt + limits.firstEventMs, 'first-event');",
-    to: '',
+    from: "sooner(end, marks.startedAt + limits.firstEventMs, 'first-event')",
+    to: 'end',
     tests: ['test/gateway/attempt/deadlines.test.ts'],
   },
   {
@@ -265,15 +265,15 @@ export const failover: readonly Mutant[] = [
   {
     name: 'an upstream that falls silent in a stream is given up',
     file: 'gateway/attempt/deadlines.ts',
-    from: "consider(marks.lastByteAt + silenceMs, 'liveness');",
-    to: '',
+    from: "sooner(end, marks.lastByteAt + silenceMs, 'liveness')",
+    to: 'end',
     tests: ['test/gateway/attempt/deadlines.test.ts'],
   },
   {
     name: 'pings alone do not keep an answer alive',
     file: 'gateway/attempt/deadlines.ts',
-    from: "consider(marks.lastContentAt + progressMs, 'progress');",
-    to: '',
+    from: "sooner(silent, marks.lastContentAt + progressMs, 'progress')",
+    to: 'silent',
     tests: ['test/gateway/attempt/deadlines.test.ts'],
   },
   {
