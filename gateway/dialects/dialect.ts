@@ -189,17 +189,8 @@ export interface UpstreamTranslation {
    * @param conversation Tidied for this target.
    */
   readonly lost?: (conversation: Conversation, target: UpstreamTarget) => readonly Feature[];
-  /** The route that counts what a request would be; absent: the dialect has none. */
-  readonly counting?: TokenCounting;
-}
-
-interface TokenCounting {
-  /** Path behind a base URL that ends in `/v1`. */
-  readonly path: string;
-  /** Clients can ask the gateway for it too. */
-  readonly isEndpoint?: boolean;
-  /** The members of a request that it takes, where it refuses others; absent: it takes all. */
-  readonly members?: ReadonlySet<string>;
+  /** The members of a request that its counting of tokens takes, where it refuses others; absent: it takes all. */
+  readonly countingMembers?: ReadonlySet<string>;
 }
 
 /** One upstream call: what is sent, and how its answer is read. */

@@ -2,6 +2,7 @@
 // among the requests in flight, and the operation serves it. What happens to it comes in by the methods that begin with `on`.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OPERATIONS } from '../../core/catalog/operations.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
 import type { HeldBody } from '../admission/held-bodies.ts';
 import type { RequestBody } from '../json/request-body.ts';
@@ -60,7 +61,7 @@ export class Incoming implements Over, Served {
     this.trace = parts.tracer?.begin(request.rawHeaders, {
       requestId,
       route: `/v1${endpoint.path}`,
-      operation: endpoint.operation.conventionName,
+      operation: OPERATIONS[endpoint.operation.name].conventionName,
       arrivedAt: this.arrivedAt,
       tableGeneration: view.generation,
       namespace: caller.namespace,

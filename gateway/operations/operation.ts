@@ -1,17 +1,14 @@
 // Seat: what can a client ask of a model? An operation is the unit of an endpoint. Its folder says at the top of `index.ts` what it
-// reads, how it is limited, metered, failed over and answered; its row says what its endpoints need to know of that.
+// reads, how it is limited, metered, failed over and answered; the object says what its endpoints need to know of that.
 
+import type { OperationName } from '../../core/catalog/operations.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Asking, Exchange, PipelineParts } from '../pipeline/parts.ts';
 import type { Over } from '../pipeline.ts';
-import type { OperationName } from './operation-name.ts';
 
 export interface Operation {
+  /** Of its row in the catalogue, which says where it is asked for. */
   readonly name: OperationName;
-  /** Its `gen_ai.operation.name` in traces; absent: that of the dialect. */
-  readonly conventionName?: string;
-  /** Where clients ask for it in a dialect, behind `/v1`; undefined: nowhere. */
-  pathIn(dialect: Dialect): string | undefined;
   /** Whether a large body has to be parsed whole before it is served; else its top-level members are enough. */
   mustParse(parts: PipelineParts, asking: Pick<Asking, 'dialect' | 'view' | 'caller' | 'body'>): boolean;
   /** Whether a request that is refused before it is served counts among the requests of clients. One that is served counts by itself. */

@@ -1,9 +1,9 @@
 // How does one request set out for an upstream? Addressed, signed in and sent by the seats of its provider type.
 
+import type { OperationName } from '../../core/catalog/operations.ts';
 import type { Receiver, Transmission } from '../attempt/ends.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Framing } from '../dialects/events/framing.ts';
-import type { OperationName } from '../operations/operation-name.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Address, UpstreamAsk } from '../upstream/address.ts';
 import type { Lease } from '../upstream/credential.ts';

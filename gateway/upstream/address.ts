@@ -1,8 +1,8 @@
 // Seat: where does one request to an upstream go? Most provider types have their dialect's path behind the base URL. Others have
 // the model in the path, a path of their own for streams, or a query.
 
+import type { OperationName } from '../../core/catalog/operations.ts';
 import type { DialectName } from '../../core/contract/routing-table.ts';
-import type { OperationName } from '../operations/operation-name.ts';
 import type { ProviderView } from '../table/view.ts';
 
 /** What is asked of an upstream, as far as its address and its framing depend on it. */

@@ -32,7 +32,6 @@ const asUpstream: UpstreamTranslation = {
   },
   refusesBlankText: true,
   lost: lostAt,
-  counting: { path: '/messages/count_tokens', isEndpoint: true },
 };
 
 /**

@@ -19,8 +19,5 @@ export const responsesUpstream: UpstreamTranslation = {
     };
   },
   // What says how it should be answered is refused.
-  counting: {
-    path: '/responses/input_tokens',
-    members: new Set(['model', 'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning']),
-  },
+  countingMembers: new Set(['model', 'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning']),
 };

@@ -1,5 +1,6 @@
 // What is sent to an upstream that counts? The request itself, or as much of it as the route for counting takes.
 
+import { OPERATIONS } from '../../../core/catalog/operations.ts';
 import type { Conversation } from '../../dialects/conversation.ts';
 import { serverSentEvents } from '../../dialects/events/framing.ts';
 import { findDialect } from '../../dialects/registry.ts';
@@ -15,19 +16,20 @@ import type { Candidate } from '../../route/plan.ts';
 /** Undefined: this upstream does not count. */
 export function countRequest(exchange: RoutedExchange, candidate: Candidate): Outgoing | undefined {
   const upstream = findDialect(candidate.dialect);
-  const { counting } = upstream.asUpstream;
-  if (!counting) return undefined;
+  const path = OPERATIONS['count-tokens'].paths[upstream.name];
+  const { countingMembers } = upstream.asUpstream;
+  if (path === undefined) return undefined;
   const { dialect, facts, body } = exchange;
   // A default for the answer is nothing to count.
   const target = { ...targetOf(exchange, candidate), parameters: {} };
   const isWhole = passesThrough(exchange, candidate);
   return {
     upstream,
-    ask: askOf(exchange, candidate, upstream, 'count-tokens', counting.path, isWhole, false),
+    ask: askOf(exchange, candidate, upstream, 'count-tokens', path, isWhole, false),
     framing: serverSentEvents,
     body: isWhole
       ? dialect.same.editRequest(body, facts, target)
-      : [Buffer.from(onlyMembers(openCall(upstream, decode(exchange), target).body, counting.members))],
+      : [Buffer.from(onlyMembers(openCall(upstream, decode(exchange), target).body, countingMembers))],
     isNative: upstream.name === dialect.name,
   };
 }

@@ -20,8 +20,6 @@ import { decode } from './count-request.ts';
 
 export const countTokens: Operation = {
   name: 'count-tokens',
-  conventionName: 'count_tokens',
-  pathIn: ({ asUpstream: { counting } }) => (counting?.isEndpoint ? counting.path : undefined),
   mustParse: () => true,
   countsRefusals: false,
   serve(parts, exchange, over) {

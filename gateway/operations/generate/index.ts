@@ -12,7 +12,6 @@ import type { Operation } from '../operation.ts';
 
 export const generate: Operation = {
   name: 'generate',
-  pathIn: ({ path }) => path,
   mustParse: readsWhole,
   countsRefusals: true,
   serve,

@@ -31,7 +31,6 @@ test('each operation has its endpoints, and there are no others', () => {
 /** Asks the first upstream for the vectors of a text, and gives its answer as it came. */
 const vectors: Operation = {
   name: 'count-tokens',
-  pathIn: ({ name }) => (name === 'openai-chat' ? '/vectors' : undefined),
   mustParse: () => false,
   countsRefusals: true,
   serve(parts, exchange, over) {
