@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { parseRendered } from '../charts/helm.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { writeKubeconfig } from './identities.ts';
 import { run } from './run.ts';
@@ -57,9 +57,7 @@ export async function renderChart(plane: ControlPlane, options: ChartOptions): P
   );
   if (code !== 0) throw new Error(`helm template failed: ${stderr}`);
   return (
-    parseAllDocuments(stdout)
-      .map((document): unknown => document.toJS())
-      .filter((object) => object !== null)
+    parseRendered(stdout)
       .map((object) => renderedSchema.parse(object))
       // Hooks are Helm's to run: the Pod of `helm test` is no part of an installation.
       .filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
