@@ -76,7 +76,7 @@ export const delivery: readonly Mutant[] = [
   {
     name: 'the beginning is held back as long as the route says',
     file: 'gateway/attempt/commit-point.ts',
-    from: 'return contentEvents >= (this.rule.events ?? Number.POSITIVE_INFINITY);',
+    from: 'return outputEstimate >= (this.rule.events ?? Number.POSITIVE_INFINITY);',
     to: 'return true;',
     tests: ['test/gateway/attempt/commit-point.test.ts', 'test/flow/delivery.test.ts'],
   },
