@@ -1,7 +1,7 @@
 // Which rows of the catalogue do the pages of the dashboard offer? Only what they show: a browser loads each byte.
 
 import { DIALECTS, dialectNames } from '../core/catalog/dialects.ts';
-import { LIMITS, limitMembers } from '../core/catalog/limits.ts';
+import { LIMITS, limitMembers, RATES, rateNames } from '../core/catalog/limits.ts';
 import { PROVIDER_TYPES, typesThat } from '../core/catalog/provider-types.ts';
 
 export function pagesChoices(): string {
@@ -38,6 +38,14 @@ export function pagesChoices(): string {
     }),
     'export type LimitMember = keyof typeof LIMITS;',
     'export const limitMembers = Object.keys(LIMITS) as readonly LimitMember[];',
+    '',
+    '/** As plans name them. */',
+    'export const RATES = [',
+    ...rateNames.map((name) => {
+      const { label, window } = RATES[name];
+      return `  { name: '${name}', label: '${label}', window: '${window}' },`;
+    }),
+    '] as const;',
     '',
   ].join('\n');
 }

@@ -1,10 +1,16 @@
 // Which kinds of limits are there? One row each, by its member in specs and in the routing table.
 
+/** Windows in milliseconds, by the member of a plan that has the limit. */
+const windows = { perMinute: 60_000 } as const;
+export type Window = keyof typeof windows;
+export const windowNames = Object.keys(windows) as readonly Window[];
+
+/** What a request uses. */
+export type Measure = 'requests' | 'tokens';
+
 interface Row {
   /** In headers, plans and reasons of refusals. */
   readonly name: string;
-  /** What it bounds: amounts over a minute, or requests in flight. */
-  readonly bounds: 'rate' | 'places';
   readonly max: number;
   /** In the CRD. */
   readonly text: string;
@@ -16,10 +22,24 @@ interface Row {
   readonly unit: string;
 }
 
+/** Bounds what is used in a window. */
+interface Rate extends Row {
+  readonly bounds: 'rate';
+  readonly counts: Measure;
+  readonly window: Window;
+}
+
+/** Bounds requests in flight. */
+interface Places extends Row {
+  readonly bounds: 'places';
+}
+
 const rows = {
   requestsPerMinute: {
     name: 'requests',
     bounds: 'rate',
+    counts: 'requests',
+    window: 'perMinute',
     max: 100_000_000,
     text: 'Requests per minute, over all pods.',
     refusal: ['has used up its limit of', 'requests per minute'],
@@ -29,6 +49,8 @@ const rows = {
   tokensPerMinute: {
     name: 'tokens',
     bounds: 'rate',
+    counts: 'tokens',
+    window: 'perMinute',
     max: 1_000_000_000_000,
     text: 'Tokens per minute, input and output, over all pods.',
     refusal: ['has used up its limit of', 'tokens per minute'],
@@ -44,13 +66,13 @@ const rows = {
     label: 'Requests at once',
     unit: 'at once',
   },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, Rate | Places>;
 
 export type LimitMember = keyof typeof rows;
 export type LimitName = (typeof rows)[LimitMember]['name'];
 export type RateName = Extract<(typeof rows)[LimitMember], { bounds: 'rate' }>['name'];
 
-export const LIMITS: Readonly<Record<LimitMember, Row>> = rows;
+export const LIMITS: Readonly<Record<LimitMember, Rate | Places>> = rows;
 
 export const limitMembers: readonly LimitMember[] = Object.keys(rows).filter(isLimitMember);
 
@@ -68,6 +90,13 @@ export const rateNames: readonly RateName[] = Object.values(rows).flatMap((row) 
 export function byRate<Thing>(make: (name: RateName) => Thing): Readonly<Record<RateName, Thing>> {
   return Object.fromEntries(rateNames.map((name) => [name, make(name)])) as Record<RateName, Thing>;
 }
+
+/** How each limit over time is kept. */
+export const RATES = Object.fromEntries(
+  Object.values(rows).flatMap((row) =>
+    row.bounds === 'rate' ? [[row.name, { ...row, windowMs: windows[row.window] }]] : [],
+  ),
+) as Readonly<Record<RateName, Rate & { readonly windowMs: number }>>;
 
 function isLimitMember(name: string): name is LimitMember {
   return Object.hasOwn(rows, name);

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { spokenNames } from '../catalog/dialects.ts';
-import { rateNames } from '../catalog/limits.ts';
+import { rateNames, type Window, windowNames } from '../catalog/limits.ts';
 import { dialectNameSchema } from './routing-table.ts';
 
 /** On the internal port of a gateway, beside the exchange and with its bearer; POST, JSON. */
@@ -74,6 +74,11 @@ export type PlanTarget = z.infer<typeof planTargetSchema>;
 
 const limitedSchema = z.enum(['apiKey', 'namespace', 'model']);
 
+/** The limit itself, as the member that says over how long. */
+const limitsByWindow = Object.fromEntries(
+  windowNames.map((window) => [window, z.number().optional()]),
+) as Record<Window, z.ZodOptional<z.ZodNumber>>;
+
 /** How limits stand before the request; nothing of them is reserved. */
 const limitsSchema = z.object({
   /** Above 1: there is no store, and each of so many gateways keeps its share; what remains is that of this one. */
@@ -82,7 +87,7 @@ const limitsSchema = z.object({
     z.object({
       of: limitedSchema,
       name: z.enum(rateNames),
-      perMinute: z.number(),
+      ...limitsByWindow,
       remaining: z.number(),
       /** Until all of it is there again. */
       resetMs: z.number(),

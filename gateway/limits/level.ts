@@ -1,8 +1,6 @@
-// How much of a limit is used up, and does one more request fit? A leaking bucket for each limit on requests or tokens per minute; money
+// How much of a limit is used up, and does one more request fit? A leaking bucket for each limit on requests or tokens over time; money
 // is not given back by time: see budget.ts. What is done here is done by scripts.ts in the store once more, operation by operation; a test
 // holds the two to each other.
-
-const minuteMs = 60_000;
 
 /** Sums of what leaked are not exact; nobody is refused for a millionth. */
 const tolerance = 1e-6;
@@ -18,9 +16,9 @@ export function capacityOf(limit: number, pods: number): number {
   return Math.max(1, limit / pods);
 }
 
-/** What runs out in a millisecond. */
-export function leakOf(limit: number, pods: number): number {
-  return limit / pods / minuteMs;
+/** What runs out in a millisecond, of a limit for so long a window. */
+export function leakOf(limit: number, pods: number, windowMs: number): number {
+  return limit / pods / windowMs;
 }
 
 /**
@@ -44,6 +42,11 @@ export class Level {
   /** The limit of which it was used; 0: nothing was. */
   private limit = 0;
   private leakPerMs = 0;
+  private readonly windowMs: number;
+
+  constructor(windowMs: number) {
+    this.windowMs = windowMs;
+  }
 
   /**
    * What was used of a limit before it was lowered counts for the same part of it: by the new rate, what the old one let through
@@ -76,7 +79,7 @@ export class Level {
     if (change === 0) return;
     const today = this.limit === 0 ? limit : this.limit;
     const times = today / limit;
-    const leakPerMs = leakOf(limit, pods) * times;
+    const leakPerMs = leakOf(limit, pods, this.windowMs) * times;
     const by = change * Math.min(1, times);
     const used = this.usedAt(today, leakPerMs, nowMs);
     const most = capacityOf(limit, pods) * times * (1 + owedMax);
@@ -93,7 +96,7 @@ export class Level {
   charge(amount: number, limit: number, pods: number, nowMs: number, isEnded: boolean): void {
     const today = isEnded && this.limit > 0 ? this.limit : limit;
     const times = today / limit;
-    const leakPerMs = leakOf(limit, pods) * times;
+    const leakPerMs = leakOf(limit, pods, this.windowMs) * times;
     const used = this.usedAt(today, leakPerMs, nowMs);
     const after = Math.max(0, used + amount * Math.min(1, times));
     const most = Math.max(used, capacityOf(limit, pods) * times);

@@ -180,7 +180,7 @@ export class Limiter implements Limits {
         );
     const tooLarge = tooLargeFor(seats, wanted);
     if (tooLarge !== undefined) {
-      this.parts.events.onLimited(tooLarge.subject.kind, 'tokens');
+      this.parts.events.onLimited(tooLarge.subject.kind, tooLarge.name);
       return tooLarge;
     }
     const ask = new Held(this, seats, budgets, wanted, lastsMs);
@@ -488,10 +488,9 @@ function tooLargeFor(
   seats: readonly Seat[],
   { tokensMin = 0 }: Wanted,
 ): Extract<Outcome, { readonly type: 'too-large' }> | undefined {
-  for (const { subject } of seats) {
-    const limit = subject.limits.tokensPerMinute;
-    if (limit !== undefined && tokensMin > limit)
-      return { type: 'too-large', subject, limit, tokens: tokensMin };
-  }
+  for (const { subject, rates } of seats)
+    for (const { name, counts, limit } of rates)
+      if (counts === 'tokens' && tokensMin > limit)
+        return { type: 'too-large', subject, name, limit, tokens: tokensMin };
   return undefined;
 }

@@ -2,7 +2,7 @@
 
 import type { LimitName, RateName } from '../../core/catalog/limits.ts';
 import type { Budget, PeriodBounds } from '../../core/contract/budget.ts';
-import { capacityOf, leakMs, leakOf } from './level.ts';
+import { capacityOf, leakMs } from './level.ts';
 import type { Seat } from './seat.ts';
 import type { Subject, Wanted } from './subject.ts';
 
@@ -49,7 +49,13 @@ export type Outcome =
       readonly isExhausted: boolean;
     }
   /** It asks for more tokens than the whole limit. */
-  | { readonly type: 'too-large'; readonly subject: Subject; readonly limit: number; readonly tokens: number }
+  | {
+      readonly type: 'too-large';
+      readonly subject: Subject;
+      readonly name: RateName;
+      readonly limit: number;
+      readonly tokens: number;
+    }
   /** The store does not answer, and nobody is to pass without it. */
   | { readonly type: 'unavailable' };
 
@@ -77,7 +83,7 @@ export function refusalOf({ seats, wanted, pods }: Looked): Refusal | undefined 
       ...seat.rates.flatMap((rate) => {
         const lack = rate.lackFor(wanted, pods);
         if (lack === 0) return [];
-        return [{ subject, limit: rate.name, waitMs: leakMs(lack, leakOf(rate.limit, pods)) }];
+        return [{ subject, limit: rate.name, waitMs: leakMs(lack, rate.leakFor(pods)) }];
       }),
       ...(seat.isFull(wanted, pods) ? [{ subject, limit: 'concurrency' as const, waitMs: placeWaitMs }] : []),
     ];
@@ -100,13 +106,14 @@ export function standingsOf(
   let standings: Standing[] | undefined;
   for (const { subject, rates, isTold } of seats) {
     if (!isTold) continue;
-    for (const { name, limit, found } of rates) {
-      const amount = Math.min(wanted[name], limit);
+    for (const rate of rates) {
+      const { name, limit, found } = rate;
+      const amount = rate.amountOf(wanted);
       if (amount === 0 || (!isWhole && has(standings, name))) continue;
       const used = found + (isGranted ? amount : 0);
       const remaining = Math.max(0, Math.floor(capacityOf(limit, pods) - used + 1e-6));
       standings ??= [];
-      standings.push({ subject, name, limit, remaining, resetMs: leakMs(used, leakOf(limit, pods)) });
+      standings.push({ subject, name, limit, remaining, resetMs: leakMs(used, rate.leakFor(pods)) });
     }
   }
   return standings ?? none;

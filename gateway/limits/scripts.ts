@@ -6,12 +6,12 @@
 // `<nanodollars> <time>`: both are written in one step, so that nothing that one process has heard of is missing in what another is
 // judged by.
 
-import { rateNames } from '../../core/catalog/limits.ts';
+import { RATES, rateNames } from '../../core/catalog/limits.ts';
 import { owedMax } from './level.ts';
 import { leaseMs } from './reservation.ts';
 
-/** Levels are kept until everything that can be owed has run out, and a minute more. */
-const keepMs = (1 + owedMax + 1) * 60_000;
+/** Levels are kept until everything that can be owed has run out, and a window more: so many of the longest window among the limits. */
+const keptWindows = 1 + owedMax + 1;
 
 /** Of budgets nothing is needed when their period is over; those of all time come back from the ledger where nobody spent in so long. */
 const budgetKeepMs = { afterEnd: 24 * 3_600_000, ofAllTime: 400 * 24 * 3_600_000 } as const;
@@ -40,16 +40,20 @@ local function nextList(read)
 end
 local function exact(number) return string.format('%.17g', number) end
 local rateNames = { ${rateNames.map((name) => `'${name}'`).join(', ')} }
+local windowsMs = { ${rateNames.map((name) => `['${name}'] = ${RATES[name].windowMs}`).join(', ')} }
 local function nextAmounts()
   local amounts = {}
   for _, name in ipairs(rateNames) do amounts[name] = nextNumber() end
   return amounts
 end
 local function nextClaim()
-  local claim = { levels = nextKey(), places = nextKey(), rates = {} }
+  local claim = { levels = nextKey(), places = nextKey(), rates = {}, keepMs = 0 }
   for _, name in ipairs(rateNames) do
     local limit = nextNumber()
-    if limit then table.insert(claim.rates, { name = name, limit = limit }) end
+    if limit then
+      table.insert(claim.rates, { name = name, limit = limit })
+      claim.keepMs = math.max(claim.keepMs, windowsMs[name] * ${keptWindows})
+    end
   end
   claim.placesMax = nextNumber()
   return claim
@@ -69,7 +73,7 @@ local function nextBudget()
   }
 end
 local function capacityOf(limit) return math.max(1, limit) end
-local function leakOf(limit) return limit / 60000 end
+local function leakOf(rate) return rate.limit / windowsMs[rate.name] end
 local function usedAt(levels, name, limit, leakPerMs)
   local stored = redis.call('HMGET', levels, name .. '.used', name .. '.at', name .. '.limit')
   local used, at = tonumber(stored[1]), tonumber(stored[2])
@@ -79,9 +83,10 @@ local function usedAt(levels, name, limit, leakPerMs)
   used = used * math.min(1, limit / before)
   return math.max(0, used - math.max(0, now - at) * leakPerMs)
 end
-local function keep(levels, name, limit, used)
+local function keep(claim, name, limit, used)
+  local levels = claim.levels
   redis.call('HSET', levels, name .. '.used', exact(used), name .. '.at', exact(now), name .. '.limit', exact(limit))
-  redis.call('PEXPIRE', levels, ${keepMs})
+  redis.call('PEXPIRE', levels, claim.keepMs)
 end
 local function budgetAt(levels, places)
   local held = tonumber(redis.call('HGET', levels, 'held')) or 0
@@ -134,7 +139,7 @@ function calls.reserve()
     for _, rate in ipairs(claim.rates) do
       rate.amount = math.min(wanted[rate.name], rate.limit)
       if rate.amount ~= 0 then
-        rate.used = usedAt(claim.levels, rate.name, rate.limit, leakOf(rate.limit))
+        rate.used = usedAt(claim.levels, rate.name, rate.limit, leakOf(rate))
         local capacity = capacityOf(rate.limit)
         local lack = rate.used + math.min(rate.amount, capacity) - capacity
         if lack > 1e-6 then granted = 0 end
@@ -164,7 +169,7 @@ function calls.reserve()
   end
   for _, claim in ipairs(claims) do
     for _, rate in ipairs(claim.rates) do
-      if rate.used then keep(claim.levels, rate.name, rate.limit, rate.used + rate.amount) end
+      if rate.used then keep(claim, rate.name, rate.limit, rate.used + rate.amount) end
     end
     if id ~= '' then
       redis.call('ZADD', claim.places, exact(now + ${leaseMs}), id)
@@ -183,7 +188,7 @@ function calls.look()
     table.insert(answer, exact(redis.call('ZCOUNT', claim.places, '(' .. exact(now), '+inf')))
     for _, rate in ipairs(claim.rates) do
       if wanted[rate.name] ~= 0 then
-        table.insert(answer, exact(usedAt(claim.levels, rate.name, rate.limit, leakOf(rate.limit))))
+        table.insert(answer, exact(usedAt(claim.levels, rate.name, rate.limit, leakOf(rate))))
       end
     end
   end
@@ -217,12 +222,12 @@ function calls.settle()
         if change ~= 0 then
           local today = tonumber(redis.call('HGET', claim.levels, rate.name .. '.limit')) or rate.limit
           local times = today / rate.limit
-          local before = usedAt(claim.levels, rate.name, today, leakOf(rate.limit) * times)
+          local before = usedAt(claim.levels, rate.name, today, leakOf(rate) * times)
           local by = change * math.min(1, times)
           local after = math.max(0, before + by)
           local most = capacityOf(rate.limit) * times * ${1 + owedMax}
           if by > 0 then after = math.max(before, math.min(before + by, most)) end
-          keep(claim.levels, rate.name, today, after)
+          keep(claim, rate.name, today, after)
         end
       end
     end

@@ -1,13 +1,20 @@
 // What does one subject allow, and how much of it is used? Made once for each subject of a table; what is used is in the cell, which
 // outlives tables.
 
-import { byRate, limitMemberOf, type RateName, rateNames } from '../../core/catalog/limits.ts';
+import {
+  byRate,
+  limitMemberOf,
+  type Measure,
+  RATES,
+  type RateName,
+  rateNames,
+} from '../../core/catalog/limits.ts';
 import { capacityOf, Level, lackOf, leakOf } from './level.ts';
 import type { Amounts, Subject, Wanted } from './subject.ts';
 
 /** What is used of the limits of one subject in this process. */
 export class Cell {
-  readonly levels = byRate(() => new Level());
+  readonly levels = byRate((name) => new Level(RATES[name].windowMs));
   /** Requests that were let in here and have not ended. */
   underWay = 0;
   /** Else nothing is used of it. */
@@ -21,18 +28,28 @@ export class Cell {
 /** One limit over time. */
 class Rate {
   readonly name: RateName;
+  readonly counts: Measure;
   readonly limit: number;
+  private readonly windowMs: number;
   /** What was used, as it was last looked at: it holds until something else is done. */
   found = 0;
 
   constructor(name: RateName, limit: number) {
+    const { counts, windowMs } = RATES[name];
     this.name = name;
+    this.counts = counts;
     this.limit = limit;
+    this.windowMs = windowMs;
+  }
+
+  /** What runs out in a millisecond, for one of so many pods. */
+  leakFor(pods: number): number {
+    return leakOf(this.limit, pods, this.windowMs);
   }
 
   /** More than the whole limit is an estimate that is too high: it takes all there is. */
   amountOf(wanted: Amounts): number {
-    return Math.min(wanted[this.name], this.limit);
+    return Math.min(wanted[this.counts], this.limit);
   }
 
   /** 0 where it fits into what was found. */
@@ -74,7 +91,7 @@ export class Seat {
 
   concerns(wanted: Wanted): boolean {
     if (wanted.takesPlace && this.limits.maxConcurrentRequests !== undefined) return true;
-    for (const { name } of this.rates) if (wanted[name] > 0) return true;
+    for (const { counts } of this.rates) if (wanted[counts] > 0) return true;
     return false;
   }
 
@@ -87,7 +104,7 @@ export class Seat {
     const { cell, rates } = this;
     this.held = cell.underWay;
     for (const rate of rates)
-      rate.found = cell.levels[rate.name].usedAt(rate.limit, leakOf(rate.limit, pods), nowMs);
+      rate.found = cell.levels[rate.name].usedAt(rate.limit, rate.leakFor(pods), nowMs);
   }
 
   /** Of what was found, and for one of so many pods. */
@@ -103,7 +120,7 @@ export class Seat {
     for (const rate of this.rates) {
       const amount = rate.amountOf(wanted);
       if (amount === 0) continue;
-      cell.levels[rate.name].keep(rate.found + amount, rate.limit, leakOf(rate.limit, pods), nowMs);
+      cell.levels[rate.name].keep(rate.found + amount, rate.limit, rate.leakFor(pods), nowMs);
     }
   }
 
@@ -112,7 +129,7 @@ export class Seat {
     const { cell } = this;
     cell.underWay -= 1;
     for (const rate of this.rates)
-      cell.levels[rate.name].settle(used[rate.name] - rate.amountOf(wanted), rate.limit, pods, nowMs);
+      cell.levels[rate.name].settle(used[rate.counts] - rate.amountOf(wanted), rate.limit, pods, nowMs);
   }
 
   /** Counts here what was let through elsewhere. */

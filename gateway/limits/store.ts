@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto';
 import type { Redis } from 'iovalkey';
-import { limitMemberOf, rateNames } from '../../core/catalog/limits.ts';
+import { limitMemberOf, RATES, rateNames } from '../../core/catalog/limits.ts';
 import type { Claim, Place, Reading, Reservation, ReservationAnswer, Settlement } from './reservation.ts';
 import { callsScript } from './scripts.ts';
 import type { Amounts } from './subject.ts';
@@ -148,7 +148,7 @@ class Calls {
   }
 
   private addAmounts(amounts: Amounts): void {
-    for (const name of rateNames) this.texts.push(String(amounts[name]));
+    for (const name of rateNames) this.texts.push(String(amounts[RATES[name].counts]));
   }
 
   private addClaims(claims: readonly Claim[]): void {
@@ -246,7 +246,7 @@ function readAnswer(answer: string, { claims, amounts, budgets = [] }: Reservati
     const held = next();
     const used: number[] = [];
     for (const name of rateNames)
-      if (limits[limitMemberOf[name]] !== undefined && amounts[name] !== 0) used.push(next());
+      if (limits[limitMemberOf[name]] !== undefined && amounts[RATES[name].counts] !== 0) used.push(next());
     return { held, used };
   });
   if (budgets.length === 0) return { isGranted, nowMs, readings };

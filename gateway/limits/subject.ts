@@ -1,6 +1,6 @@
 // Whose limits are they, and what does one request ask of them?
 
-import type { RateName } from '../../core/catalog/limits.ts';
+import type { Measure } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
 
@@ -16,7 +16,7 @@ export interface Subject {
 }
 
 /** What a request is expected to use of limits. */
-export type Amounts = Readonly<Record<RateName, number>>;
+export type Amounts = Readonly<Record<Measure, number>>;
 
 export interface Wanted extends Amounts {
   /** Of the tokens, those that it is sure to ask for: a limit below them lets it never pass. */

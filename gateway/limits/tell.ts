@@ -72,14 +72,15 @@ export function refusalError({ subject, limit, waitMs }: Refused, model: string)
 }
 
 /** Waiting does not help, and clients that wait on a 429 are told so; OpenAI answers this with 429 too. */
-export function tooLargeError({ subject, limit, tokens }: TooLarge, model: string): GatewayError {
+export function tooLargeError({ subject, name, limit, tokens }: TooLarge, model: string): GatewayError {
+  const [, what] = LIMITS[limitMemberOf[name]].refusal;
   const may =
     subject.kind === 'model-route'
       ? `The model '${model}' may be used for`
       : `${whoseLimit(subject, model)} may use`;
   return new GatewayError(
     'rate_limit_exceeded',
-    `Request too large: about ${tokens} tokens with the most that it may answer. ${may} ${limit} tokens per minute. Send less input, or ask for fewer output tokens.`,
+    `Request too large: about ${tokens} tokens with the most that it may answer. ${may} ${limit} ${what}. Send less input, or ask for fewer output tokens.`,
     { headers: { 'x-should-retry': 'false' } },
   );
 }

@@ -1,6 +1,9 @@
 // What does a gateway measure of limits, and of the store of all pods? Rows of the table in metric-table.ts.
 
+import { LIMITS, limitMembers } from '../../core/catalog/limits.ts';
 import type { MetricTable } from '../../core/telemetry/metric.ts';
+
+const limitNames = limitMembers.map((member) => `\`${LIMITS[member].name}\``).join(', ');
 
 export const limitMetrics = {
   limitsMode: {
@@ -18,8 +21,7 @@ export const limitMetrics = {
     unit: '',
     labels: ['subject', 'limit'],
     help: 'Requests refused, and attempts passed over, because a limit was reached, by whose and which limit it is.',
-    meaning:
-      'Requests refused because a `limit` (`requests`, `tokens`, `concurrency`) of their `api_key`, `tenant` (its namespace) or `model_route` was reached, or a `budget` was spent or set aside, and attempts passed over because one of the `provider` or `provider_key` was.',
+    meaning: `Requests refused because a \`limit\` (${limitNames}) of their \`api_key\`, \`tenant\` (its namespace) or \`model_route\` was reached, or a \`budget\` was spent or set aside, and attempts passed over because one of the \`provider\` or \`provider_key\` was.`,
   },
   limitsHeld: {
     name: 'penstock.limits_held',

@@ -1,5 +1,6 @@
 // How do limits stand before a request? What its caller may know of them: not the quotas of providers.
 
+import { RATES } from '../../core/catalog/limits.ts';
 import type { PlanAnswer } from '../../core/contract/plan.ts';
 import type { Glance } from '../limits/glance.ts';
 import type { Subject } from '../limits/subject.ts';
@@ -13,7 +14,7 @@ export function describeLimits(
     rates: standings.map(({ subject, name, limit, remaining, resetMs }) => ({
       of: limitedOf(subject),
       name,
-      perMinute: limit,
+      [RATES[name].window]: limit,
       remaining,
       resetMs: Math.max(0, resetMs),
     })),

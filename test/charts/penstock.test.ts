@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument, parse as parseYaml, type YAMLMap } from 'yaml';
 import { z } from 'zod';
+import { limitMembers } from '../../core/catalog/limits.ts';
 import { INSTANCE_LABEL } from '../../core/contract/manifest.ts';
 import { metadataAddresses, unopenableRanges } from '../../core/egress/address-ranges.ts';
 import { type MetricTable, prometheusName } from '../../core/telemetry/metric.ts';
@@ -584,7 +585,7 @@ describe('what is rendered', () => {
 
   test('the operator learns how much may pass for a namespace, beside its budgets and without any', async () => {
     const budgets = [{ period: 'Month', limit: '500.00' }];
-    const limits = { requestsPerMinute: 600, tokensPerMinute: 1_000_000, maxConcurrentRequests: 50 };
+    const limits = Object.fromEntries(limitMembers.map((member, at) => [member, 50 + at]));
     const tenants = [
       { namespace: 'team-a', budgets, limits },
       { namespace: 'team-b', limits: { maxConcurrentRequests: 5 } },

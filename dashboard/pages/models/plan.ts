@@ -1,6 +1,6 @@
 // What does the gateway say would happen with a request? As its plan comes; which providers it names depends on who asks.
 
-import type { DialectName } from '../words/choices.ts';
+import { type DialectName, RATES } from '../words/choices.ts';
 import type { Verdict } from './catalog.ts';
 
 export interface Plan {
@@ -44,8 +44,9 @@ interface PlanLimits {
   readonly rates?: readonly {
     readonly of: string;
     readonly name: string;
-    readonly perMinute: number;
     readonly remaining: number;
+    /** Each limit as the member that says over how long. */
+    readonly [window: string]: string | number;
   }[];
   readonly concurrency?: readonly {
     readonly of: string;
@@ -77,10 +78,15 @@ export function limitLines(
   formats: { number(value: number): string; money(usd: string): string },
 ): readonly LimitWords[] {
   return [
-    ...rates.map(({ of, name, remaining, perMinute }) => ({
-      what: `${name === 'tokens' ? 'Tokens' : 'Requests'} per minute of ${owners[of] ?? of}`,
-      left: `${formats.number(Math.max(0, Math.floor(remaining)))} of ${formats.number(perMinute)} left`,
-    })),
+    ...rates.flatMap(({ of, name, remaining, ...limits }) => {
+      const rate = RATES.find((one) => one.name === name);
+      if (rate === undefined) return [];
+      const [left, limit] = [Math.max(0, Math.floor(remaining)), Number(limits[rate.window])];
+      return {
+        what: `${rate.label} of ${owners[of] ?? of}`,
+        left: `${formats.number(left)} of ${formats.number(limit)} left`,
+      };
+    }),
     ...concurrency.map(({ of, limit, underWay }) => ({
       what: `Requests at once of ${owners[of] ?? of}`,
       left: `${formats.number(underWay)} of ${formats.number(limit)} under way`,

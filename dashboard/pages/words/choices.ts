@@ -33,3 +33,9 @@ export const LIMITS = {
 } as const;
 export type LimitMember = keyof typeof LIMITS;
 export const limitMembers = Object.keys(LIMITS) as readonly LimitMember[];
+
+/** As plans name them. */
+export const RATES = [
+  { name: 'requests', label: 'Requests per minute', window: 'perMinute' },
+  { name: 'tokens', label: 'Tokens per minute', window: 'perMinute' },
+] as const;

@@ -63,7 +63,7 @@ const subjectOf = (id: string, ofSubject: RateLimits): Subject => ({
 function lookedAt(seats: readonly Seat[], asked: Amounts): readonly Reading[] {
   return seats.map(({ held, rates }) => ({
     held,
-    used: rates.filter(({ name }) => asked[name] > 0).map(({ found }) => found),
+    used: rates.filter(({ counts }) => asked[counts] > 0).map(({ found }) => found),
   }));
 }
 
@@ -184,6 +184,14 @@ test('what the version before has written counts as it stands', async () => {
   expect(await redis.command('HDEL', key, 'requests.limit')).toBe(1);
   const { readings } = await store.look({ claims: [perMinute('older', 3_000)], amounts: one });
   expect(readings[0]?.used[0]).toBeGreaterThan(5_000);
+});
+
+test('the store keeps what was used for twelve windows of the limit', async () => {
+  await store.reserve({ claims: [perMinute('kept', 10)], amounts: one });
+  const [key] = String(await redis.command('KEYS', '*kept:levels')).match(/\{\S*/) ?? [''];
+  const keptMs = Number(await redis.command('PTTL', key));
+  expect(keptMs).toBeGreaterThan(11 * 60_000);
+  expect(keptMs).toBeLessThanOrEqual(12 * 60_000);
 });
 
 test('a reservation is held at all of its subjects or at none', async () => {
