@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { DialectName } from '../core/catalog/dialects.ts';
 import type { WireError } from './dialect.ts';
 
 /** How the simulator treats a credential. `id` names it in the counts instead of its digest. */
@@ -23,7 +24,7 @@ export function readCredential(headers: IncomingHttpHeaders): Credential {
 /** What a call with this credential is told instead of an answer; undefined: it is welcome. */
 export function refusalOf(
   script: KeyScript | undefined,
-  dialectName: string,
+  dialectName: DialectName,
 ): { error: WireError; retryAfterS?: number } | undefined {
   switch (script?.behaviour) {
     case undefined:

@@ -1,5 +1,6 @@
 // What must a dialect be able to do? The interface that the server speaks; it knows no dialect by name.
 
+import type { DialectName } from '../core/catalog/dialects.ts';
 import type { BadRequest, Bag } from './checks.ts';
 import type { Directives } from './directives.ts';
 import type { Answer, Prompt } from './prompt.ts';
@@ -53,7 +54,7 @@ export type Exchange = {
 };
 
 export type Dialect = {
-  name: 'openai-chat' | 'openai-completions' | 'anthropic-messages' | 'openai-responses';
+  name: DialectName;
   /** Throws BadRequest. */
   read(body: Bag, context: ReadContext): Exchange;
   badRequest(problem: BadRequest): WireError;
@@ -61,6 +62,8 @@ export type Dialect = {
   /** The events that tell of an error inside a stream, after so many others. */
   errorFrames(error: WireError, stamp: Stamp, framesBefore: number): Frame[];
   responseHeaders(requestId: string): Record<string, string>;
+  /** The answer of its counting of tokens; absent: it has none. */
+  countBody?(tokens: number): unknown;
 };
 
 /** Builds a frame; the event's name is the data's `type` where the dialect names its events. */

@@ -26,6 +26,7 @@ export const messages: Dialect = {
   errorBody: anthropicErrorBody,
   errorFrames: (error, stamp) => [frame(anthropicErrorBody(error, stamp.requestId), { event: 'error' })],
   responseHeaders: anthropicHeaders,
+  countBody: (tokens) => ({ input_tokens: tokens }),
 };
 
 type Voice = MessagesSettings & { seal: Seal; filter: string };

@@ -25,6 +25,7 @@ export const responses: Dialect = {
   errorBody: openaiErrorBody,
   errorFrames,
   responseHeaders: openaiHeaders,
+  countBody: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 };
 
 function plain(answer: Answer, stamp: Stamp, settings: ResponsesSettings, voice: ItemVoice): unknown {

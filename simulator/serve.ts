@@ -1,6 +1,8 @@
 // What happens to one request? It is read, judged, understood, and answered, or broken as its script says.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clientPathOf } from '../core/catalog/dialects.ts';
+import { OPERATIONS } from '../core/catalog/operations.ts';
 import { chat } from './chat.ts';
 import { BadRequest, isBag } from './checks.ts';
 import { completions } from './completions.ts';
@@ -51,24 +53,28 @@ export function resetAll(state: State): void {
 /** One endpoint that answers with generated text, or counts what it would read. */
 type Route = { dialect: Dialect; counts?: (tokens: number) => unknown };
 
-const routes: Record<string, Route> = {
-  '/v1/chat/completions': { dialect: chat },
-  '/v1/completions': { dialect: completions },
-  '/v1/messages': { dialect: messages },
-  '/v1/messages/count_tokens': { dialect: messages, counts: (tokens) => ({ input_tokens: tokens }) },
-  '/v1/responses': { dialect: responses },
-  '/v1/responses/input_tokens': {
-    dialect: responses,
-    counts: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
-  },
-};
+const routes: ReadonlyMap<string, Route> = new Map(
+  [chat, completions, messages, responses].flatMap(routesOf),
+);
+
+function routesOf(dialect: Dialect): (readonly [endpoint: string, Route])[] {
+  const { name, countBody } = dialect;
+  const counting = OPERATIONS['count-tokens'].paths[name];
+  return [
+    [clientPathOf(name), { dialect }],
+    ...(counting && countBody ? [[`/v1${counting}`, { dialect, counts: countBody }] as const] : []),
+  ];
+}
+
+const messagesPath = clientPathOf('anthropic-messages');
+const storedPath = `${clientPathOf('openai-responses')}/`;
 
 export async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [endpoint = '', query = ''] = splitOnce(request.url ?? '', '?');
   if (endpoint.startsWith('/_simulator/'))
     return serveControl({ ...state, reset: () => resetAll(state) }, endpoint, request, response);
-  const route = Object.hasOwn(routes, endpoint) ? routes[endpoint] : undefined;
-  const dialect = route?.dialect ?? (endpoint.startsWith('/v1/messages') ? messages : chat);
+  const route = routes.get(endpoint);
+  const dialect = route?.dialect ?? (endpoint.startsWith(messagesPath) ? messages : chat);
   // From the first byte on: a client that leaves while its body is read must not be waited for later.
   const reply = makeReply(response);
   const received = await receive(request, state.options.bodyBytesMax ?? 32 * 1024 * 1024);
@@ -286,7 +292,8 @@ function modelIdOf(endpoint: string): string | undefined {
 
 // `/v1/responses/{id}`.
 function storedIdOf(endpoint: string): string | undefined {
-  return /^\/v1\/responses\/(resp_\w+)$/.exec(endpoint)?.[1];
+  if (!endpoint.startsWith(storedPath)) return undefined;
+  return /^resp_\w+$/.exec(endpoint.slice(storedPath.length))?.[0];
 }
 
 async function serveStored(state: State, visit: Visit, id: string): Promise<void> {

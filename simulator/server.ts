@@ -1,6 +1,6 @@
 // How does the simulator serve? One HTTP server, four dialects, and a log of every call.
 //
-// It imports nothing of the gateway's: what checks must not share the mistakes of what is checked.
+// It has dialects and paths from the catalogue, and nothing of the gateway's: what checks must not share the mistakes of what is checked.
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';

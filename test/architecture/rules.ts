@@ -63,7 +63,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   gateway: ['core'],
   operator: ['core'],
   ledger: ['core'],
-  simulator: [],
+  simulator: ['core/catalog'],
   // With the rights of its user, over HTTP.
   dashboard: ['core/clock.ts', 'core/egress', 'core/kube', ...ownMetrics],
   local: [
