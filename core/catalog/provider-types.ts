@@ -23,6 +23,11 @@ interface ProviderTypeFacts {
   readonly chatNames?: 'current' | 'common';
   /** It refuses a chat in which a user's message comes right after a tool's. */
   readonly chatOrder?: 'strict';
+  /**
+   * Requests travel to it by a row of gateway/upstream/seats.ts. The operator knows the plain way only, with the key in a header, and makes
+   * no active check of it.
+   */
+  readonly hasOwnSeats?: true;
   /** Members of a request by which a caller would have another model than the target's. */
   readonly modelMembers?: readonly string[];
   /** What the price catalog calls the vendor at `baseUrl`; absent: its models have no list price. */

@@ -136,7 +136,7 @@ export type UpstreamProxy = z.infer<typeof upstreamProxySchema>;
 /** An upstream: where it is, what it speaks, with which credentials. */
 export const providerEntrySchema = z.object({
   id: objectId,
-  /** The custom resource's `spec.type`, for ledger and metrics; decides nothing in the gateway. */
+  /** The custom resource's `spec.type`, for ledger and metrics; in the gateway it chooses the seats on the way upstream, and nothing else. */
   type: z.string().min(1),
   displayName: z.string().optional(),
   /** Absolute http(s) address without a trailing slash; dialect paths are put behind it. */

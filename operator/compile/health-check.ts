@@ -1,5 +1,6 @@
 // Which check shall the operator make of a Provider by itself, if any?
 
+import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import { toMs } from '../resources/duration.ts';
 import { checkWhereNoneIsNamed, type Provider } from '../resources/provider.ts';
 
@@ -23,6 +24,7 @@ export interface HealthCheck {
 }
 
 export function healthCheckOf({ metadata, spec }: Provider): HealthCheck | undefined {
+  if (PROVIDER_TYPES[spec.type].hasOwnSeats === true) return undefined;
   const { active = checkWhereNoneIsNamed } = spec.healthCheck;
   const request = requestOf(active);
   if (request === undefined) return undefined;

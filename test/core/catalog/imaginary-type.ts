@@ -15,11 +15,26 @@ const row = `
     telemetryName: 'imaginary_cloud',
   },`;
 
+const cloudRow = `
+  ImaginaryCloud: {
+    title: 'Imaginary cloud with seats',
+    baseUrl: 'https://cloud.example/v1',
+    apis: ['Messages'],
+    header: { name: 'x-imaginary-key', prefix: 'Key ' },
+    options: {},
+    hasOwnSeats: true,
+    ownedBy: 'imaginary',
+    telemetryName: 'imaginary_cloud',
+  },`;
+
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
     if (!url.endsWith('/core/catalog/provider-types.ts')) return loaded;
-    return { ...loaded, source: String(loaded.source).replace('\nconst rows = {', `$&${row}`) };
+    const source = String(loaded.source)
+      .replace('\nconst rows = {', `$&${row}`)
+      .replace('\n} satisfies Record<string, ProviderTypeFacts>', `${cloudRow}$&`);
+    return { ...loaded, source };
   },
 });
 
@@ -45,6 +60,14 @@ const compiled = compileOnce(
     secrets: [make.secret({ annotations: { 'penstock.dev/allowed-hosts': `http://${host}` } })],
     modelRoutes: [make.route()],
     apiKeys: [make.apiKey({ imports: [{ sha256: createHash('sha256').update(testKey).digest('hex') }] })],
+  }),
+);
+const checkedTypes = ['OpenAI', 'ImaginaryCloud'].map((type) =>
+  [{}, { active: { type: 'HTTPGet', path: '/alive' } }].map((healthCheck) => {
+    const { table, healthChecks } = compileOnce(
+      make.snapshot({ providers: [make.provider({ type, healthCheck })], secrets: [make.secret()] }),
+    );
+    return { types: table.providers.map((entry) => entry.type), checks: healthChecks.length };
   }),
 );
 const bearer = 't'.repeat(43);
@@ -98,5 +121,6 @@ console.log(
     plan: plan.json,
     status: answer.status,
     call: { path, headers },
+    checkedTypes,
   }),
 );

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { typesThat } from '../../../core/catalog/provider-types.ts';
 import { planAnswerSchema } from '../../../core/contract/plan.ts';
 import { providerEntrySchema } from '../../../core/contract/routing-table.ts';
+import { seatRows } from '../../../gateway/upstream/seats.ts';
 import { bareEnvironment } from '../../support/bare-environment.ts';
 
 const ruled = z.object({
@@ -29,6 +31,7 @@ const seenSchema = z.object({
   plan: planAnswerSchema,
   status: z.int(),
   call: z.object({ path: z.string(), headers: z.record(z.string(), z.unknown()) }),
+  checkedTypes: z.unknown(),
 });
 
 let seen: z.infer<typeof seenSchema>;
@@ -85,4 +88,19 @@ test('the router sends a request to a provider type that has one row, with its k
     'x-imaginary-region': 'here',
   });
   expect(seen.telemetryName).toBe('imaginary_cloud');
+});
+
+test('the operator makes no active check of a provider type with seats of its own, and none that a Provider asks for', () => {
+  const checked = { types: ['OpenAI'], checks: 1 };
+  const unchecked = { types: ['ImaginaryCloud'], checks: 0 };
+  expect(seen.checkedTypes).toEqual([
+    [checked, checked],
+    [unchecked, unchecked],
+  ]);
+});
+
+test('the provider types with seats of their own are those that have a row of seats', () => {
+  expect(typesThat(({ hasOwnSeats }) => hasOwnSeats === true).toSorted()).toEqual(
+    [...seatRows.keys()].toSorted(),
+  );
 });
