@@ -3,6 +3,15 @@
 
 import type { Api } from './dialects.ts';
 
+/** What is a vendor's own, and in no dialect. */
+interface Quirk<Value> {
+  readonly value: Value;
+  /** A public thread that has it, or the vendor's own page. */
+  readonly source: string;
+  /** Month in which it was written there. */
+  readonly seen: string;
+}
+
 interface ProviderTypeFacts {
   /** Label of a choice. */
   readonly title: string;
@@ -20,16 +29,16 @@ interface ProviderTypeFacts {
    * By which names it knows the output limit and the end user in chat completions: OpenAI's `current` ones, or the older ones alone, that are `common` to
    * all; absent: some that are of this type know the current ones, and some do not.
    */
-  readonly chatNames?: 'current' | 'common';
+  readonly chatNames?: Quirk<'current' | 'common'>;
   /** It refuses a chat in which a user's message comes right after a tool's. */
-  readonly chatOrder?: 'strict';
+  readonly chatOrder?: Quirk<'strict'>;
   /**
    * Requests travel to it by a row of gateway/upstream/seats.ts. The operator knows the plain way only, with the key in a header, and makes
    * no active check of it.
    */
   readonly hasOwnSeats?: true;
   /** Members of a request by which a caller would have another model than the target's. */
-  readonly modelMembers?: readonly string[];
+  readonly modelMembers?: Quirk<readonly string[]>;
   /** What the price catalog calls the vendor at `baseUrl`; absent: its models have no list price. */
   readonly priceVendor?: string;
   /** `owned_by` of platform models that it serves. */
@@ -38,6 +47,7 @@ interface ProviderTypeFacts {
   readonly telemetryName: string;
 }
 
+const github = 'https://github.com';
 const BEARER = { name: 'Authorization', prefix: 'Bearer ' };
 
 // In the order of the CRD. A dialect is a default only where every model of the type takes it; `apis` can say otherwise. Completions takes raw
@@ -50,7 +60,11 @@ const rows = {
     apis: ['ChatCompletions', 'Responses'],
     header: BEARER,
     options: { organization: 'OpenAI-Organization', project: 'OpenAI-Project' },
-    chatNames: 'current',
+    chatNames: {
+      value: 'current',
+      source: `${github}/ITSpecialist111/ai_automation_suggester/issues/38`,
+      seen: '2024-11',
+    },
     priceVendor: 'openai',
     ownedBy: 'openai',
     telemetryName: 'openai',
@@ -62,7 +76,11 @@ const rows = {
     header: { name: 'x-api-key', prefix: '' },
     options: {},
     // The beta header that goes with it asks for nothing by itself, and callers may need it for turns of before.
-    modelMembers: ['fallbacks'],
+    modelMembers: {
+      value: ['fallbacks'],
+      source: `${github}/dust-tt/dust/pull/26813`,
+      seen: '2026-06',
+    },
     priceVendor: 'anthropic',
     ownedBy: 'anthropic',
     telemetryName: 'anthropic',
@@ -82,7 +100,12 @@ const rows = {
     header: BEARER,
     options: {},
     // Of its plugins `fusion` asks models of the caller's choice, and `auto-router` chooses one; `fallbacks` is what `models` is, in messages.
-    modelMembers: ['fallbacks', 'models', 'plugins', 'preset', 'route'],
+    modelMembers: {
+      value: ['fallbacks', 'models', 'plugins', 'preset', 'route'],
+      source:
+        'https://openrouter.ai/docs/requests and openrouter.ai/docs/guides/routing/routers/fusion-router',
+      seen: '2026-11',
+    },
     priceVendor: 'openrouter',
     ownedBy: 'openrouter',
     telemetryName: 'openrouter',
@@ -93,8 +116,16 @@ const rows = {
     apis: ['ChatCompletions'],
     header: BEARER,
     options: {},
-    chatNames: 'common',
-    chatOrder: 'strict',
+    chatNames: {
+      value: 'common',
+      source: `${github}/editor-code-assistant/eca/issues/231`,
+      seen: '2025-12',
+    },
+    chatOrder: {
+      value: 'strict',
+      source: `${github}/zed-industries/zed/issues/37021`,
+      seen: '2025-08',
+    },
     priceVendor: 'mistral',
     ownedBy: 'mistral',
     telemetryName: 'mistral_ai',
@@ -105,7 +136,8 @@ const rows = {
     apis: ['ChatCompletions', 'Completions'],
     header: BEARER,
     options: {},
-    chatNames: 'common',
+    // It passes over the current name of the limit without a word.
+    chatNames: { value: 'common', source: `${github}/ollama/ollama/issues/7125`, seen: '2026-08' },
     ownedBy: 'ollama',
     telemetryName: 'ollama',
   },

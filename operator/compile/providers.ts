@@ -289,9 +289,9 @@ function buildEntry(
     ...(spec.displayName === undefined ? {} : { displayName: spec.displayName }),
     baseUrl: endpoint.baseUrl,
     dialects: apis.map((api) => dialectOfApi[api]),
-    ...(facts.chatNames === undefined ? {} : { chatNames: facts.chatNames }),
-    ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder }),
-    ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers] }),
+    ...(facts.chatNames === undefined ? {} : { chatNames: facts.chatNames.value }),
+    ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder.value }),
+    ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers.value] }),
     isPlatform: platform.platformNamespaces.includes(metadata.namespace),
     ...(spec.auth.type === 'None'
       ? {}
