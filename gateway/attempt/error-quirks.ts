@@ -164,6 +164,14 @@ export const errorQuirks: readonly ErrorQuirk[] = [
     seen: '2026-07',
   },
   {
+    vendor: 'OpenAI',
+    statuses: [503],
+    word: /slow_down/,
+    meaning: 'overloaded',
+    source: `${github}/zed-industries/zed/pull/63238`,
+    seen: '2026-08',
+  },
+  {
     vendor: 'Moonshot',
     word: /exceeded_current_quota/i,
     meaning: 'out-of-money',
@@ -294,6 +302,16 @@ export const errorQuirks: readonly ErrorQuirk[] = [
     meaning: 'model-unknown',
     source: `${github}/OpenRouterTeam/openrouter-examples/issues/74`,
     seen: '2026-05',
+  },
+  {
+    // Models are served by deployments there.
+    vendor: 'Azure',
+    statuses: [404, 410],
+    phrase: /deployment/i,
+    word: /deployment/i,
+    meaning: 'model-unknown',
+    source: `${github}/chatboxai/chatbox/issues/739`,
+    seen: '2023-06',
   },
 ];
 

@@ -144,7 +144,9 @@ function judgeByWords(error: UpstreamError): Judgement {
   const words = `${error.type ?? ''} ${error.code ?? ''}`;
   if (meaningOf(402, error, undefined) === 'out-of-money') return judgeStatus(402, error);
   if (/rate_limit/.test(words)) return judgeStatus(429, error);
-  if (/overloaded|slow_down/.test(words)) return judgeStatus(503, error);
+  if (/overloaded/.test(words) || meaningOf(503, error, undefined) === 'overloaded') {
+    return judgeStatus(503, error);
+  }
   if (/authentication|invalid_api_key/.test(words)) return judgeStatus(401, error);
   if (/permission/.test(words)) return judgeStatus(403, error);
   if (/model_not_found|not_found_error/.test(words)) return judgeStatus(404, error);
@@ -297,8 +299,12 @@ const unknownModel = judgement('ModelNotFound', 'target', 'model_not_found', {
 });
 
 /** Of a 404 or 410: it is the model, or what some providers serve it by, that is not there. */
-export function isAboutModel({ code, type, message }: UpstreamError): boolean {
-  return /model|deployment/i.test(`${code ?? ''} ${type ?? ''} ${message}`);
+export function isAboutModel(error: UpstreamError): boolean {
+  const { code, type, message } = error;
+  return (
+    /model/i.test(`${code ?? ''} ${type ?? ''} ${message}`) ||
+    meaningOf(404, error, undefined) === 'model-unknown'
+  );
 }
 
 /** Nothing serves requests at that address: a web server's page, or the words with which frameworks say so. */

@@ -4,6 +4,7 @@
 import { mapTexts } from '../../json/map-texts.ts';
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { UpstreamError } from '../dialect.ts';
+import { meansFailure } from './failure-reasons.ts';
 import { readRetryDelayMs } from './retry-info.ts';
 
 /** `user:password@` in an address (RFC 3986, section 3.2.1); a password may hold an unescaped `@`. */
@@ -78,26 +79,6 @@ function isPartOfAnswer({ choices, content, output, usage, type }: JsonRecord): 
 function endsInError(choice: unknown): boolean {
   return meansFailure(asRecord(choice)?.finish_reason);
 }
-
-/**
- * Whether the reason for which an answer has ended says that the provider broke it off. Only words that are known to: vendors have
- * others of their own for a natural end, and clients take what they do not know for one.
- */
-export function meansFailure(reason: unknown): boolean {
-  return failureReasons.has(reason);
-}
-
-const failureReasons: ReadonlySet<unknown> = new Set([
-  // Mistral, OpenRouter, vLLM.
-  'error',
-  // vLLM and SGLang, where the engine ends a request itself: it is paused, scaled down or restarted.
-  'abort',
-  'aborted',
-  // DeepSeek
-  'insufficient_system_resource',
-  // Z.ai
-  'network_error',
-]);
 
 /** From the data of an event that is named an error; what is no JSON is the message itself. */
 export function readErrorEvent(data: string): UpstreamError {

@@ -1,5 +1,5 @@
 // How long does an error say to wait, in its own body? Google has no `retry-after`: its 429 tells it in `error.details` alone
-// (google/rpc/error_details.proto, RetryInfo).
+// (google/rpc/error_details.proto, RetryInfo; vercel/ai#18627, 2026-08).
 
 import { asRecord } from '../../json/record.ts';
 

@@ -3,8 +3,8 @@
 
 import { asRecord, tryParseJson } from '../../json/record.ts';
 import type { ErrorObject } from '../../request/errors.ts';
+import { meansFailure } from '../answer/failure-reasons.ts';
 import {
-  meansFailure,
   noError,
   readErrorBody,
   readErrorDetails,
