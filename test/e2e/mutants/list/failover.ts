@@ -411,7 +411,7 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'SDKs are told that the gateway has tried already',
-    file: 'gateway/request/errors.ts',
+    file: 'core/catalog/error-codes.ts',
     from: "upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),",
     to: "upstream_error: row(502, 'server_error', 'api_error', 'upstream', true),",
     tests: ['test/conformance/sdk-retries.test.ts'],
