@@ -70,9 +70,6 @@ function joined(body: readonly Buffer[], bytes: number): Buffer {
 /** Honest ones say that work is going on, every few seconds at most (RFC 9110, section 15.2); each costs a parse and has no other bound. */
 const informationalMax = 100;
 
-/** Where the first piece of a read lies at the latest: behind the line that says how long it is. */
-const firstPieceMax = 16;
-
 class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler {
   private receiver: UpstreamReceiver | undefined;
   /** Until there is a connection for it: what the pool keeps in its queue. */
@@ -82,10 +79,7 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
   private isReused = false;
   private hasBegun = false;
   private hasHead = false;
-  private hasBody = false;
   private informational = 0;
-  /** Of the read under way, behind what went on at once. */
-  private gathered: Buffer[] | undefined;
 
   constructor(receiver: UpstreamReceiver, queued: Dispatcher.DispatchOptions) {
     this.receiver = receiver;
@@ -154,33 +148,17 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
     });
   }
 
-  /** A read that brings many short pieces, as of a stream that is behind, is two for the receiver: the first of them, and all others. */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.gathered) this.gathered.push(chunk);
-    else if (this.hasBody && chunk.byteOffset > firstPieceMax) {
-      this.gathered = [chunk];
-      process.nextTick(giveGathered, this);
-    } else {
-      this.hasBody = true;
-      this.receiver?.onBody(chunk);
-    }
-  }
-
-  giveGathered(): void {
-    const { gathered } = this;
-    this.gathered = undefined;
-    if (gathered) this.receiver?.onBody(Buffer.concat(gathered));
+    this.receiver?.onBody(chunk);
   }
 
   onResponseEnd(): void {
-    this.giveGathered();
     const { receiver } = this;
     this.receiver = undefined;
     receiver?.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.giveGathered();
     const { receiver } = this;
     this.receiver = undefined;
     if (!receiver) return;
@@ -190,10 +168,6 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
     // Where an answer has begun the request had arrived: the connection was not closed as it set out.
     else receiver.onBreak('reset', error.message, this.isReused && !this.hasBegun);
   }
-}
-
-function giveGathered(call: Call): void {
-  call.giveGathered();
 }
 
 function findEgressError(error: unknown): EgressError | undefined {
