@@ -170,6 +170,10 @@ test('a second look at everything, also by a new leader, writes nothing but leas
     `written in ${Math.round((untilMs - fromMs) / 1000)} s, over a change of leader: ${lines.join(', ')}`,
   );
   console.log(await describeMemory(next));
+  // What the gateways said of the calls before is written once a minute: on a slow machine that minute ends here.
+  const ofCalls = 'patch providers/status platform/p-0';
+  expect(counts.get(ofCalls)?.length ?? 0).toBeLessThanOrEqual(1);
+  counts.delete(ofCalls);
   expect([...counts.keys()].sort()).toEqual([
     `update leases ${namespace}/penstock-operator`,
     `update secrets ${tableNamespace}/penstock-current`,
