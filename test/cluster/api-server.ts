@@ -31,6 +31,8 @@ export interface ApiServer {
   readonly files: PlaneFiles;
   readonly etcd: Etcd | undefined;
   readonly etcdPrefix: string;
+  /** It has no flags, etcd or files of one suite: another may have it next. */
+  readonly isForAnyone: boolean;
   pid(): number | undefined;
   /** The status of an answer; undefined where none came within 5 s. */
   ask(path: string): Promise<number | undefined>;
@@ -51,25 +53,20 @@ const mostKept = 2;
 /** Keys which a server writes all the time, or some seconds after its start. */
 const ofTheServer =
   /^\/(?:leases\/kube-system|masterleases|peerserverleases|ranges|servicecidrs)\/|\/default\/kubernetes$|^\/ipaddresses\/10\.0\.0\.1$/;
-const givenToAnyone = new WeakSet<ApiServer>();
 
 export async function takeServer(options: ServerOptions): Promise<ApiServer> {
-  const isForAnyone =
-    options.apiserverFlags === undefined &&
-    options.hasOwnEtcd !== true &&
-    options.memoryGib === undefined &&
-    options.isOwn !== true;
-  const found = isForAnyone ? kept.pop() : undefined;
+  const found = isForAnyone(options) ? kept.pop() : undefined;
   found?.wake();
-  if (found !== undefined) return found;
-  const server = await startServer(options);
-  if (isForAnyone) givenToAnyone.add(server);
-  return server;
+  return found ?? (await startServer(options));
 }
 
 export async function giveBackServer(server: ApiServer): Promise<void> {
-  if (givenToAnyone.has(server) && kept.length < mostKept && (await server.makeEmpty())) kept.push(server);
+  if (server.isForAnyone && kept.length < mostKept && (await server.makeEmpty())) kept.push(server);
   else await server.close();
+}
+
+function isForAnyone({ apiserverFlags, hasOwnEtcd, memoryGib, isOwn }: ServerOptions): boolean {
+  return apiserverFlags === undefined && hasOwnEtcd !== true && memoryGib === undefined && isOwn !== true;
 }
 
 async function startServer(options: ServerOptions): Promise<ApiServer> {
@@ -145,6 +142,7 @@ async function startServer(options: ServerOptions): Promise<ApiServer> {
     files,
     etcd,
     etcdPrefix,
+    isForAnyone: isForAnyone(options),
     pid: () => server?.pid,
     ask: status.ask,
     freeze() {

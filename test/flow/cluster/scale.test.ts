@@ -160,9 +160,9 @@ test('a second look at everything, also by a new leader, writes nothing but leas
   await heartbeats.close();
 
   const user = `system:serviceaccount:${namespace}:penstock-operator`;
-  const written = (await plane.audit()).filter(
-    (event) =>
-      event.user === user && !isRead(event) && event.receivedAtMs >= fromMs && event.receivedAtMs <= untilMs,
+  const writes = (await plane.audit()).filter((event) => event.user === user && !isRead(event));
+  const written = writes.filter(
+    (event) => event.receivedAtMs >= fromMs && event.receivedAtMs <= untilMs && !isOfTheMinute(event, writes),
   );
   const counts = Map.groupBy(written, nameOf);
   const lines = [...counts].map(([name, events]) => `${events.length} × ${name}`);
@@ -170,10 +170,6 @@ test('a second look at everything, also by a new leader, writes nothing but leas
     `written in ${Math.round((untilMs - fromMs) / 1000)} s, over a change of leader: ${lines.join(', ')}`,
   );
   console.log(await describeMemory(next));
-  // What the gateways said of the calls before is written once a minute: on a slow machine that minute ends here.
-  const ofCalls = 'patch providers/status platform/p-0';
-  expect(counts.get(ofCalls)?.length ?? 0).toBeLessThanOrEqual(1);
-  counts.delete(ofCalls);
   expect([...counts.keys()].sort()).toEqual([
     `update leases ${namespace}/penstock-operator`,
     `update secrets ${tableNamespace}/penstock-current`,
@@ -182,6 +178,15 @@ test('a second look at everything, also by a new leader, writes nothing but leas
     Math.ceil((untilMs - fromMs) / 10_000) + 3,
   );
 }, 120_000);
+
+/** What gateways say of their calls is written once a minute: on a slow machine the minute of the calls before ends in the second look. */
+function isOfTheMinute(event: AuditEvent, writes: readonly AuditEvent[]): boolean {
+  if (nameOf(event) !== 'patch providers/status platform/p-0') return false;
+  const before = writes.filter(
+    (other) => nameOf(other) === nameOf(event) && other.receivedAtMs < event.receivedAtMs,
+  );
+  return before.length > 0 && before.every(({ receivedAtMs }) => event.receivedAtMs - receivedAtMs >= 59_000);
+}
 
 async function countProgrammed({ plane }: Installation): Promise<number> {
   const condition = '{.status.conditions[?(@.type=="Programmed")].status}';

@@ -807,7 +807,7 @@ test('a table of 5,000 keys and 500 routes is written once, and a change of one 
  * stands then is the old table or the new one, whole; and the next leader brings the new one about.
  */
 describe.each(['before', 'after'] as const)('a connection that breaks %s any of the writes', (when) => {
-  // Of few shards, each written anew: each write is a case of its own.
+  // The table has few shards, and every one is written: each write is a case of its own.
   const old = makeContent({ keys: 6, routes: 2, providers: 1 });
   const next = makeContent({ keys: 20, routes: 6, providers: 2 });
 
