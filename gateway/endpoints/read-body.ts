@@ -5,6 +5,7 @@ import { GatewayError } from '../request/errors.ts';
 import { noBodyRoom } from '../request/no-body-room.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import { Pieces } from '../stream/pieces.ts';
+import { type Staged, turnEnd } from '../stream/turn-end.ts';
 
 export const requestBytesMax = 32 * 1024 * 1024;
 
@@ -36,7 +37,7 @@ declare module 'node:http' {
   }
 }
 
-export class BodyReader {
+export class BodyReader implements Staged {
   private readonly request: IncomingMessage;
   private readonly room: BodyRoom;
   private readonly taker: BodyTaker;
@@ -64,8 +65,12 @@ export class BodyReader {
   }
 
   onEnd(): void {
-    const { chunks } = this;
     this.stop();
+    turnEnd.body(this);
+  }
+
+  onTurnEnd(): void {
+    const { chunks } = this;
     const isSmall = chunks.length > 0 && chunks.length <= joinBytesMax;
     this.taker.onBody(isSmall ? [chunks.take()] : chunks.takeEach());
   }

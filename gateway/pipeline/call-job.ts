@@ -17,6 +17,7 @@ import { readClientRequestId } from '../request/request-id.ts';
 import type { Watched } from '../route/health.ts';
 import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
+import { type Staged, turnEnd } from '../stream/turn-end.ts';
 import type { AttemptTrace } from '../trace/request-trace.ts';
 import { healthSignal, type SignalFacts } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
@@ -153,6 +154,10 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     return this.request.isUndelivered;
   }
 
+  get isWasted(): boolean | undefined {
+    return this.request.isWasted;
+  }
+
   size(): RequestSize {
     return { input: this.estimateInput(), output: this.outputReserved() };
   }
@@ -270,10 +275,8 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     if (failure?.kind === 'transport' && failure.isStale === true) {
       parts.metrics.onStaleReuse(target.provider.entry.id);
     }
-    const { usage } = this.meter(result);
-    // Where the same is asked once more, the upstream has not been asked yet.
-    if (isExcused) granted?.giveBack();
-    else granted?.settle({ tokens: usage.input + usage.output }); // guard: quota-settled
+    const ended = new EndedAttempt(this, this.underWay(), result, isExcused, this.trace, granted);
+    if (!turnEnd.recordsLater(ended)) this.record(ended);
   }
 
   onOver(outcome: CallOutcome<Answer>): void {
@@ -348,10 +351,26 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     };
   }
 
-  private meter(result: AttemptResult<Answer>): RatedAttempt {
-    const { parts, exchange, trace } = this;
+  record(ended: EndedAttempt): void {
+    const { isExcused, granted } = ended;
+    const { usage } = this.meter(ended);
+    // Where the same is asked once more, the upstream has not been asked yet.
+    if (isExcused) granted?.giveBack();
+    else granted?.settle({ tokens: usage.input + usage.output }); // guard: quota-settled
+  }
+
+  recordLate(ended: EndedAttempt): void {
+    try {
+      this.record(ended);
+    } catch (error) {
+      logFailure(this.parts, this.exchange, error);
+    }
+  }
+
+  private meter(ended: EndedAttempt): RatedAttempt {
+    const { parts, exchange } = this;
     const { journal, tokens } = parts;
-    const attempt = this.underWay();
+    const { attempt, result } = ended;
     const failure = 'failure' in result ? result.failure : undefined;
     const cause = failure && causeOf(failure);
     const answer = uncountedAnswer(result);
@@ -362,7 +381,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     }
     const isUncounted = result.usage === undefined && rated.usage.input > 0;
     if (!tokens || !isUncounted || !isCountable(rated.upstreamModel)) {
-      this.settle(attempt, result, trace);
+      this.settle(ended, ended.isWasted);
       return rated;
     }
     journal.begin(attempt);
@@ -371,22 +390,17 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
       .count({ request, requestBytes, answer: answer.text, answerLength: answer.length })
       .then((counted) => {
         attempt.count(counted);
-        this.settle(attempt, result, trace);
+        this.settle(ended, this.isWasted);
       })
       .catch((error: unknown) => logFailure(parts, exchange, error));
     return rated;
   }
 
-  private settle(
-    attempt: MeteredAttempt,
-    result: AttemptResult<Answer>,
-    trace: AttemptTrace | undefined,
-  ): void {
+  private settle({ attempt, result, trace }: EndedAttempt, isWasted: boolean | undefined): void {
     const { request, exchange, parts } = this;
     if (trace?.span) {
       exchange.trace?.endAttempt(trace.span, attempt.record(), { target: attempt.target, ...result });
     }
-    const { isWasted } = request;
     if (isWasted !== undefined) {
       this.write(attempt, isWasted, result.malformedFrames, trace);
       return;
@@ -411,6 +425,39 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     });
     onUsage?.(attempt.record(), trace?.span);
     if (malformedFrames > 0) metrics.onMalformedFrames(rated, malformedFrames);
+  }
+}
+
+/** An attempt that is still to be written down. */
+class EndedAttempt implements Staged {
+  readonly attempt: MeteredAttempt;
+  readonly result: AttemptResult<Answer>;
+  readonly isExcused: boolean;
+  readonly trace: AttemptTrace | undefined;
+  readonly granted: Granted | undefined;
+  /** As it was known at its end. */
+  readonly isWasted: boolean | undefined;
+  private readonly job: UpstreamJob;
+
+  constructor(
+    job: UpstreamJob,
+    attempt: MeteredAttempt,
+    result: AttemptResult<Answer>,
+    isExcused: boolean,
+    trace: AttemptTrace | undefined,
+    granted: Granted | undefined,
+  ) {
+    this.job = job;
+    this.attempt = attempt;
+    this.result = result;
+    this.isExcused = isExcused;
+    this.trace = trace;
+    this.granted = granted;
+    this.isWasted = job.isWasted;
+  }
+
+  onTurnEnd(): void {
+    this.job.recordLate(this);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Dispatcher, Pool } from 'undici';
 import { EgressError, type EgressErrorCode } from '../../core/egress/egress-error.ts';
+import { type Staged, turnEnd } from '../stream/turn-end.ts';
 import type { ConnectionAware, ConnectionUse } from './connection-use.ts';
 
 export interface UpstreamRequest {
@@ -70,7 +71,7 @@ function joined(body: readonly Buffer[], bytes: number): Buffer {
 /** Honest ones say that work is going on, every few seconds at most (RFC 9110, section 15.2); each costs a parse and has no other bound. */
 const informationalMax = 100;
 
-class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler {
+class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler, Staged {
   private receiver: UpstreamReceiver | undefined;
   /** Until there is a connection for it: what the pool keeps in its queue. */
   private queued: Dispatcher.DispatchOptions | undefined;
@@ -79,6 +80,8 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
   private isReused = false;
   private hasBegun = false;
   private hasHead = false;
+  /** Its connection may carry another one already. */
+  private hasEnded = false;
   private informational = 0;
 
   constructor(receiver: UpstreamReceiver, queued: Dispatcher.DispatchOptions) {
@@ -93,6 +96,7 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
   abort(): void {
     if (!this.receiver) return;
     this.receiver = undefined;
+    if (this.hasEnded) return;
     if (this.controller) this.controller.abort(new Error('no longer wanted'));
     else if (this.connection) this.connection.giveUp();
     else this.emptyQueued();
@@ -106,11 +110,11 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
   }
 
   pause(): void {
-    this.controller?.pause();
+    if (!this.hasEnded) this.controller?.pause();
   }
 
   resume(): void {
-    this.controller?.resume();
+    if (!this.hasEnded) this.controller?.resume();
   }
 
   takeConnection(use: ConnectionUse): boolean {
@@ -153,6 +157,11 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler 
   }
 
   onResponseEnd(): void {
+    this.hasEnded = true;
+    if (this.receiver) turnEnd.answer(this);
+  }
+
+  onTurnEnd(): void {
     const { receiver } = this;
     this.receiver = undefined;
     receiver?.onEnd();

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { type Staged, TurnEnd } from '../../../gateway/stream/turn-end.ts';
+
+const scheduled: (() => void)[] = [];
+
+function endTurn(): void {
+  for (const run of scheduled.splice(0)) run();
+}
+
+function named(name: string, done: string[], act: () => void = () => {}): Staged {
+  return {
+    onTurnEnd: () => {
+      done.push(name);
+      act();
+    },
+  };
+}
+
+test('answers are served first, then bodies, then records, in the order in which they came', () => {
+  const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
+  turn.body(named('body 1', done));
+  turn.answer(named('answer 1', done, () => expect(turn.recordsLater(named('record 1', done))).toBe(true)));
+  turn.body(named('body 2', done));
+  turn.answer(named('answer 2', done));
+  expect([done.length, scheduled.length]).toEqual([0, 1]);
+  endTurn();
+  expect(done).toEqual(['answer 1', 'answer 2', 'body 1', 'body 2', 'record 1']);
+  endTurn();
+  expect(done).toHaveLength(5);
+});
+
+test('what becomes whole while others are served has its part in the same turn, before the records', () => {
+  const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
+  turn.body(
+    named('body', done, () => {
+      turn.answer(named('answer', done, () => turn.recordsLater(named('record', done))));
+      turn.body(named('next body', done));
+    }),
+  );
+  endTurn();
+  expect(done).toEqual(['body', 'next body', 'answer', 'record']);
+  expect(scheduled).toEqual([]);
+});
+
+test('a record waits for nothing where no answer is being served', () => {
+  const turn = new TurnEnd((run) => scheduled.push(run));
+  expect(turn.recordsLater(named('record', []))).toBe(false);
+  expect(scheduled).toEqual([]);
+});
+
+test('after one that throws, all others have their part in the next turn', () => {
+  const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
+  turn.answer(named('answer', done, () => turn.recordsLater(named('record', done))));
+  turn.body(
+    named('broken', done, () => {
+      throw new Error('it was not to throw');
+    }),
+  );
+  turn.body(named('body', done));
+  expect(endTurn).toThrow('it was not to throw');
+  endTurn();
+  expect(done).toEqual(['answer', 'broken', 'body', 'record']);
+});
