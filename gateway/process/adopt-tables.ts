@@ -8,10 +8,10 @@ import type { TableView } from '../table/view.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 
 interface Parts {
-  readonly pools: UpstreamPools;
-  readonly limiter: Limiter;
-  readonly health: Health;
-  readonly metrics: Metrics;
+  readonly pools: Pick<UpstreamPools, 'adopt'>;
+  readonly limiter: Pick<Limiter, 'expectBudgets'>;
+  readonly health: Pick<Health, 'adopt'>;
+  readonly metrics: Pick<Metrics, 'adopt'>;
 }
 
 /** @returns what ends it. */
@@ -22,8 +22,12 @@ export function adoptTables(holder: TableHolder, { pools, limiter, health, metri
   };
   const held = holder.current();
   if (held) prepare(held);
+  let routes: TableView['routes'] | undefined;
   return holder.onSwap((view) => {
     prepare(view);
+    // Most tables differ in keys alone, and to look through thousands of targets takes milliseconds.
+    if (view.routes === routes) return;
+    routes = view.routes;
     health.adopt(view);
     metrics.adopt(view);
   });

@@ -1,6 +1,6 @@
 // A manifest and its shards to one view; in pieces where it takes long.
 
-import type { Manifest } from '../../../core/contract/manifest.ts';
+import type { Manifest, ShardKind } from '../../../core/contract/manifest.ts';
 import type {
   Credential,
   KeyEntry,
@@ -13,12 +13,24 @@ import type { ShardContent } from './decode-shard.ts';
 /** Keys indexed in one go: about a millisecond. */
 const pieceKeys = 4_000;
 
-/** @throws {TableRefusedError} `invalid` where the shards do not fit together. */
+/** A table that was loaded whole. */
+export interface WholeTable {
+  readonly manifest: Manifest;
+  /** As its shards have it, with the keys that were revoked. */
+  readonly view: TableView;
+}
+
+/**
+ * @param before Where only keys differ from it, everything else of its view is taken as it is.
+ * @throws {TableRefusedError} `invalid` where the shards do not fit together.
+ */
 export async function assembleView(
-  { format, minReader, epoch, generation, settings, hints = [] }: Manifest,
+  manifest: Manifest,
   shards: readonly ShardContent[],
   breathe: () => Promise<void>,
+  before?: WholeTable,
 ): Promise<TableView> {
+  const { format, minReader, epoch, generation, settings, hints = [] } = manifest;
   const keys = new Map<string, KeyEntry>();
   const providers: ProviderEntry[] = [];
   const routes: RouteEntry[] = [];
@@ -41,16 +53,19 @@ export async function assembleView(
     sinceBreath = 0;
     await breathe();
   }
+  if (before && hasSameContent(manifest, before.manifest, 'keys')) {
+    return Object.freeze({ ...before.view, epoch, generation, keys });
+  }
   const content = { settings, providers, routes, credentials, keys: [] };
   return buildTableView({ format, minReader, epoch, generation, hints, ...content }, keys);
 }
 
-/** Whether two manifests stand for the same table, whatever its number. */
-export function hasSameContent(a: Manifest, b: Manifest): boolean {
-  return (
-    a.shards.length === b.shards.length &&
-    a.shards.every(({ kind, sha256 }, at) => b.shards[at]?.kind === kind && b.shards[at].sha256 === sha256) &&
-    JSON.stringify(a.settings) === JSON.stringify(b.settings) &&
-    JSON.stringify(a.hints ?? []) === JSON.stringify(b.hints ?? [])
-  );
+/** Whether two manifests stand for the same table, whatever its number and its shards of kind `but`. */
+export function hasSameContent(a: Manifest, b: Manifest, but?: ShardKind): boolean {
+  return contentOf(a, but) === contentOf(b, but);
+}
+
+function contentOf({ shards, settings, hints = [] }: Manifest, but: ShardKind | undefined): string {
+  const named = shards.filter(({ kind }) => kind !== but).map(({ kind, sha256 }) => [kind, sha256]);
+  return JSON.stringify([named, settings, hints]);
 }

@@ -15,7 +15,7 @@ import { asLoadError, TableLoadError } from '../load-error.ts';
 import { withoutKeys } from '../revocations.ts';
 import { compareVersions, describeVersion } from '../version.ts';
 import type { TableView } from '../view.ts';
-import { assembleView, hasSameContent } from './assemble.ts';
+import { assembleView, hasSameContent, type WholeTable } from './assemble.ts';
 import { TableCopy } from './copy.ts';
 import { fetchShard } from './fetch-shard.ts';
 import { type Pointer, parseManifest, readPointer } from './pointer.ts';
@@ -60,13 +60,6 @@ const backoff = { firstMs: 500, maxMs: 30_000 } as const;
 
 export function openSecretSource(options: SecretSourceOptions): SecretSource {
   return new WatchedPointer(options);
-}
-
-/** A table that was loaded whole. */
-interface WholeTable {
-  readonly manifest: Manifest;
-  /** As its shards have it, with the keys that were revoked. */
-  readonly view: TableView;
 }
 
 class WatchedPointer implements SecretSource {
@@ -298,7 +291,7 @@ class WatchedPointer implements SecretSource {
     }
     const { breathe, unpack } = this.work;
     const shards = await this.shelf.collect(manifest, read, breathe, unpack);
-    return assembleView(manifest, shards, breathe);
+    return assembleView(manifest, shards, breathe, whole);
   }
 
   private async fetch(ref: Manifest['shards'][number]): Promise<Buffer> {

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ShardRef } from '../../../core/contract/manifest.ts';
 import { parseRoutingTable, READER_FORMAT, type RoutingTable } from '../../../core/contract/routing-table.ts';
-import { assembleView } from '../../../gateway/table/sources/assemble.ts';
+import { assembleView, type WholeTable } from '../../../gateway/table/sources/assemble.ts';
 import { decodeShard } from '../../../gateway/table/sources/decode-shard.ts';
 import { parseManifest, readPointer } from '../../../gateway/table/sources/pointer.ts';
 import { ShardShelf } from '../../../gateway/table/sources/shelf.ts';
@@ -78,6 +78,41 @@ test('a shard that is held is not asked for again', async () => {
   const view = await load(pointerOf(next), readerOf(next, asked), shelf);
   expect(asked).toHaveLength(1);
   expect(view.keys.get(first.sha256)?.notAfterMs).toBe(5);
+});
+
+describe('a table after another one', () => {
+  const [firstKey, ...otherKeys] = table.keys;
+  if (!firstKey) throw new Error('there are keys');
+  const hint = { provider: table.providers[0]?.id ?? '' };
+  const load = async (wanted: RoutingTable, generation: number, before?: WholeTable): Promise<WholeTable> => {
+    const made = publish(wanted, { generation });
+    const { manifest: text, manifestSha256 } = readPointer(pointerOf(made));
+    const manifest = { ...parseManifest(text, manifestSha256), hints: wanted.hints ?? [] };
+    const shards = await new ShardShelf().collect(manifest, readerOf(made), breathe);
+    return { manifest, view: await assembleView(manifest, shards, breathe, before) };
+  };
+
+  test('takes over all but keys and number where only keys differ', async () => {
+    const before = await load(table, 1);
+    const { view } = await load({ ...table, keys: otherKeys }, 2, before);
+    expect(view.routes).toBe(before.view.routes);
+    expect(view.generation).toBe(2);
+    expect(view.keys.size).toBe(otherKeys.length);
+    expect(view.keys.has(firstKey.sha256)).toBe(false);
+    expect(before.view.keys.has(firstKey.sha256)).toBe(true);
+  });
+
+  test.each([
+    ['a route', { routes: table.routes.map((route) => ({ ...route, displayName: 'Other' })) }],
+    ['a Provider', { providers: table.providers.map((entry) => ({ ...entry, displayName: 'Other' })) }],
+    ['a credential', { credentials: table.credentials.map((one) => ({ ...one, value: 'sk-other' })) }],
+    ['a setting', { settings: { ...table.settings, servicePrefix: 'other' } }],
+    ['a hint', { hints: [hint] }],
+  ])('is built as if there were none before where %s differs', async (_, differing) => {
+    const changed = { ...table, ...differing, generation: 2 };
+    const { view } = await load(changed, 2, await load(table, 1));
+    expect(sorted(view)).toEqual(sorted(buildTableView(parseRoutingTable(structuredClone(changed)))));
+  });
 });
 
 test('what could be had of a table that failed is not asked for again', async () => {
