@@ -12,7 +12,7 @@ const listNames = ['keys', 'routes'] as const;
 
 type LongList = (typeof listNames)[number];
 
-export interface CutText {
+interface CutText {
   /** Everything but the pieces. */
   readonly data: unknown;
   /** The first entries of each list, as texts of JSON lists; the last ones are in `data`. */

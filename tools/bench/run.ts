@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Comparison, type ComparisonParts, compare } from './compare.ts';
 import { keepsCeilings } from './gate.ts';
+import { growthCases, growthModels, measureGrowth, writeGrowthReport } from './growth.ts';
 import { createLauncher, type Launcher } from './launcher.ts';
 import { readMachine } from './machine.ts';
 import { pickCores } from './measure/cores.ts';
@@ -61,7 +62,8 @@ async function run(settings: Settings, launcher: Launcher, workFolder: string): 
   }
   const native = await buildNative(settings.cacheFolder);
   const upstream = await startUpstream(launcher, native.mock, cores.load);
-  const models = [...new Set(['unary', 'burst-20', ...settings.scenarios.map((scenario) => scenario.model)])];
+  const scripted = ['unary', 'burst-20', ...settings.scenarios.map((scenario) => scenario.model)];
+  const models = settings.isGrowth ? growthModels : [...new Set(scripted)];
   const parts: ComparisonParts = {
     client: { launcher, program: native.client, core: cores.load },
     context: { launcher, upstream, cacheFolder: settings.cacheFolder, workFolder, core: cores.proxy, models },
@@ -70,6 +72,7 @@ async function run(settings: Settings, launcher: Launcher, workFolder: string): 
   };
   if (settings.isProfile) return await runProfile(settings, parts);
   if (settings.isParts) return await runParts(settings, parts);
+  if (settings.isGrowth) return await runGrowth(settings, parts);
   if (settings.isGate) return (await keepsCeilings(settings, parts)) ? 0 : 1;
   const comparison = await compare(settings, parts);
   return await writeResults(settings, versions, comparison);
@@ -84,6 +87,18 @@ async function runTable(settings: Settings, launcher: Launcher, workFolder: stri
   await mkdir(settings.resultsFolder, { recursive: true });
   await writeFile(join(settings.resultsFolder, 'table.json'), `${JSON.stringify(report, null, 1)}\n`);
   console.log(writeTableReport(report));
+  return 0;
+}
+
+async function runGrowth(settings: Settings, parts: ComparisonParts): Promise<number> {
+  const { rounds, warmSeconds, windowSeconds } = settings;
+  const times = { rounds, warmSeconds, windowSeconds };
+  const rows = await measureGrowth(growthCases, times, parts);
+  const date = new Date().toISOString().slice(0, 16);
+  const report = { date, machine: await readMachine(), times, rows };
+  await mkdir(settings.resultsFolder, { recursive: true });
+  await writeFile(join(settings.resultsFolder, 'growth.json'), `${JSON.stringify(report, null, 1)}\n`);
+  console.log(writeGrowthReport(report));
   return 0;
 }
 

@@ -21,6 +21,8 @@ export type Settings = {
   isProfile: boolean;
   /** Measure the cost of a change of configuration instead of comparing. */
   isTable: boolean;
+  /** Measure what a request costs beside a large table and many streams instead of comparing. */
+  isGrowth: boolean;
   /** Measure what each part of the gateway costs against none of them instead of comparing. */
   isParts: boolean;
   /** Hold the gateway against the ceilings of the build, in less than two minutes where all are kept. */
@@ -42,6 +44,7 @@ const help = `npm run bench -- [options]
   --quick            2 rounds of 1 s after 1 s of warm-up: does everything work? Its figures mean little
   --profile          profile the gateway (or --targets floor) in one scenario (default unary-1k) and print where time goes
   --table            measure compile, load and swap of large routing tables instead, without neighbours
+  --growth           measure what a request costs with 50,000 keys and beside 5,000 open streams, each against a small gateway
   --parts            measure what limits, budgets, ledger, metrics and tracing cost the gateway instead, each against none,
                      under ${partScenarios.join(' and ')}
   --gate             hold the gateway against the floor, and fail above the ceilings of the build
@@ -65,6 +68,7 @@ export function readSettings(
       quick: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       table: { type: 'boolean', default: false },
+      growth: { type: 'boolean', default: false },
       parts: { type: 'boolean', default: false },
       gate: { type: 'boolean', default: false },
       results: { type: 'string' },
@@ -73,10 +77,10 @@ export function readSettings(
   });
   if (values.help) return { kind: 'help', text: help };
   const home = env.HOME ?? homedir();
-  const { profile: isProfile, parts: isParts, gate: isGate } = values;
+  const { profile: isProfile, parts: isParts, gate: isGate, growth: isGrowth } = values;
   const chosenTargets = choose(
     '--targets',
-    values.targets ?? (isGate ? 'floor,gateway' : isProfile || isParts ? 'gateway' : undefined),
+    values.targets ?? (isGate ? 'floor,gateway' : isProfile || isParts || isGrowth ? 'gateway' : undefined),
     targetNames,
   );
   const gateScenarios = ceilings.map(({ scenario }) => scenario);
@@ -107,6 +111,7 @@ export function readSettings(
     isQuick: values.quick,
     isProfile,
     isTable: values.table,
+    isGrowth,
     isParts,
     isGate,
     cacheFolder:
@@ -117,6 +122,8 @@ export function readSettings(
   if (isProfile) checkProfile(settings);
   if (isParts && settings.targets.join() !== 'gateway')
     throw new Error('--parts measures the gateway alone; it takes no other --targets');
+  if (isGrowth && settings.targets.join() !== 'gateway')
+    throw new Error('--growth measures the gateway alone; it takes no other --targets');
   if (isGate && settings.targets.join() !== 'floor,gateway')
     throw new Error('--gate measures floor and gateway; it takes no other --targets');
   return { kind: 'run', settings };

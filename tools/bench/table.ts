@@ -11,6 +11,7 @@ import { bigSnapshot, type SnapshotSize, withOneKeyChanged } from './big-snapsho
 import type { Launched, Launcher } from './launcher.ts';
 import type { Machine } from './machine.ts';
 import { type Spread, spread } from './statistics.ts';
+import { podFlags, podMemoryMib } from './targets/pod-flags.ts';
 
 export const tableSizes: readonly SnapshotSize[] = [
   { keys: 5_000, routes: 500 },
@@ -105,6 +106,7 @@ async function measureSwaps(
     name: 'gateway',
     command: process.execPath,
     args: [
+      ...podFlags(podMemoryMib),
       '--import',
       join(import.meta.dirname, 'measure/stall-probe.ts'),
       join(import.meta.dirname, '../../gateway/main.ts'),

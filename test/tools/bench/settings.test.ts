@@ -52,6 +52,12 @@ describe('settings', () => {
     expect(() => read('--gate', '--targets', 'gateway')).toThrow('it takes no other --targets');
   });
 
+  test('--growth takes five rounds of the gateway, and no other target', () => {
+    expect(read('--growth')).toMatchObject({ isGrowth: true, targets: ['gateway'], rounds: 5 });
+    expect(read()).toMatchObject({ isGrowth: false });
+    expect(() => read('--growth', '--targets', 'floor')).toThrow('it takes no other --targets');
+  });
+
   test('leave out what none of the targets can serve', () => {
     const names = read('--targets', 'direct,floor')?.scenarios.map((scenario) => scenario.name);
     expect(names).toContain('sse-paced');

@@ -15,47 +15,55 @@ const entryPoints = [join(root, 'dist/gateway.js'), join(root, 'gateway/main.ts'
 
 const namespace = 'bench';
 const servicePrefix = 'penstock';
-/** Other callers and routes around the ones used: lookups in a table of one would prove nothing. */
-const otherKeys = 10_000;
-const otherRoutes = 200;
+/** Other callers and routes around the ones used. */
+export type TableSize = { keys: number; routes: number };
 
-export const gateway: Target = {
-  name: 'gateway',
-  describe: async () => `${findEntryPoint().slice(root.length + 1)} on Node ${process.version}`,
-  async start(context) {
-    const [port, metricsPort] = [await freePort(), await freePort()];
-    const folder = join(context.workFolder, `gateway-${port}`);
-    const tableFile = join(folder, 'table.json');
-    const journalFolder = join(folder, 'journal');
-    await mkdir(journalFolder, { recursive: true });
-    await writeFile(tableFile, JSON.stringify(benchTable(context.upstream.port, context.models)));
-    const launched = await context.launcher.start({
-      name: 'gateway',
-      command: process.execPath,
-      args: [...podFlags(podMemoryMib), ...(context.nodeArgs ?? []), findEntryPoint()],
-      env: {
-        NODE_ENV: 'production',
-        PENSTOCK_HOST: '127.0.0.1',
-        PENSTOCK_PORT: String(port),
-        PENSTOCK_METRICS_PORT: String(metricsPort),
-        PENSTOCK_TABLE_FILE: tableFile,
-        PENSTOCK_JOURNAL_DIR: journalFolder,
-        // No load balancer has to hear of its end, and its last streams are the benchmark's own.
-        PENSTOCK_DRAIN_ACCEPT_MS: '0',
-        PENSTOCK_DRAIN_GRACE_MS: '1000',
-      },
-      cwd: folder,
-      // It drains before it ends; a profile is only written by an orderly exit.
-      graceMs: 15_000,
-      ...pinned(context),
-    });
-    return {
-      ...runningTarget('gateway', port, launched),
-      authorization: `Bearer ${benchKey}`,
-      modelName: publicModel,
-    };
-  },
-};
+/** Lookups in a table of one would prove nothing. */
+const usualSize: TableSize = { keys: 10_000, routes: 200 };
+
+export const gateway: Target = gatewayWith(usualSize);
+
+/** @param more Environment of its own. */
+export function gatewayWith(size: TableSize, more: Readonly<Record<string, string>> = {}): Target {
+  return {
+    name: 'gateway',
+    describe: async () => `${findEntryPoint().slice(root.length + 1)} on Node ${process.version}`,
+    async start(context) {
+      const [port, metricsPort] = [await freePort(), await freePort()];
+      const folder = join(context.workFolder, `gateway-${port}`);
+      const tableFile = join(folder, 'table.json');
+      const journalFolder = join(folder, 'journal');
+      await mkdir(journalFolder, { recursive: true });
+      await writeFile(tableFile, JSON.stringify(benchTable(context.upstream.port, context.models, size)));
+      const launched = await context.launcher.start({
+        name: 'gateway',
+        command: process.execPath,
+        args: [...podFlags(podMemoryMib), ...(context.nodeArgs ?? []), findEntryPoint()],
+        env: {
+          NODE_ENV: 'production',
+          PENSTOCK_HOST: '127.0.0.1',
+          PENSTOCK_PORT: String(port),
+          PENSTOCK_METRICS_PORT: String(metricsPort),
+          PENSTOCK_TABLE_FILE: tableFile,
+          PENSTOCK_JOURNAL_DIR: journalFolder,
+          // No load balancer has to hear of its end, and its last streams are the benchmark's own.
+          PENSTOCK_DRAIN_ACCEPT_MS: '0',
+          PENSTOCK_DRAIN_GRACE_MS: '1000',
+          ...more,
+        },
+        cwd: folder,
+        // It drains before it ends; a profile is only written by an orderly exit.
+        graceMs: 15_000,
+        ...pinned(context),
+      });
+      return {
+        ...runningTarget('gateway', port, launched),
+        authorization: `Bearer ${benchKey}`,
+        modelName: publicModel,
+      };
+    },
+  };
+}
 
 function findEntryPoint(): string {
   const found = entryPoints.find((file) => existsSync(file));
@@ -88,9 +96,13 @@ export function publicModel(upstreamModel: string): string {
 }
 
 /** One provider (the mock), one route per scripted model, each priced, and many keys. */
-export function benchTable(upstreamPort: number, models: readonly string[]): RoutingTable {
+export function benchTable(
+  upstreamPort: number,
+  models: readonly string[],
+  size: TableSize = usualSize,
+): RoutingTable {
   const credentialValue = 'bench-upstream-credential';
-  const routes = [...models, ...Array.from({ length: otherRoutes }, (_, i) => `other-${i}`)];
+  const routes = [...models, ...Array.from({ length: size.routes }, (_, i) => `other-${i}`)];
   const table: RoutingTable = {
     format: 1,
     minReader: 1,
@@ -163,7 +175,7 @@ export function benchTable(upstreamPort: number, models: readonly string[]): Rou
         },
       ],
     })),
-    keys: Array.from({ length: otherKeys + 1 }, (_, i) => keyEntry(i)),
+    keys: Array.from({ length: size.keys + 1 }, (_, i) => keyEntry(i)),
   };
   // Refused here with the field's name, rather than by a gateway that does not start.
   return parseRoutingTable(table);
