@@ -208,8 +208,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 
 {{/* How a process is started. Takes (dict "values" <its section> "script" "…"), and where it is not three quarters, "heapPercent"
      of the memory for objects that are kept; "youngMib" for those that are not; "isForCallers" where nobody may wait for the
-     collector: what is kept is not looked through before it takes a fifth of the memory, and one helper at most takes part of the
-     core. A heap that is told nothing takes a part of the node's memory, and the kernel ends the process at its limit. */}}
+     collector: what is kept is not looked through before it takes a twelfth of the memory (decision 0045). A heap that is told nothing takes a part of the node's memory, and the kernel ends the process at its limit. */}}
 {{- define "penstock.command" -}}
 - node
 {{- with ((.values.resources).limits).memory }}
@@ -219,15 +218,11 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- end }}
 - --max-old-space-size={{ div (mul $mebibytes (default 75 $.heapPercent)) 100 }}
 {{- if $.isForCallers }}
-- --initial-old-space-size={{ div (mul $mebibytes 20) 100 }}
+- --initial-old-space-size={{ div (mul $mebibytes 8) 100 }}
 {{- end }}
 {{- end }}
 {{- with .youngMib }}
 - --max-semi-space-size={{ div . 2 }}
-{{- end }}
-{{- if .isForCallers }}
-- --no-parallel-scavenge
-- --v8-pool-size=1
 {{- end }}
 {{- range .values.extraArgs }}
 - {{ . | quote }}

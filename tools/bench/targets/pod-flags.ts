@@ -4,10 +4,8 @@
 export function podFlags(memoryMib: number): readonly string[] {
   return [
     `--max-old-space-size=${Math.floor((memoryMib * 75) / 100)}`,
-    `--initial-old-space-size=${Math.floor((memoryMib * 20) / 100)}`,
-    '--max-semi-space-size=8',
-    '--no-parallel-scavenge',
-    '--v8-pool-size=1',
+    `--initial-old-space-size=${Math.floor((memoryMib * 8) / 100)}`,
+    '--max-semi-space-size=4',
   ];
 }
 
