@@ -29,6 +29,8 @@ export async function loadTable(bytes: string, breathe: () => Promise<void> = ne
 
 /** The same as of the whole. Only the lists grow with an installation. */
 async function loadInPieces(text: string, breathe: () => Promise<void>): Promise<TableView> {
+  // To make a text of its bytes took a turn already, and to adopt the view takes one of its own.
+  await breathe();
   const { data, pieces } = cutLists(text);
   if (!hasLists(data)) throw new SyntaxError('a list is missing');
   await breathe();
@@ -52,7 +54,9 @@ async function loadInPieces(text: string, breathe: () => Promise<void>): Promise
       await breathe();
     }
   }
-  return buildTableView(table, keys);
+  const view = buildTableView(table, keys);
+  await breathe();
+  return view;
 }
 
 const pieceSchema = tableContentSchema.omit({ settings: true }).partial();

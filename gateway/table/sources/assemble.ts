@@ -57,7 +57,9 @@ export async function assembleView(
     return Object.freeze({ ...before.view, epoch, generation, keys });
   }
   const content = { settings, providers, routes, credentials, keys: [] };
-  return buildTableView({ format, minReader, epoch, generation, hints, ...content }, keys);
+  const view = buildTableView({ format, minReader, epoch, generation, hints, ...content }, keys);
+  await breathe();
+  return view;
 }
 
 /** Whether two manifests stand for the same table, whatever its number and its shards of kind `but`. */
