@@ -47,6 +47,7 @@ import type { Candidate } from './route/plan.ts';
 import type { AnswerShare } from './stream/answer-room.ts';
 import { type LeaveSignal, Leaving } from './stream/leaving.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
+import { type Staged, turnEnd } from './stream/turn-end.ts';
 import type { TableHolder } from './table/holder.ts';
 import type { TableView } from './table/view.ts';
 
@@ -150,9 +151,10 @@ function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange 
 }
 
 const noHeaders: readonly string[] = [];
+const noOutcomes: readonly CallOutcome<Answer>[] = [];
 
 /** The state of one request on its way. What happens to it comes in by the methods that begin with `on`; none of them throws. */
-class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Served {
+class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Served, Staged {
   place = 0;
   before: Served | undefined = undefined;
   readonly parts: PipelineParts;
@@ -165,6 +167,8 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   private streamed: StreamedAnswer | undefined;
   private call: Call<Answer> | undefined;
   private bodies: CallBodies | undefined;
+  /** Of its one call, until they are written. */
+  private outcomes: readonly CallOutcome<Answer>[] = noOutcomes;
   /** Who was asked last, by its one call. */
   private server: Candidate | undefined;
   private attempts = 0;
@@ -242,7 +246,12 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   }
 
   onOver(outcome: CallOutcome<Answer>): void {
-    this.onOutcomes([outcome]);
+    this.outcomes = [outcome];
+    if (!turnEnd.writesLater(this)) this.onTurnEnd();
+  }
+
+  onTurnEnd(): void {
+    this.onOutcomes(this.outcomes);
   }
 
   onThrown(error: unknown): void {

@@ -34,6 +34,7 @@ class Stage {
 export class TurnEnd {
   private readonly schedule: (run: () => void) => void;
   private readonly answers = new Stage();
+  private readonly writes = new Stage();
   private readonly bodies = new Stage();
   private readonly records = new Stage();
   private readonly run = (): void => this.runStages();
@@ -58,9 +59,19 @@ export class TurnEnd {
   }
 
   /**
-   * An attempt is to be written down: after all answers of the turn.
+   * A client is given its answer: after all answers of the turn have been read.
    *
-   * @returns False: none is being served, and it is written down at once.
+   * @returns False: none is being read, and it is given at once.
+   */
+  writesLater(one: Staged): boolean {
+    if (this.isRunning) this.writes.add(one);
+    return this.isRunning;
+  }
+
+  /**
+   * An attempt is to be written down: after all else.
+   *
+   * @returns False: nothing else is being served, and it is written down at once.
    */
   recordsLater(one: Staged): boolean {
     if (this.isRunning) this.records.add(one);
@@ -74,19 +85,20 @@ export class TurnEnd {
   }
 
   private runStages(): void {
-    const { answers, bodies, records } = this;
+    const { answers, writes, bodies, records } = this;
     this.isScheduled = false;
     this.isRunning = true;
     try {
-      while (!answers.isEmpty || !bodies.isEmpty) {
+      while (!answers.isEmpty || !writes.isEmpty || !bodies.isEmpty) {
         answers.run();
+        writes.run();
         bodies.run();
       }
       records.run();
     } finally {
       this.isRunning = false;
       // Where one has thrown after all, the others still have their part.
-      if (!answers.isEmpty || !bodies.isEmpty || !records.isEmpty) this.wake();
+      if (!answers.isEmpty || !writes.isEmpty || !bodies.isEmpty || !records.isEmpty) this.wake();
     }
   }
 }

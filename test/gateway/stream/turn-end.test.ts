@@ -16,17 +16,17 @@ function named(name: string, done: string[], act: () => void = () => {}): Staged
   };
 }
 
-test('answers are served first, then bodies, then records, in the order in which they came', () => {
+test('answers are read first, then written, then come bodies and records, each in the order of their arrival', () => {
   const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
   turn.body(named('body 1', done));
   turn.answer(named('answer 1', done, () => expect(turn.recordsLater(named('record 1', done))).toBe(true)));
   turn.body(named('body 2', done));
-  turn.answer(named('answer 2', done));
+  turn.answer(named('answer 2', done, () => expect(turn.writesLater(named('write 2', done))).toBe(true)));
   expect([done.length, scheduled.length]).toEqual([0, 1]);
   endTurn();
-  expect(done).toEqual(['answer 1', 'answer 2', 'body 1', 'body 2', 'record 1']);
+  expect(done).toEqual(['answer 1', 'answer 2', 'write 2', 'body 1', 'body 2', 'record 1']);
   endTurn();
-  expect(done).toHaveLength(5);
+  expect(done).toHaveLength(6);
 });
 
 test('what becomes whole while others are served has its part in the same turn, before the records', () => {
@@ -42,9 +42,10 @@ test('what becomes whole while others are served has its part in the same turn, 
   expect(scheduled).toEqual([]);
 });
 
-test('a record waits for nothing where no answer is being served', () => {
+test('records and writes wait for nothing where no answer is being served', () => {
   const turn = new TurnEnd((run) => scheduled.push(run));
   expect(turn.recordsLater(named('record', []))).toBe(false);
+  expect(turn.writesLater(named('write', []))).toBe(false);
   expect(scheduled).toEqual([]);
 });
 
