@@ -276,7 +276,8 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
       parts.metrics.onStaleReuse(target.provider.entry.id);
     }
     const ended = new EndedAttempt(this, this.underWay(), result, isExcused, this.trace, granted);
-    if (!turnEnd.recordsLater(ended)) this.record(ended);
+    // A stream has not ended for its client yet, and ends in an error where this fails.
+    if (exchange.facts.isStream || !turnEnd.recordsLater(ended)) this.record(ended);
   }
 
   onOver(outcome: CallOutcome<Answer>): void {

@@ -1,6 +1,6 @@
-// Answers and bodies that became whole in one turn of the event loop are served at its end, stage by stage: the code of one stage stays in
-// the caches of the processor from one request to the next, and a peer is woken once for all that it gets. A busy process spends a quarter
-// less by it; an idle one pays one look at a list.
+// Bodies that became whole in one turn of the event loop, and pieces of answers that came in it, are served at its end, stage by stage: the
+// code of one stage stays in the caches of the processor from one request to the next, and a peer is woken once for all that it gets. A busy
+// process spends a quarter less by it; an idle one pays one immediate.
 
 /** Something that has its part at the end of the turn. Does not throw. */
 export interface Staged {
@@ -46,7 +46,7 @@ export class TurnEnd {
     this.schedule = schedule;
   }
 
-  /** An upstream has sent all of its answer. */
+  /** An upstream has sent more of its answer. */
   answer(one: Staged): void {
     this.answers.add(one);
     this.wake();

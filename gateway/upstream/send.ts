@@ -82,6 +82,11 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
   private hasHead = false;
   /** Its connection may carry another one already. */
   private hasEnded = false;
+  /** The first of its answer in this turn. */
+  private piece: Buffer | undefined;
+  private more: Buffer[] | undefined;
+  private error: Error | undefined;
+  private isWaiting = false;
   private informational = 0;
 
   constructor(receiver: UpstreamReceiver, queued: Dispatcher.DispatchOptions) {
@@ -153,23 +158,51 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.receiver?.onBody(chunk);
+    if (!this.receiver) return;
+    if (this.piece === undefined) this.piece = chunk;
+    else if (this.more === undefined) this.more = [chunk];
+    else this.more.push(chunk);
+    this.waitForTurn();
   }
 
   onResponseEnd(): void {
     this.hasEnded = true;
-    if (this.receiver) turnEnd.answer(this);
+    if (this.receiver) this.waitForTurn();
+  }
+
+  private waitForTurn(): void {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    turnEnd.answer(this);
   }
 
   onTurnEnd(): void {
-    const { receiver } = this;
-    this.receiver = undefined;
-    receiver?.onEnd();
+    const { piece, more, error } = this;
+    this.piece = undefined;
+    this.more = undefined;
+    this.isWaiting = false;
+    // Each by itself: what one of them holds that cannot be read must not take the others with it.
+    if (piece) this.receiver?.onBody(piece);
+    if (more) for (const another of more) this.receiver?.onBody(another);
+    if (error) this.break(error);
+    else if (this.hasEnded) this.take()?.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.hasEnded = true;
+    // After what has come before it.
+    if (this.isWaiting) this.error = error;
+    else this.break(error);
+  }
+
+  private take(): UpstreamReceiver | undefined {
     const { receiver } = this;
     this.receiver = undefined;
+    return receiver;
+  }
+
+  private break(error: Error): void {
+    const receiver = this.take();
     if (!receiver) return;
     const egress = findEgressError(error);
     if (egress) receiver.onBreak(egress.code, egress.message, false);
