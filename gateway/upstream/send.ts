@@ -71,6 +71,9 @@ function joined(body: readonly Buffer[], bytes: number): Buffer {
 /** Honest ones say that work is going on, every few seconds at most (RFC 9110, section 15.2); each costs a parse and has no other bound. */
 const informationalMax = 100;
 
+/** More of an answer in one turn is not kept until its end: its reader may have to hold the upstream back. */
+const waitingBytesMax = 16 * 1024;
+
 class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler, Staged {
   private receiver: UpstreamReceiver | undefined;
   /** Until there is a connection for it: what the pool keeps in its queue. */
@@ -85,6 +88,7 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
   /** The first of its answer in this turn. */
   private piece: Buffer | undefined;
   private more: Buffer[] | undefined;
+  private waitingBytes = 0;
   private error: Error | undefined;
   private isWaiting = false;
   private informational = 0;
@@ -162,7 +166,9 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
     if (this.piece === undefined) this.piece = chunk;
     else if (this.more === undefined) this.more = [chunk];
     else this.more.push(chunk);
-    this.waitForTurn();
+    this.waitingBytes += chunk.length;
+    if (this.waitingBytes > waitingBytesMax) this.deliver();
+    else this.waitForTurn();
   }
 
   onResponseEnd(): void {
@@ -177,13 +183,9 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
   }
 
   onTurnEnd(): void {
-    const { piece, more, error } = this;
-    this.piece = undefined;
-    this.more = undefined;
+    const { error } = this;
     this.isWaiting = false;
-    // Each by itself: what one of them holds that cannot be read must not take the others with it.
-    if (piece) this.receiver?.onBody(piece);
-    if (more) for (const another of more) this.receiver?.onBody(another);
+    this.deliver();
     if (error) this.break(error);
     else if (this.hasEnded) this.take()?.onEnd();
   }
@@ -193,6 +195,16 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
     // After what has come before it.
     if (this.isWaiting) this.error = error;
     else this.break(error);
+  }
+
+  /** Each piece by itself: what one of them holds that cannot be read must not take the others with it. */
+  private deliver(): void {
+    const { piece, more } = this;
+    this.piece = undefined;
+    this.more = undefined;
+    this.waitingBytes = 0;
+    if (piece) this.receiver?.onBody(piece);
+    if (more) for (const another of more) this.receiver?.onBody(another);
   }
 
   private take(): UpstreamReceiver | undefined {
