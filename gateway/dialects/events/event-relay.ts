@@ -18,14 +18,19 @@ export interface EventJudge {
   /** A longer event is too much for us. */
   readonly eventBytesMax: number;
   /**
-   * The bulk of a stream in one go: the events from this place of `text` on that need no look each. Gives
-   * where the first other event begins.
+   * Nearly all of a stream: what goes on of bytes that are whole events none of which needs a look. Undefined: they may be something else.
    */
-  run(text: string, from: number, output: Output): number;
+  pass(bytes: Buffer): Buffer | undefined;
+  /**
+   * The events from this place on that need no look each; `text` is latin1 of `bytes`. Gives where the first other event begins.
+   */
+  run(text: string, bytes: Buffer, from: number, output: Output): number;
   /** One event without its blank line; `from` and `to` are its place in the bytes, blank line included. */
   event(event: string, from: number, to: number, output: Output): void;
   /** The upstream's body ended. Sets `facts.isComplete`, or `facts.fault` to `truncated`. */
   close(output: Output): void;
+  /** See `AnswerStream`. */
+  readonly flaw?: (() => string | undefined) | undefined;
 }
 
 export function relayEvents(judge: EventJudge): AnswerStream {
@@ -49,9 +54,16 @@ class EventRelay implements AnswerStream {
 
   push(chunk: Buffer): Buffer | undefined {
     if (isOver(this.facts)) return undefined;
+    const passed = this.isBetween() && isPlain(chunk) ? this.judge.pass(chunk) : undefined;
+    if (passed) return passed;
     const given = this.relay(chunk);
     this.facts.pendingBytes = isOver(this.facts) ? 0 : this.tail.length;
     return given;
+  }
+
+  /** All that came before was whole events. */
+  private isBetween(): boolean {
+    return this.tail.length === 0 && !this.isAtStart && !this.endedWithReturn;
   }
 
   private relay(chunk: Buffer): Buffer | undefined {
@@ -91,7 +103,7 @@ class EventRelay implements AnswerStream {
     output.begin(bytes);
     let start = 0;
     for (;;) {
-      start = this.judge.run(text, start, output);
+      start = this.judge.run(text, bytes, start, output);
       const end = text.indexOf('\n\n', start);
       if (end === -1) break;
       const next = end + 2;
@@ -114,6 +126,10 @@ class EventRelay implements AnswerStream {
     this.tailEndsLine = bytes.at(-1) === 0x0a;
     // A line end may be the first half of the blank line; it does not count.
     if (this.tail.length - (this.tailEndsLine ? 1 : 0) > this.judge.eventBytesMax) this.failTooLong();
+  }
+
+  flaw(): string | undefined {
+    return this.judge.flaw?.();
   }
 
   end(): Buffer | undefined {
@@ -155,6 +171,11 @@ class EventRelay implements AnswerStream {
     this.endedWithReturn = text.endsWith('\r');
     return joined.replace(/\r\n?/g, '\n');
   }
+}
+
+/** Nothing in it has to be made out or refused before it is judged. */
+function isPlain(bytes: Buffer): boolean {
+  return !bytes.includes(0x0d) && !bytes.includes(0);
 }
 
 /** May stand before the first event, and is none of it; latin1 of its UTF-8 bytes. */

@@ -55,5 +55,8 @@ export function parseLatin1(text: string): unknown {
 }
 
 export function toUtf8(latin1: string): string {
-  return Buffer.from(latin1, 'latin1').toString('utf8');
+  return aboveAscii.test(latin1) ? Buffer.from(latin1, 'latin1').toString('utf8') : latin1;
 }
+
+/** Looking costs less than two copies, and most events have none. */
+const aboveAscii = /[\x80-\xff]/;

@@ -88,8 +88,12 @@ class NamedJudge implements EventJudge {
     this.eventBytesMax = events.eventBytesMax;
   }
 
+  pass(): undefined {
+    return undefined;
+  }
+
   /** Deltas of the name that came last. */
-  run(text: string, start: number, output: Output): number {
+  run(text: string, _bytes: Buffer, start: number, output: Output): number {
     const head = this.deltaHead;
     if (head === undefined || this.facts.malformedFrames > 0 || !text.startsWith(head, start)) return start;
     // The run ends before a delta that may hold state: one search for all of them.

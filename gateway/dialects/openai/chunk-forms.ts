@@ -1,16 +1,24 @@
 // Which bytes do the content events of a stream have in common, so that one that differs in its text alone needs no
 // parse? Learned from events that were parsed and found sound; nearly all events of a stream are of one form.
 
+import { nullUsage } from './strip-usage.ts';
+
 interface ChunkForm {
-  /** Up to the text, its opening quote included. */
-  readonly before: string;
+  /** Up to the text, its opening quote included; latin1 of the bytes. */
+  readonly head: string;
+  readonly before: Buffer;
   /** From its closing quote on: up to the blank line, or to the text that OpenAI pads events with. */
-  readonly after: string;
+  readonly after: Buffer;
   /** From the closing quote of the padding on; empty where there is none. */
-  readonly last: string;
+  readonly last: Buffer;
   /** The id of the answer is in `before`: where that is the same, all is that clients go by. */
   readonly isNamedBefore: boolean;
+  /** Where a null usage begins in `before` and `after` together; `none` or, where it is written in another way, `odd`. */
+  readonly usageAt: number;
 }
+
+const none = -1;
+const odd = -2;
 
 /** Text, reasoning, arguments of calls; and choices that take turns. */
 const formsMax = 8;
@@ -21,9 +29,18 @@ export class ChunkForms {
   /** The latest first. */
   private forms: ChunkForm[] = [];
   private takesCalls = true;
+  private hasSeenRole = false;
+  /** Of the event that was found last, with the place of its text's closing quote. */
+  private form: ChunkForm | undefined;
+  private quoteAt = 0;
 
   /** @param event Of one line, without its blank line; parsed, and found to need no repair. */
   learn(event: string): void {
+    // Nearly all streams name the role in their first event alone.
+    if (this.forms.length === 0 && !this.hasSeenRole && event.includes('"role"')) {
+      this.hasSeenRole = true;
+      return;
+    }
     const start = textStart.exec(event)?.[0].length;
     const end = start === undefined ? -1 : stringEnd(event, start);
     if (start === undefined || end === -1) return;
@@ -32,40 +49,75 @@ export class ChunkForms {
     const padding = rest.indexOf(paddingStart);
     const after = padding === -1 ? rest : rest.slice(0, padding + paddingStart.length);
     const last = padding === -1 ? '' : rest.slice(stringEnd(rest, after.length));
-    this.forms.unshift({ before, after, last, isNamedBefore: before.includes('"id"') });
-    this.hasUsage ||= before.includes('"usage"') || after.includes('"usage"');
+    const usageAt = last.includes(usageName) ? odd : findUsage(before + after);
+    this.forms.unshift({
+      head: before,
+      before: Buffer.from(before, 'latin1'),
+      after: Buffer.from(after, 'latin1'),
+      last: last === '' ? nothing : Buffer.from(last, 'latin1'),
+      isNamedBefore: before.includes('"id"'),
+      usageAt,
+    });
+    this.hasUsage ||= usageAt !== none;
     if (this.forms.length > formsMax) this.forms.pop();
   }
 
   /** From here on each piece of a call is read. */
   excludeCalls(): void {
     this.takesCalls = false;
-    this.forms = this.forms.filter(({ before }) => !isOfCall(before));
+    this.forms = this.forms.filter(({ head }) => !isOfCall(head));
   }
 
   /** One past the event that begins there, if it differs from one of the forms in its text alone; else -1. */
-  endOf(text: string, from: number): number {
-    for (const { before, after, last } of this.forms) {
-      if (!hasAt(text, before, from)) continue;
+  endOf(bytes: Buffer, from: number): number {
+    for (const form of this.forms) {
+      const { before, after, last } = form;
+      if (!hasBytesAt(bytes, before, from)) continue;
       const start = from + before.length;
-      const quote = stringEnd(text, start);
-      if (quote <= start || !text.startsWith(after, quote)) continue;
+      const quote = closingQuote(bytes, start);
+      if (quote <= start || !hasBytesAt(bytes, after, quote)) continue;
+      this.form = form;
+      this.quoteAt = quote;
       const end = quote + after.length;
-      if (last === '') return end;
-      const closing = stringEnd(text, end);
-      if (closing !== -1 && text.startsWith(last, closing)) return closing + last.length;
+      if (last.length === 0) return end;
+      const closing = closingQuote(bytes, end);
+      if (closing !== -1 && hasBytesAt(bytes, last, closing)) return closing + last.length;
     }
     return -1;
   }
 
+  /** For callers that have not asked for usage: what goes on of the one event that was found in these bytes; undefined: it needs a look. */
+  withoutUsage(bytes: Buffer): Buffer | undefined {
+    const { form, quoteAt } = this;
+    if (form === undefined || form.usageAt === odd) return undefined;
+    if (form.usageAt === none) return bytes;
+    const inAfter = form.usageAt - form.before.length;
+    const at = inAfter < 0 ? form.usageAt : quoteAt + inAfter;
+    const given = Buffer.allocUnsafe(bytes.length - nullUsage.length);
+    bytes.copy(given, 0, 0, at);
+    bytes.copy(given, at, at + nullUsage.length);
+    return given;
+  }
+
   /** Whether the event that begins there says of itself what one of the forms does, and has a text in the same place. */
   beginsAlike(text: string, from: number): boolean {
-    for (const { before, isNamedBefore } of this.forms) {
-      if (isNamedBefore && hasAt(text, before, from)) return text.charCodeAt(from + before.length) !== 0x22;
+    for (const { head, isNamedBefore } of this.forms) {
+      if (isNamedBefore && hasAt(text, head, from)) return text.charCodeAt(from + head.length) !== 0x22;
     }
     return false;
   }
 }
+
+const nothing = Buffer.alloc(0);
+
+/** @param rest An event without its text. */
+function findUsage(rest: string): number {
+  const at = rest.indexOf(usageName);
+  if (at === -1) return none;
+  return rest.startsWith(nullUsage, at - 1) && rest.lastIndexOf(usageName) === at ? at - 1 : odd;
+}
+
+const usageName = '"usage"';
 
 function isOfCall(before: string): boolean {
   return before.includes('"tool_calls"');
@@ -80,6 +132,26 @@ const textStart =
 /** Of a long part: a slice costs a third of `startsWith`, which compares one character at a time. */
 function hasAt(text: string, part: string, from: number): boolean {
   return text.slice(from, from + part.length) === part;
+}
+
+function hasBytesAt(bytes: Buffer, part: Buffer, from: number): boolean {
+  const to = from + part.length;
+  return to <= bytes.length && part.compare(bytes, from, to) === 0;
+}
+
+/** Of a text in JSON; -1 where there is none. */
+function closingQuote(bytes: Buffer, start: number): number {
+  let end = bytes.indexOf(quoteByte, start);
+  while (end !== -1 && isEscapedByte(bytes, end)) end = bytes.indexOf(quoteByte, end + 1);
+  return end;
+}
+
+const quoteByte = 0x22;
+
+function isEscapedByte(bytes: Buffer, at: number): boolean {
+  let backslashes = 0;
+  while (bytes[at - 1 - backslashes] === 0x5c) backslashes++;
+  return backslashes % 2 === 1;
 }
 
 /** Of the closing quote; -1 where there is none. */

@@ -40,14 +40,7 @@ interface RelayOptions {
 export const emptyStream = 'the stream ended without content and without a finish reason';
 
 export function relayOpenAiStream(options: RelayOptions): AnswerStream {
-  const events = new OpenAiEvents(options);
-  const stream = relayEvents(events);
-  return {
-    facts: stream.facts,
-    push: (chunk) => stream.push(chunk),
-    end: () => stream.end(),
-    flaw: () => events.flaw(),
-  };
+  return relayEvents(new OpenAiEvents(options));
 }
 
 class OpenAiEvents implements EventJudge {
@@ -67,15 +60,31 @@ class OpenAiEvents implements EventJudge {
     this.ends = new ChoiceEnds(options.choices);
   }
 
+  pass(bytes: Buffer): Buffer | undefined {
+    if (this.mustParseAll() || this.isOddlyWritten) return undefined;
+    let events = 0;
+    let end = 0;
+    while (end < bytes.length) {
+      const from = end;
+      end = this.forms.endOf(bytes, from);
+      if (end === -1 || end - from > eventBytesMax) return undefined;
+      events++;
+    }
+    const strips = !this.options.wantsUsage && this.forms.hasUsage;
+    const given = !strips ? bytes : events === 1 ? this.forms.withoutUsage(bytes) : undefined;
+    if (given !== undefined) this.facts.outputEstimate += events;
+    return given;
+  }
+
   /** Events behind the first content and before any finish reason that need no look each. */
-  run(text: string, from: number, output: Output): number {
+  run(text: string, bytes: Buffer, from: number, output: Output): number {
     if (this.mustParseAll() || this.isOddlyWritten) return from;
     let events = 0;
     let to = from;
     let mayHaveUsage = this.forms.hasUsage;
     let marker: number | undefined;
     for (;;) {
-      const end = this.forms.endOf(text, to);
+      const end = this.forms.endOf(bytes, to);
       if (end !== -1) {
         if (end - to > eventBytesMax) break;
         to = end;
@@ -115,11 +124,14 @@ class OpenAiEvents implements EventJudge {
     if (!event.startsWith('data:') || event.includes('\n')) this.oddEvent(event, output);
     else {
       const data = event.charCodeAt(5) === 0x20 ? event.slice(6) : event.slice(5);
-      const given = this.isAlike(event) ? this.stripped(data) : this.look(data);
+      const isMarked = marker.test(event);
+      const isAlike = this.forms.beginsAlike(event, 0);
+      const isUnread = isAlike && !isMarked && this.passesUnread(event);
+      const given = isUnread ? this.stripped(data) : this.look(data, isMarked);
       if (given === data) output.keep(from, to);
       else this.give(given, output);
       // A null usage that is taken out is in all the others too, and is nothing to repair.
-      const isOrdinary = !this.mustParseAll() && !this.forms.beginsAlike(event, 0) && !hasMarker(event);
+      const isOrdinary = !isAlike && !isMarked && !this.mustParseAll();
       if (isOrdinary && given === this.stripped(data)) this.forms.learn(event);
     }
     this.finish(output);
@@ -169,26 +181,18 @@ class OpenAiEvents implements EventJudge {
       this.facts.fault = { kind: 'error-event', error: readErrorEvent(toUtf8(line)) };
       return;
     }
-    this.give(this.look(line), output);
+    this.give(this.look(line, marker.test(line)), output);
   }
 
-  /** It says of itself what an earlier one does, and nothing that must be read. */
-  private isAlike(event: string): boolean {
-    if (
-      this.mustParseAll() ||
-      !event.endsWith('}') ||
-      !this.forms.beginsAlike(event, 0) ||
-      hasMarker(event) ||
-      callsTool(event)
-    ) {
-      return false;
-    }
+  /** It says of itself what an earlier one does, and has no marker. */
+  private passesUnread(event: string): boolean {
+    if (this.mustParseAll() || !event.endsWith('}') || callsTool(event)) return false;
     this.facts.outputEstimate++;
     return true;
   }
 
   /** The data as it goes on; undefined: it does not. */
-  private look(data: string): string | undefined {
+  private look(data: string, isMarked: boolean): string | undefined {
     const trimmed = data.trim();
     if (trimmed === doneMark) {
       if (this.facts.hasContent || this.ends.hasReason) this.facts.isComplete = true;
@@ -207,17 +211,17 @@ class OpenAiEvents implements EventJudge {
       leaveOut(this.facts);
       return undefined;
     }
-    return this.chunk(chunk, data);
+    return this.chunk(chunk, data, isMarked);
   }
 
-  private chunk(chunk: JsonRecord, data: string): string | undefined {
+  private chunk(chunk: JsonRecord, data: string, isMarked: boolean): string | undefined {
     const { repair } = this.options;
     if (typeof chunk.model === 'string' && chunk.model !== '') this.facts.servedModel ??= chunk.model;
     const entries = Array.isArray(chunk.choices) ? chunk.choices : [];
     const choices = repair ? mapChoices(entries, (choice) => repair.choice(choice, 0)) : entries;
     // The pieces of a call that got another number look like those of the call that has the number.
     if (choices.some((choice, at) => choice !== entries[at])) this.forms.excludeCalls();
-    const isOrdinary = choices.length > 0 && !this.mustParseAll() && !hasMarker(data);
+    const isOrdinary = choices.length > 0 && !this.mustParseAll() && !isMarked;
     let hasContent = false;
     for (const entry of choices) {
       const choice = asRecord(entry);
@@ -256,7 +260,7 @@ class OpenAiEvents implements EventJudge {
   private sound(chunk: JsonRecord, data: string, choices: readonly unknown[]): string {
     const { repair, wantsUsage } = this.options;
     const own = this.stripped(data);
-    const given = wantsUsage ? chunk : { ...chunk, usage: undefined };
+    const given = wantsUsage || chunk.usage === undefined ? chunk : { ...chunk, usage: undefined };
     return repair?.repaired(() => own, given, choices) ?? own;
   }
 
@@ -277,33 +281,11 @@ function callsTool(event: string): boolean {
 
 const toolCall = /"(?:tool_calls"\s*:\s*\[|function_call"\s*:\s*\{)/;
 
-function hasMarker(text: string): boolean {
-  return Number.isFinite(firstMarker(text));
-}
+/** What an event must be parsed for: an error, or a finish reason or counts that are not null. */
+const marker = /"(?:error"|(?:finish_reason|usage)"[\t-\r ]*:[\t-\r ]*[^n\t-\r ])/;
 
-/** Where something stands that an event must be parsed for; infinity where nothing does. */
+/** Infinity where there is none. */
 function firstMarker(text: string): number {
-  const error = text.indexOf('"error"');
-  return Math.min(
-    error === -1 ? Number.POSITIVE_INFINITY : error,
-    findValue(text, '"finish_reason"'),
-    findValue(text, '"usage"'),
-  );
-}
-
-/** Where a member of that name has a value other than null; infinity where none has. */
-function findValue(data: string, name: string): number {
-  for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
-    let next = at + name.length;
-    while (isSpace(data.charCodeAt(next))) next++;
-    if (data.charCodeAt(next) !== 0x3a) continue;
-    next++;
-    while (isSpace(data.charCodeAt(next))) next++;
-    if (data.charCodeAt(next) !== 0x6e) return at;
-  }
-  return Number.POSITIVE_INFINITY;
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+  const at = text.search(marker);
+  return at === -1 ? Number.POSITIVE_INFINITY : at;
 }

@@ -2,9 +2,12 @@
 
 import { JsonStructureError, scanMembers } from '../../json/scan-members.ts';
 
-/** Takes a null usage out of one or more events, where it is written as most providers write it. */
+/** As most providers write it. */
+export const nullUsage = ',"usage":null';
+
+/** Takes a null usage out of one or more events. */
 export function stripNullUsage(text: string): string {
-  return text.replaceAll(',"usage":null', '');
+  return text.replaceAll(nullUsage, '');
 }
 
 /**

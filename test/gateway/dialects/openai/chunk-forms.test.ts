@@ -14,7 +14,7 @@ function formsOf(...events: readonly string[]): ChunkForms {
 }
 
 const isSame = (forms: ChunkForms, one: string): boolean =>
-  forms.endOf(`${one}\n\nmore`, 0) === one.length + 2;
+  forms.endOf(Buffer.from(`${one}\n\nmore`), 0) === one.length + 2;
 
 describe('an event that differs', () => {
   test.each<[string, string, boolean]>([
