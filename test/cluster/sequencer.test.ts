@@ -1,13 +1,13 @@
-// Are the files that have a place of their own in the order still there? One that is gone would lose it in silence. And do
+// Are the files of which the order knows a duration still there? One that is gone would lose it in silence. And do
 // files that wait run beside files that calculate?
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { long, mix } from './sequencer.ts';
+import { mix, secondsOf } from './sequencer.ts';
 
-test('every file that has a place in the order is there', () => {
-  const files = long.map((name) => join(import.meta.dirname, '..', `${name}.test.ts`));
+test('every file with a duration is there', () => {
+  const files = Object.keys(secondsOf).map((name) => join(import.meta.dirname, '..', `${name}.test.ts`));
   expect(files.filter((file) => !existsSync(file))).toEqual([]);
 });
 
