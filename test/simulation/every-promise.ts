@@ -1,4 +1,4 @@
-// Do operators and gateways keep their promises, whatever goes wrong and in whatever order? A hundred runs of the real code over
+// Do operators and gateways keep their promises, whatever goes wrong and in whatever order? Fifty runs of the real code over
 // a simulated cluster, each decided by its seed, and two thousand in `npm run e2e -- simulation`. They are dealt out to two files, so that
 // two cores have some.
 //
@@ -18,9 +18,9 @@ const linesShown = 80;
 
 /**
  * @param file Which of the files, from 0.
- * @param usualRuns Of all files together; `npm run e2e -- simulation` makes twenty times as many.
+ * @param usualRuns Of all files together; `npm run e2e -- simulation` makes forty times as many.
  */
-export function testShareOfRuns(file: number, usualRuns = 100): void {
+export function testShareOfRuns(file: number, usualRuns = 50): void {
   const runs = oneSeed === undefined ? Number(env.PENSTOCK_SIMULATION_RUNS ?? usualRuns) : 1;
   const seeds = Array.from({ length: runs }, (_, index) => firstSeed + index).filter(
     (seed) => seed % files === file,

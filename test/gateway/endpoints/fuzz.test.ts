@@ -157,8 +157,8 @@ function lookAtLoop(metricsUrl: string): { end(): Promise<readonly number[]> } {
 }
 
 /** `npm run e2e -- overload` goes on for a quarter of an hour. */
-const seconds = 6;
-const warmSeconds = 2;
+const seconds = 4;
+const warmSeconds = 1;
 /** One after the other: two keep all of two cores from the tests beside it. */
 const lanes = 1;
 
