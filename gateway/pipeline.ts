@@ -1,11 +1,14 @@
 // THE page to read: one request, stage by stage, in order.
 //
-//   authenticate → route → decode* → limits → attempt( limits → encode* → send → decode* ) → encode* → meter
+//   authenticate → read → route → decode* → limits → attempt( limits → encode* → send → decode* ) → encode* → meter
 //
-// (* only where the dialects of client and upstream differ; else the bytes pass through.)
+// (* only where the dialects of client and upstream differ; else the bytes pass, edited and judged by `dialect.same`.)
 //
-// `admit` runs before the body is read, `serve` after it. Attempts follow each other in attempt/call.ts; what one is made of is in
-// pipeline/attempt-ends.ts, what is recorded of it in pipeline/call-job.ts.
+// `admitGood` runs before the body is read (endpoints/server.ts; `admit` on Fastify's way); endpoints/incoming.ts reads the body, takes a
+// place among the requests in flight and calls `serve`. Attempts follow each other in attempt/call.ts; what one is made of is in
+// pipeline/attempt-ends.ts, what is recorded of it in pipeline/call-job.ts. A request waits for the end of a turn of the event loop when its
+// body is whole, and when pieces of its answer have come (stream/turn-end.ts). A plain answer is written before its attempt is recorded; the
+// end of a stream after it.
 
 import { Call, type CallOutcome } from './attempt/call.ts';
 import type { AttemptEnds } from './attempt/ends.ts';
@@ -214,7 +217,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     onAnswerClosed(response, this);
   }
 
-  /** limits → attempts → answer → meter. */
+  /** limits → attempts → answer → meter. Attempts write into a stream as they read; only its end comes after them. */
   start(): void {
     const { parts, exchange } = this;
     try {
@@ -250,6 +253,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     if (!turnEnd.writesLater(this)) this.onTurnEnd();
   }
 
+  /** Its plain answer, or the end of its stream: after all pieces that came in this turn have been read. */
   onTurnEnd(): void {
     this.onOutcomes(this.outcomes);
   }
@@ -355,7 +359,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     try {
       this.several?.decide(this.wasForNothing);
       this.settleCounted();
-      this.meter();
+      this.countRequest();
     } catch (failure) {
       thrown ??= failure;
     }
@@ -401,7 +405,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     this.granted?.settle({ tokens: this.tokens, nanodollars: nanodollarsOf(this.picodollars) });
   }
 
-  private meter(): void {
+  private countRequest(): void {
     const { dialect, plan, arrivedAt, facts, trace } = this.exchange;
     const { clock, metrics } = this.parts;
     trace?.onServed({

@@ -179,7 +179,7 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
   private waitForTurn(): void {
     if (this.isWaiting) return;
     this.isWaiting = true;
-    turnEnd.answer(this);
+    turnEnd.piece(this);
   }
 
   onTurnEnd(): void {

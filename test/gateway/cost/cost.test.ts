@@ -20,7 +20,8 @@ describe('a request beyond the floor, with limits, budgets, records and metrics'
     stream = between(floorLong, ownLong);
     event = each(between(between(floorShort, floorLong), between(ownShort, ownLong)), eventsBetween);
     console.log(`beyond the floor: ${JSON.stringify({ unary, stream, event }, roundly, 1)}`);
-  });
+    // Some 25,000 requests warm each process; beside others that takes minutes.
+  }, 400_000);
 
   test('a unary request makes no more promises, listeners, timers and writes than its bounds', () => {
     expect(unary.promises).toBeLessThanOrEqual(3);
@@ -41,7 +42,8 @@ describe('a request beyond the floor, with limits, budgets, records and metrics'
   });
 
   test('a passed event allocates no more than its bound', () => {
-    expect(event.bytes).toBeLessThanOrEqual(380);
+    // 334 of them are the immediate at the end of its turn, which all events of the turn share (decision 0051).
+    expect(event.bytes).toBeLessThanOrEqual(480);
   });
 });
 

@@ -19,9 +19,9 @@ function named(name: string, done: string[], act: () => void = () => {}): Staged
 test('answers are read first, then written, then come bodies and records, each in the order of their arrival', () => {
   const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
   turn.body(named('body 1', done));
-  turn.answer(named('answer 1', done, () => expect(turn.recordsLater(named('record 1', done))).toBe(true)));
+  turn.piece(named('answer 1', done, () => expect(turn.recordsLater(named('record 1', done))).toBe(true)));
   turn.body(named('body 2', done));
-  turn.answer(named('answer 2', done, () => expect(turn.writesLater(named('write 2', done))).toBe(true)));
+  turn.piece(named('answer 2', done, () => expect(turn.writesLater(named('write 2', done))).toBe(true)));
   expect([done.length, scheduled.length]).toEqual([0, 1]);
   endTurn();
   expect(done).toEqual(['answer 1', 'answer 2', 'write 2', 'body 1', 'body 2', 'record 1']);
@@ -33,7 +33,7 @@ test('what becomes whole while others are served has its part in the same turn, 
   const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
   turn.body(
     named('body', done, () => {
-      turn.answer(named('answer', done, () => turn.recordsLater(named('record', done))));
+      turn.piece(named('answer', done, () => turn.recordsLater(named('record', done))));
       turn.body(named('next body', done));
     }),
   );
@@ -51,7 +51,7 @@ test('records and writes wait for nothing where no answer is being served', () =
 
 test('after one that throws, all others have their part in the next turn', () => {
   const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
-  turn.answer(named('answer', done, () => turn.recordsLater(named('record', done))));
+  turn.piece(named('answer', done, () => turn.recordsLater(named('record', done))));
   turn.body(
     named('broken', done, () => {
       throw new Error('it was not to throw');
