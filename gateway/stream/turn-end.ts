@@ -65,8 +65,7 @@ export class TurnEnd {
    * @returns False: none is being read, and it is given at once.
    */
   writesLater(one: Staged): boolean {
-    if (this.isRunning) this.writes.add(one);
-    return this.isRunning;
+    return this.joins(this.writes, one);
   }
 
   /**
@@ -75,8 +74,16 @@ export class TurnEnd {
    * @returns False: nothing else is being served, and it is recorded at once.
    */
   recordsLater(one: Staged): boolean {
-    if (this.isRunning) this.records.add(one);
+    return this.joins(this.records, one);
+  }
+
+  private joins(stage: Stage, one: Staged): boolean {
+    if (this.isRunning) stage.add(one);
     return this.isRunning;
+  }
+
+  private get isServed(): boolean {
+    return this.pieces.isEmpty && this.writes.isEmpty && this.bodies.isEmpty;
   }
 
   private wake(): void {
@@ -90,7 +97,7 @@ export class TurnEnd {
     this.isScheduled = false;
     this.isRunning = true;
     try {
-      while (!pieces.isEmpty || !writes.isEmpty || !bodies.isEmpty) {
+      while (!this.isServed) {
         pieces.run();
         writes.run();
         bodies.run();
@@ -99,7 +106,7 @@ export class TurnEnd {
     } finally {
       this.isRunning = false;
       // Where one has thrown after all, the others still have their part.
-      if (!pieces.isEmpty || !writes.isEmpty || !bodies.isEmpty || !records.isEmpty) this.wake();
+      if (!this.isServed || !records.isEmpty) this.wake();
     }
   }
 }

@@ -42,20 +42,22 @@ export class ChunkForms {
       return;
     }
     const start = textStart.exec(event)?.[0].length;
-    const end = start === undefined ? -1 : stringEnd(event, start);
-    if (start === undefined || end === -1) return;
-    const [before, rest] = [event.slice(0, start), `${event.slice(end)}\n\n`];
-    if (!this.takesCalls && isOfCall(before)) return;
-    const padding = rest.indexOf(paddingStart);
-    const after = padding === -1 ? rest : rest.slice(0, padding + paddingStart.length);
-    const last = padding === -1 ? '' : rest.slice(stringEnd(rest, after.length));
-    const usageAt = last.includes(usageName) ? odd : findUsage(before + after);
+    if (start === undefined) return;
+    const bytes = Buffer.from(`${event}\n\n`, 'latin1');
+    const end = closingQuote(bytes, start);
+    if (end === -1) return;
+    const head = event.slice(0, start);
+    if (!this.takesCalls && isOfCall(head)) return;
+    const padding = event.indexOf(paddingStart, end);
+    const afterEnd = padding === -1 ? bytes.length : padding + paddingStart.length;
+    const lastStart = padding === -1 ? bytes.length : closingQuote(bytes, afterEnd);
+    const usageAt = event.includes(usageName, lastStart) ? odd : findUsage(head + event.slice(end, afterEnd));
     this.forms.unshift({
-      head: before,
-      before: Buffer.from(before, 'latin1'),
-      after: Buffer.from(after, 'latin1'),
-      last: last === '' ? nothing : Buffer.from(last, 'latin1'),
-      isNamedBefore: before.includes('"id"'),
+      head,
+      before: bytes.subarray(0, start),
+      after: bytes.subarray(end, afterEnd),
+      last: bytes.subarray(lastStart),
+      isNamedBefore: head.includes('"id"'),
       usageAt,
     });
     this.hasUsage ||= usageAt !== none;
@@ -108,8 +110,6 @@ export class ChunkForms {
   }
 }
 
-const nothing = Buffer.alloc(0);
-
 /** @param rest An event without its text. */
 function findUsage(rest: string): number {
   const at = rest.indexOf(usageName);
@@ -142,27 +142,14 @@ function hasBytesAt(bytes: Buffer, part: Buffer, from: number): boolean {
 /** Of a text in JSON; -1 where there is none. */
 function closingQuote(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(quoteByte, start);
-  while (end !== -1 && isEscapedByte(bytes, end)) end = bytes.indexOf(quoteByte, end + 1);
+  while (end !== -1 && isEscaped(bytes, end)) end = bytes.indexOf(quoteByte, end + 1);
   return end;
 }
 
 const quoteByte = 0x22;
 
-function isEscapedByte(bytes: Buffer, at: number): boolean {
+function isEscaped(bytes: Buffer, at: number): boolean {
   let backslashes = 0;
   while (bytes[at - 1 - backslashes] === 0x5c) backslashes++;
-  return backslashes % 2 === 1;
-}
-
-/** Of the closing quote; -1 where there is none. */
-function stringEnd(text: string, start: number): number {
-  let end = text.indexOf('"', start);
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++;
   return backslashes % 2 === 1;
 }
