@@ -84,8 +84,7 @@ async function runTable(settings: Settings, launcher: Launcher, workFolder: stri
   const costs = await measureTables(tableSizes, { launcher, workFolder, runs, warmRuns: 3, say });
   const date = new Date().toISOString().slice(0, 16);
   const report = { date, machine: await readMachine(), runs, costs };
-  await mkdir(settings.resultsFolder, { recursive: true });
-  await writeFile(join(settings.resultsFolder, 'table.json'), `${JSON.stringify(report, null, 1)}\n`);
+  await writeFigures(settings, 'table.json', report);
   console.log(writeTableReport(report));
   return 0;
 }
@@ -96,8 +95,7 @@ async function runGrowth(settings: Settings, parts: ComparisonParts): Promise<nu
   const rows = await measureGrowth(growthCases, times, parts);
   const date = new Date().toISOString().slice(0, 16);
   const report = { date, machine: await readMachine(), times, rows };
-  await mkdir(settings.resultsFolder, { recursive: true });
-  await writeFile(join(settings.resultsFolder, 'growth.json'), `${JSON.stringify(report, null, 1)}\n`);
+  await writeFigures(settings, 'growth.json', report);
   console.log(writeGrowthReport(report));
   return 0;
 }
@@ -130,11 +128,7 @@ async function runParts(settings: Settings, parts: ComparisonParts): Promise<num
     summaries: summariseParts(loads, comparison.parts, measurements),
   };
   const page = writePartsReport(report);
-  await mkdir(settings.resultsFolder, { recursive: true });
-  await writeFile(
-    join(settings.resultsFolder, 'parts.json'),
-    `${JSON.stringify({ ...report, measurements }, null, 1)}\n`,
-  );
+  await writeFigures(settings, 'parts.json', { ...report, measurements });
   await writeFile(join(settings.resultsFolder, 'parts.md'), page);
   console.log(page);
   return comparison.broken.length > 0 ? 1 : 0;
@@ -151,15 +145,17 @@ async function writeResults(
   const { rounds, windowSeconds, warmSeconds, isQuick } = settings;
   const header = { date, machine, versions, rounds, windowSeconds, warmSeconds, isQuick };
   const report = writeReport({ ...header, summary, broken: comparison.broken });
-  await mkdir(settings.resultsFolder, { recursive: true });
   const name = `${date.replaceAll(':', '')}-${scenarioSet(settings)}.json`;
-  await writeFile(
-    join(settings.resultsFolder, name),
-    `${JSON.stringify({ ...header, summary, ...comparison }, null, 1)}\n`,
-  );
+  await writeFigures(settings, name, { ...header, summary, ...comparison });
   await writeFile(join(settings.resultsFolder, 'latest.md'), report);
   console.log(report);
   return comparison.broken.length > 0 ? 1 : 0;
+}
+
+/** Makes the folder where it is missing. */
+async function writeFigures({ resultsFolder }: Settings, name: string, figures: object): Promise<void> {
+  await mkdir(resultsFolder, { recursive: true });
+  await writeFile(join(resultsFolder, name), `${JSON.stringify(figures, null, 1)}\n`);
 }
 
 function scenarioSet(settings: Settings): string {
