@@ -57,6 +57,11 @@ export function keptManifestName(instance: string, generation: number): string {
   return `${instance}-m-${generation}`;
 }
 
+/** @param name of a shard, or of such a copy. */
+export function isKeptManifest(name: string): boolean {
+  return /-m-[0-9]+$/.test(name);
+}
+
 export const shardKindSchema = z.enum(['keys', 'routes', 'credentials']);
 export type ShardKind = z.infer<typeof shardKindSchema>;
 

@@ -95,7 +95,7 @@ export function overBudgetError(
   if (!isExhausted)
     return new GatewayError(
       'rate_limit_exceeded',
-      `${whose} has a budget of ${what}; what is left of it is set aside for requests under way. Please try again in 1s.`,
+      `${whose} has a budget of ${what}; what is left of it is reserved for requests in flight or for other gateways. Please try again in 1s.`,
       { retryAfterSeconds: 1 },
     );
   const next =

@@ -77,8 +77,6 @@ function isSuspended({ spec }: RawObject): boolean {
   return membersOf(spec).suspended === true;
 }
 
-const STALLED = 'the present form comes into service when the object is edited; see the condition Degraded';
-
 /** The verdict on an object that serves in its last good form. */
 export function withHeld<V extends Pick<Verdict, 'conditions' | 'isInTable' | 'held'>>(
   verdict: V,
@@ -87,6 +85,9 @@ export function withHeld<V extends Pick<Verdict, 'conditions' | 'isInTable' | 'h
   const fault = faultOf(verdict);
   const until = new Date(held.untilMs).toISOString().replace('.000Z', 'Z');
   const form = held.generation === undefined ? 'the form before' : `generation ${held.generation}`;
+  const field =
+    /^spec[\w.[\]-]*/.exec(fault?.message ?? '')?.[0] ?? 'the object, as the condition Degraded says';
+  const stalled = `correct ${field}; ${form} serves until ${until}, then none does`;
   const message = `${form} serves until ${until}, because the present form cannot: ${fault?.message ?? ''}`;
   const others = verdict.conditions.filter(({ type }) => type !== 'Degraded');
   const isRefused = others.some(({ type, status }) => type === 'Accepted' && status === 'False');
@@ -94,7 +95,7 @@ export function withHeld<V extends Pick<Verdict, 'conditions' | 'isInTable' | 'h
     ...others.filter(({ type }) => type !== 'Stalled'),
     holds('Degraded', 'LastKnownGood', message),
     // Who waits for the present form waits in vain.
-    ...(isRefused ? [holds('Stalled', 'LastKnownGood', STALLED)] : []),
+    ...(isRefused ? [holds('Stalled', 'LastKnownGood', stalled)] : []),
   ];
   return { ...verdict, conditions, isInTable: true, held };
 }

@@ -2,6 +2,7 @@
 // has not known unused for ten minutes may be on its way into a gateway.
 
 import type { Clock } from '../../core/clock.ts';
+import { isKeptManifest } from '../../core/contract/manifest.ts';
 
 interface CollectDecision {
   readonly collect: readonly string[];
@@ -23,7 +24,9 @@ export function decideCollection(
     name,
     usedMs: inUse.has(name) ? nowMs : (lastUsedMs.get(name) ?? nowMs),
   }));
-  const isOld = ({ usedMs }: { readonly usedMs: number }) => nowMs - usedMs >= UNUSED_MS_MIN;
+  // No gateway reads copies: those that are no longer kept go at once, before their shards do, so each that is listed can be pinned.
+  const isOld = ({ name, usedMs }: { readonly name: string; readonly usedMs: number }) =>
+    nowMs - usedMs >= UNUSED_MS_MIN || (isKeptManifest(name) && !inUse.has(name));
   return {
     collect: used.filter(isOld).map(({ name }) => name),
     lastUsedMs: new Map(used.filter((shard) => !isOld(shard)).map(({ name, usedMs }) => [name, usedMs])),

@@ -207,15 +207,17 @@ export type ApiKeySpec = z.infer<typeof apiKeySpecSchema>;
 
 const count = () => z.int().min(0).optional();
 
-const overshoot = {
+const atWorst = {
   requests: count().describe(
     'So many requests may end beyond the limit, each with what it costs beyond what was left when it was let in.',
   ),
-  unheard: z
+  dollars: z
     .string()
     .max(32)
     .optional()
-    .describe('Dollars besides, where some gateways do not hear of the ledger what others spent.'),
+    .describe(
+      'Dollars beyond the limit besides, where some gateways cannot reach the ledger and do not learn what the others spent.',
+    ),
 };
 
 const usageSchema = z.object({
@@ -238,11 +240,11 @@ const usageSchema = z.object({
         .max(100)
         .optional()
         .describe('Share of the limit at which a warning is given.'),
-      overshoot: z
+      atWorst: z
         .object({
-          ...overshoot,
+          ...atWorst,
           withoutStore: z
-            .object(overshoot)
+            .object(atWorst)
             .optional()
             .describe(
               'The same where the store that gateways share does not answer, or has forgotten what it kept. Absent: there is none.',

@@ -114,7 +114,7 @@ export function crd(resource: Resource, bundleVersion: string) {
           name: API_VERSION,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: rootSchema(resource) },
+          schema: { openAPIV3Schema: withDefaults(rootSchema(resource)) },
           subresources: { status: {} },
           additionalPrinterColumns: resource.columns,
           selectableFields: resource.selectableFields.map((jsonPath) => ({ jsonPath })),
@@ -142,6 +142,29 @@ export function rootSchema(resource: Resource): CrdSchema {
     },
     ...(rules.length > 0 ? { 'x-kubernetes-validations': rules } : {}),
   };
+}
+
+/** `kubectl explain` shows descriptions alone, so each says the default of its field. An object has those of its fields. */
+export function withDefaults(schema: CrdSchema): CrdSchema {
+  const { description, default: byDefault, properties, items } = schema;
+  const isSaid = byDefault === undefined || description === undefined || schema.type === 'object';
+  return {
+    ...schema,
+    ...(isSaid ? {} : { description: `${description} Default: ${defaultText(byDefault)}.` }),
+    ...(items === undefined ? {} : { items: withDefaults(items) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, child]) => [name, withDefaults(child)]),
+          ),
+        }),
+  };
+}
+
+function defaultText(value: unknown): string {
+  if (value === '') return 'empty';
+  return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
 /** A zod schema as a structural schema. */

@@ -78,21 +78,21 @@ export function describeUsage(facts: Omit<UsageFacts, 'present'>): DescribedUsag
 function saidIn({ observedAt: _, periods, ...rest }: ApiKeyUsage) {
   return {
     ...rest,
-    periods: new Map(periods?.map(({ overshoot: _, warnPercent: __, ...one }) => [one.period, one])),
+    periods: new Map(periods?.map(({ atWorst: _, warnPercent: __, ...one }) => [one.period, one])),
   };
 }
 
 /** More can be spent beyond a budget than is said of it. That less can is said with the next news. */
 function promisesTooMuch(present: ApiKeyUsage | undefined, { periods }: DescribedUsage): boolean {
-  return periods.some(({ period, overshoot }) => {
-    const said = present?.periods?.find((one) => one.period === period)?.overshoot;
-    return isMore(overshoot, said) || isMore(overshoot?.withoutStore, said?.withoutStore);
+  return periods.some(({ period, atWorst }) => {
+    const said = present?.periods?.find((one) => one.period === period)?.atWorst;
+    return isMore(atWorst, said) || isMore(atWorst?.withoutStore, said?.withoutStore);
   });
 }
 
 function isMore(now: StatedOvershoot | undefined, said: StatedOvershoot | undefined): boolean {
   if (now === undefined || said === undefined) return now !== undefined;
-  const dollars = ({ unheard = '' }: StatedOvershoot) => microdollarsOf(unheard) ?? 0n;
+  const dollars = ({ dollars: text = '' }: StatedOvershoot) => microdollarsOf(text) ?? 0n;
   return (now.requests ?? 0) > (said.requests ?? 0) || dollars(now) > dollars(said);
 }
 
@@ -105,7 +105,7 @@ function periodsOf(budgets: readonly Budget[]): readonly BudgetPeriod[] {
 }
 
 type PeriodUsage = Crossing['period'];
-type StatedOvershoot = Pick<NonNullable<PeriodUsage['overshoot']>, 'requests' | 'unheard'>;
+type StatedOvershoot = Pick<NonNullable<PeriodUsage['atWorst']>, 'requests' | 'dollars'>;
 type DescribedUsage = ApiKeyUsage & { readonly periods: readonly PeriodUsage[] };
 
 function describe(
@@ -130,7 +130,7 @@ function describe(
 }
 
 /** A budget that only warns has none; and how many gateways there will be, nobody knows while there is none. */
-function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<PeriodUsage, 'overshoot'> {
+function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<PeriodUsage, 'atWorst'> {
   const limitMicrodollars = Number(microdollarsOf(limit) ?? 0n);
   if (action !== 'Block' || gateways.ready === 0) return {};
   const { withoutStore, ...worst } = worstOvershoot({
@@ -139,7 +139,7 @@ function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<Period
     hasStore: gateways.haveStore,
   });
   return {
-    overshoot: {
+    atWorst: {
       ...inDollars(worst),
       ...(withoutStore === undefined ? {} : { withoutStore: inDollars(withoutStore) }),
     },
@@ -147,7 +147,7 @@ function overshootOf({ action, limit }: Budget, gateways: Gateways): Pick<Period
 }
 
 function inDollars({ requests, unheardMicrodollarsMax }: Overshoot) {
-  return { requests, unheard: dollarsOf(BigInt(unheardMicrodollarsMax) * 1_000_000n) };
+  return { requests, dollars: dollarsOf(BigInt(unheardMicrodollarsMax) * 1_000_000n) };
 }
 
 /** What the status did not show yet. What it shows was told when it was written, by whoever led then. */

@@ -50,11 +50,7 @@ export function watchCrdBundles(parts: {
       const bundle = await read(crd);
       if (isClosed) return;
       if (bundle !== undefined && bundle !== version && bundle !== found.get(crd)) {
-        log('warn', 'a CustomResourceDefinition is not of this release; apply those that came with it', {
-          crd,
-          found: bundle,
-          expected: version,
-        });
+        log('warn', whatToDo(bundle, version), { crd, found: bundle, expected: version });
       }
       found.set(crd, bundle);
     }
@@ -74,4 +70,20 @@ export function watchCrdBundles(parts: {
       return undefined;
     }
   }
+}
+
+/** Newer kinds come first in an upgrade: older ones in their place would undo it. */
+function whatToDo(bundle: string, version: string): string {
+  if (isNewer(bundle, version))
+    return `the CustomResourceDefinition is of ${bundle}, this operator of ${version}; upgrade the operator`;
+  return 'a CustomResourceDefinition is not of this release; apply those that came with it';
+}
+
+const RELEASE = /^(\d+)\.(\d+)\.(\d+)/;
+
+function isNewer(bundle: string, version: string): boolean {
+  const [theirs, ours] = [bundle, version].map((text) => RELEASE.exec(text)?.slice(1).map(Number));
+  if (theirs === undefined || ours === undefined) return false;
+  const at = theirs.findIndex((number, index) => number !== ours[index]);
+  return at !== -1 && (theirs[at] ?? 0) > (ours[at] ?? 0);
 }

@@ -385,15 +385,15 @@ describe('a value is refused, and named:', () => {
     [
       'an address without /v1',
       { gateway: { publicUrl: 'https://models.example.com' } },
-      '/gateway/publicUrl',
+      'gateway.publicUrl: "https://models.example.com" is not an address of a gateway; begin with https:// and end with /v1',
     ],
     [
       'an address with a slash at its end',
       { gateway: { publicUrl: 'https://a.example/v1/' } },
-      '/gateway/publicUrl',
+      'gateway.publicUrl:',
     ],
     ...['https://:80/v1', 'https://a:65536/v1', 'https://256.1.1.1/v1', 'https://[1::2::3]/v1'].map(
-      (publicUrl) => [`the address ${publicUrl}`, { gateway: { publicUrl } }, '/gateway/publicUrl'] as const,
+      (publicUrl) => [`the address ${publicUrl}`, { gateway: { publicUrl } }, 'gateway.publicUrl:'] as const,
     ),
     ...['168h1ms', '169h', '10081m', '100h100h'].map(
       (lastKnownGood) =>

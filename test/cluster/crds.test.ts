@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyResource } from '../../operator/resources/api-key.ts';
-import { type CrdSchema, rootSchema } from '../../operator/resources/crd.ts';
+import { type CrdSchema, rootSchema, withDefaults } from '../../operator/resources/crd.ts';
 import { modelRouteResource } from '../../operator/resources/model-route.ts';
 import { providerResource } from '../../operator/resources/provider.ts';
 import type { RawObject } from '../../operator/watch/snapshot.ts';
@@ -243,7 +243,9 @@ describe('kubectl', () => {
       const explained = await explain(plane(), plural);
       // Of version, kind and metadata the API server has texts of its own.
       const told = [...explained].filter(([path]) => /^(spec|status)/.test(path));
-      const written = fieldsOf(rootSchema(resource)).filter(([path]) => /^(spec|status)/.test(path));
+      const written = fieldsOf(withDefaults(rootSchema(resource))).filter(([path]) =>
+        /^(spec|status)/.test(path),
+      );
       expect(Object.fromEntries(told)).toEqual(Object.fromEntries(written));
       expect([...explained.values()].filter((text) => text === '' || text === '<nodescription>')).toEqual([]);
     },

@@ -51,6 +51,14 @@ test('every value of the chart that a guide names is one', () => {
   expect(unknown.map((path) => path.join('.'))).toEqual([]);
 });
 
+test('no command upgrades with --reuse-values, which leaves out what the new chart has new', () => {
+  const commands = guides.flatMap((path) =>
+    [...read(path).matchAll(/^helm upgrade .*/gm)].map(([line]) => `${path}: ${line}`),
+  );
+  expect(commands.length).toBeGreaterThan(2);
+  expect(commands.filter((line) => /--reuse-values/.test(line))).toEqual([]);
+});
+
 /** The names in the first column of all tables. */
 function namesIn(text: string): string[] {
   const cells = [...text.matchAll(/^\| ([^|]*) \|/gm)].map(([, cell = '']) => cell.split('`:')[0] ?? '');

@@ -35,7 +35,19 @@
 
 {{/* Address that callers use. */}}
 {{- define "penstock.publicUrl" -}}
-{{- .Values.gateway.publicUrl | default (printf "http://%s/v1" (include "penstock.gatewayHost" .)) -}}
+{{- $url := .Values.gateway.publicUrl -}}
+{{- $name := `([A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?\.)*[A-Za-z]([-A-Za-z0-9_]*[A-Za-z0-9_])?\.?` -}}
+{{- $byte := `(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])` -}}
+{{- $ipv6 := list `([0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}` `([0-9A-Fa-f]{1,4}:){1,7}:` `:(:[0-9A-Fa-f]{1,4}){1,7}` `::` -}}
+{{- range $count := until 6 -}}
+{{- $ipv6 = append $ipv6 (printf `([0-9A-Fa-f]{1,4}:){1,%d}(:[0-9A-Fa-f]{1,4}){1,%d}` (sub 6 $count) (add1 $count)) -}}
+{{- end -}}
+{{- $host := printf `(%s|(%s\.){3}%s|\[(%s)\])` $name $byte $byte (join "|" $ipv6) -}}
+{{- $port := `(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?` -}}
+{{- if and $url (not (regexMatch (printf `^https?://%s%s(/[^ ?#]+)*/v1$` $host $port) $url)) -}}
+{{- fail (printf "gateway.publicUrl: %q is not an address of a gateway; begin with https:// and end with /v1, such as https://models.example.com/v1" $url) -}}
+{{- end -}}
+{{- $url | default (printf "http://%s/v1" (include "penstock.gatewayHost" .)) -}}
 {{- end -}}
 
 {{/* How the dashboard is opened, as JSON; browsers write them so in `Origin`. */}}

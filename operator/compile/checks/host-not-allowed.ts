@@ -23,12 +23,19 @@ export function hostNotAllowed(
   const { authority, scheme, seenAs } = destination;
   const entry = scheme === impliedScheme(destination) ? authority : `${scheme}://${authority}`;
   const fact = annotation === undefined ? 'is bound to no host' : 'is bound to other hosts';
+  const { namespace, secret: name } = use;
+  // A reader of the Provider may not read the Secret, so the shell looks up its other hosts.
+  const present =
+    annotation === undefined
+      ? ''
+      : `"$(kubectl -n ${namespace} get secret ${name} -o jsonpath='{.metadata.annotations.${ALLOWED_HOSTS_ANNOTATION.replaceAll('.', '\\.')}}')",`;
   return {
     reason: 'HostNotAllowed',
     message:
       `${use.field} names Secret ${use.secret}, which ${fact}, so its value is not sent to ${entry}` +
       `${seenAs === undefined ? '' : `, ${seenAs}`}; ` +
-      `whoever may write the Secret can allow that: add ${entry} to its annotation ${ALLOWED_HOSTS_ANNOTATION}`,
+      `to allow it, run: kubectl -n ${namespace} annotate secret ${name} --overwrite ` +
+      `${ALLOWED_HOSTS_ANNOTATION}=${present}'${entry}'`,
   };
 }
 

@@ -19,7 +19,8 @@ interface PricingRules {
 }
 
 const denied = 'spec.unpriced is Deny, so only calls with an own Provider of the caller are sent there';
-const metered = 'tokens are recorded, their cost stays unknown';
+const metered =
+  'tokens are recorded, their cost stays unknown, and keys with a budget that blocks are refused';
 
 export function noPrice(targets: readonly UnpricedTarget[], rules: PricingRules): Finding | undefined {
   if (targets.length === 0) return undefined;

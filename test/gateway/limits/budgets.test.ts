@@ -129,7 +129,7 @@ test('what requests under way may need is set aside: the next one is told to com
   expect(messagesErrorOf(refused).error).toMatchObject({
     type: 'rate_limit_error',
     message:
-      'This API key has a budget of $1.00 for the month (UTC); what is left of it is set aside for requests under way. Please try again in 1s.',
+      'This API key has a budget of $1.00 for the month (UTC); what is left of it is reserved for requests in flight or for other gateways. Please try again in 1s.',
   });
   held.abort();
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 20 } });

@@ -107,11 +107,11 @@ describe('the host', () => {
     },
   );
 
-  test('what is told to add to the annotation is what then lets the value go', () => {
+  test('what the command adds to the annotation is what then lets the value go', () => {
     const url = 'http://a.example:8080/v1';
     const { message } = judge(url, bound('a.example'));
-    const [, entry = ''] = /add (\S+) to its annotation/.exec(message) ?? [];
-    expect(judge(url, bound(entry)).status).toBe('True');
+    const [, entry = ''] = /,'(\S+)'$/.exec(message) ?? [];
+    expect(judge(url, bound(`a.example,${entry}`)).status).toBe('True');
   });
 
   test('without an annotation the built-in host of the type is allowed, and nothing else', () => {

@@ -159,6 +159,12 @@ describe('the last good form stays where', () => {
     expect(degraded?.reason).toBe('LastKnownGood');
     expect(degraded?.message).toContain('generation 1 serves until 2026-06-01T01:00:05Z');
     expect(degraded?.message).toContain(fault?.message);
+    const stalled = verdict.conditions.find(({ type }) => type === 'Stalled');
+    if (fault?.type === 'Accepted') {
+      expect(stalled?.message).toMatch(
+        /^correct \S.*; generation 1 serves until 2026-06-01T01:00:05Z, then none does$/,
+      );
+    }
     expect(later.staleAtMs).toBe(NOW_MS + 5_000 + HOUR_MS);
     // What is right goes on being told as it was: the other route, and the route to a Provider that is held.
     const others = (result: CompileResult) =>

@@ -21,6 +21,11 @@ test('what is in use stays, and so does what was in use, or was seen first, with
   });
 });
 
+test('a copy of a manifest that is no longer kept goes at once: it could not be pinned without its shards', () => {
+  const listed = ['penstock-m-7', 'penstock-m-8', 'penstock-k-0f'];
+  expect(decideCollection(listed, new Set(['penstock-m-8']), new Map(), 0).collect).toEqual(['penstock-m-7']);
+});
+
 test('the ten minutes are those of this leader, and begin anew with each use', async () => {
   const clock = makeFakeClock();
   let inUse: string[] = [];

@@ -3,7 +3,13 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { apiKeyResource } from '../../../operator/resources/api-key.ts';
-import { type CrdSchema, crd, rootSchema, structural } from '../../../operator/resources/crd.ts';
+import {
+  type CrdSchema,
+  crd,
+  rootSchema,
+  structural,
+  withDefaults,
+} from '../../../operator/resources/crd.ts';
 import { modelRouteResource } from '../../../operator/resources/model-route.ts';
 import { providerResource } from '../../../operator/resources/provider.ts';
 
@@ -30,6 +36,14 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
     expect(fields.filter(({ schema }) => !schema.description?.endsWith('.')).map(({ path }) => path)).toEqual(
       [],
     );
+  });
+
+  test('every text of a field that has a default says it, as kubectl explain shows nothing else', () => {
+    const fields = levels(withDefaults(rootSchema(resource))).filter(
+      ({ schema }) => schema.default !== undefined && schema.type !== 'object',
+    );
+    const silent = fields.filter(({ schema }) => !/ Default: .+\.$/.test(schema.description ?? ''));
+    expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
   test('everything that a rule could walk over has a bound', () => {

@@ -74,21 +74,21 @@ describe('a budget that refuses', () => {
   const budgets = [budget({ limit: '90' }), budget({ period: 'Day', action: 'Warn' })];
   const of = (ready: number, present?: ApiKeyUsage, haveStore = false, nowMs = AT_MS + USAGE_GAP_MS) =>
     settle({ budgets, gateways: { ready, haveStore }, present, nowMs });
-  const said = ({ periods }: ApiKeyUsage) => periods?.map(({ overshoot }) => overshoot);
+  const said = ({ periods }: ApiKeyUsage) => periods?.map(({ atWorst }) => atWorst);
   const ofTwo = written(of(2, undefined, false, AT_MS));
 
   test('says what may be spent beyond it at worst', () => {
-    expect(said(ofTwo)).toEqual([undefined, { requests: 2, unheard: '45.00' }]);
-    const withoutStore = { requests: 9, unheard: '720.00' };
+    expect(said(ofTwo)).toEqual([undefined, { requests: 2, dollars: '45.00' }]);
+    const withoutStore = { requests: 9, dollars: '720.00' };
     expect(said(written(of(9, undefined, true)))?.[1]).toEqual({
       requests: 1,
-      unheard: '0.00',
+      dollars: '0.00',
       withoutStore,
     });
   });
 
   test('says it anew when it is more than was said, after five minutes', () => {
-    expect(said(written(of(9, ofTwo)))?.[1]).toEqual({ requests: 9, unheard: '80.00' });
+    expect(said(written(of(9, ofTwo)))?.[1]).toEqual({ requests: 9, dollars: '80.00' });
     expect(of(9, ofTwo, false, AT_MS + 1_000)).toEqual({ type: 'wait', untilMs: AT_MS + USAGE_GAP_MS });
     expect(of(1, ofTwo)).toEqual({ type: 'same' });
   });
@@ -97,9 +97,9 @@ describe('a budget that refuses', () => {
     const together = written(of(2, undefined, true, AT_MS));
     expect(of(2, together, true)).toEqual({ type: 'same' });
     expect(said(written(of(3, together, true)))?.[1]?.withoutStore?.requests).toBe(3);
-    const periods = ofTwo.periods?.map(({ overshoot: _, ...one }) => ({
+    const periods = ofTwo.periods?.map(({ atWorst: _, ...one }) => ({
       ...one,
-      overshoot: { requests: 1, unheard: '0.00' },
+      atWorst: { requests: 1, dollars: '0.00' },
     }));
     expect(said(written(of(2, { ...ofTwo, periods }, true)))?.[1]).toHaveProperty('withoutStore');
   });
@@ -109,7 +109,7 @@ describe('a budget that refuses', () => {
     expect(said(ofNone)).toEqual([undefined, undefined]);
     expect(of(0, ofNone)).toEqual({ type: 'same' });
     expect(of(0, ofTwo)).toEqual({ type: 'same' });
-    expect(said(written(of(1, ofNone)))?.[1]).toEqual({ requests: 1, unheard: '0.00' });
+    expect(said(written(of(1, ofNone)))?.[1]).toEqual({ requests: 1, dollars: '0.00' });
   });
 });
 

@@ -299,11 +299,11 @@ test('of a key that is left alone the status says more can be spent beyond its b
   });
   const said = async () => {
     const usage = await usageOf('bot');
-    return Array.isArray(usage?.periods) ? usage.periods[0]?.overshoot : undefined;
+    return Array.isArray(usage?.periods) ? usage.periods[0]?.atWorst : undefined;
   };
   await spendOf('bot', '0.00');
   expect(await said()).toBeUndefined();
-  for (const [count, unheard] of [
+  for (const [count, dollars] of [
     [2, '5.00'],
     [8, '8.75'],
   ] as const) {
@@ -311,7 +311,7 @@ test('of a key that is left alone the status says more can be spent beyond its b
     ready = count;
     spending.gatewaysMoved();
     await until(async () => (await said())?.requests === count);
-    expect(await said()).toEqual({ requests: count, unheard });
+    expect(await said()).toEqual({ requests: count, dollars });
   }
   // Keys of other tests are there too.
   expect(writes.filter(({ path }) => path.includes(`/${namespace}/`))).toHaveLength(3);

@@ -10,6 +10,7 @@ type Answer = string | undefined | number;
 function stage(answers: Record<string, Answer>) {
   const clock = makeClock();
   const said: string[] = [];
+  const advice: string[] = [];
   const client: KubeClient = {
     async call({ path }) {
       const name = path.split('/').at(-1) ?? '';
@@ -25,11 +26,18 @@ function stage(answers: Record<string, Answer>) {
     stream: () => Promise.reject(new Error('nothing is watched')),
     close() {},
   };
-  const log = (_level: string, _message: string, more: Readonly<Record<string, unknown>> = {}) => {
+  const log = (_level: string, message: string, more: Readonly<Record<string, unknown>> = {}) => {
+    advice.push(message);
     said.push(`${String(more.crd).split('.')[0]} ${String(more.found ?? more.reason)}`);
   };
   const bundles = watchCrdBundles({ client, clock, log, version: '1.2.0' });
-  return { bundles, clock, said, figures: () => [...bundles.mismatches()].map(({ isOther }) => isOther) };
+  return {
+    bundles,
+    clock,
+    said,
+    advice,
+    figures: () => [...bundles.mismatches()].map(({ isOther }) => isOther),
+  };
 }
 
 const mine = { providers: '1.2.0', modelroutes: '1.2.0', apikeys: '1.2.0' };
@@ -45,6 +53,16 @@ test('an older one, one of unknown origin and one that is missing are named, and
   await settle();
   expect(said).toEqual(['providers 1.1.0', 'modelroutes none', 'apikeys missing']);
   expect(figures()).toEqual([true, true, true]);
+});
+
+test('kinds of a later release ask for a newer operator: they come first in an upgrade', async () => {
+  const { advice } = stage({ providers: '1.10.0', modelroutes: '1.1.9', apikeys: '2.0.0-rc.1' });
+  await settle();
+  expect(advice).toEqual([
+    'the CustomResourceDefinition is of 1.10.0, this operator of 1.2.0; upgrade the operator',
+    'a CustomResourceDefinition is not of this release; apply those that came with it',
+    'the CustomResourceDefinition is of 2.0.0-rc.1, this operator of 1.2.0; upgrade the operator',
+  ]);
 });
 
 test('one that may not be read is said to be so, and is in no figure', async () => {

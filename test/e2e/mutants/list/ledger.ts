@@ -448,7 +448,7 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'and by what the store no longer holds together',
     file: 'operator/usage/settle-usage.ts',
-    from: ' || isMore(overshoot?.withoutStore, said?.withoutStore)',
+    from: ' || isMore(atWorst?.withoutStore, said?.withoutStore)',
     to: '',
     tests: settleUsage,
   },
