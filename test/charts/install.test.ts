@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { type Asking, askAsAdmin } from '../cluster/crd-cases/post.ts';
 import { serverEnvironment, serviceAccountToken, writeServiceAccountFolder } from '../cluster/identities.ts';
+import { apply, createNamespace } from '../cluster/objects.ts';
 import { run } from '../cluster/run.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
 import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from './helm.ts';
@@ -26,11 +27,9 @@ let leftBehind: string[];
 beforeAll(async () => {
   server = await askAsAdmin(plane());
   for (const name of ['team-a', 'team-b', 'team-c', 'platform', 'team-going'])
-    await plane().mustKubectl(['create', 'namespace', name]);
-  for (const role of ['admin', 'edit', 'view']) {
-    const binding = ['rolebinding', role, '-n', 'team-a', `--clusterrole=${role}`, `--user=${role}-of-a`];
-    await plane().mustKubectl(['create', ...binding]);
-  }
+    await createNamespace(plane().client, name);
+  for (const role of ['admin', 'edit', 'view'])
+    await apply(plane().client, bindingOf(role, role, `${role}-of-a`));
   await install('penstock', RELEASE_NAMESPACE);
   await plane().mustKubectl(['wait', '--for=condition=Established', 'crd', '--all']);
   await plane().mustKubectl(['create', '-f', '-'], { stdin: API_KEY });
@@ -45,15 +44,7 @@ beforeAll(async () => {
     platformNamespaces: ['platform'],
     dashboard: { enabled: true },
   });
-  const tenant = [
-    'rolebinding',
-    'tenant',
-    '-n',
-    'team-a',
-    '--clusterrole=penstock-tenant',
-    '--user=tenant-of-a',
-  ];
-  await plane().mustKubectl(['create', ...tenant]);
+  await apply(plane().client, bindingOf('tenant', 'penstock-tenant', 'tenant-of-a'));
   await install('second', 'second-system', {
     crds: { install: false },
     rbac: { scope: 'namespaces', tenantNamespaces: ['team-b'], aggregate: false },
@@ -61,6 +52,14 @@ beforeAll(async () => {
   // Helm four times, on a machine that runs all other tests beside it.
 }, 180_000);
 afterAll(() => server?.close());
+
+const bindingOf = (name: string, role: string, user: string) => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { namespace: 'team-a', name },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+});
 
 async function install(release: string, namespace: string, values: Values = {}, ...args: string[]) {
   const where = ['--namespace', namespace, '--create-namespace', ...args];

@@ -3,7 +3,8 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createObject, mergePatch } from '../../core/kube/patch.ts';
+import { isNotFound } from '../../core/kube/client.ts';
+import { createObject, deleteObject, mergePatch } from '../../core/kube/patch.ts';
 import { collectionPath, objectPath, pods } from '../../core/kube/paths.ts';
 import type { ControlPlane } from './control-plane.ts';
 
@@ -49,6 +50,8 @@ export async function createGatewayPod(plane: ControlPlane, options: GatewayPodO
     },
   });
 
+  const path = objectPath(pods, { namespace, name });
+
   async function patchStatus(status: unknown): Promise<void> {
     await mergePatch(plane.client, objectPath(pods, { namespace, name }, 'status'), { status });
   }
@@ -67,11 +70,13 @@ export async function createGatewayPod(plane: ControlPlane, options: GatewayPodO
       });
     },
     async startDeletion() {
-      await plane.mustKubectl(['delete', 'pod', name, `--namespace=${namespace}`, '--wait=false']);
+      await deleteObject(plane.client, path);
     },
     async remove() {
-      const flags = ['--grace-period=0', '--force', '--ignore-not-found'];
-      await plane.mustKubectl(['delete', 'pod', name, `--namespace=${namespace}`, ...flags]);
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 };
+      await plane.client.call({ method: 'DELETE', path, body }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
     },
   };
 }

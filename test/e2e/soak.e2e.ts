@@ -95,7 +95,7 @@ test(
     });
     await people.prepare();
     for (const ref of ['apikey/steady', 'apikey/turned', ...models.map((model) => `modelroute/${model}`)]) {
-      await awaitCondition(ref, 'Programmed', 'platform', '60s');
+      await awaitCondition(ref, 'Programmed', 'platform', 60);
     }
 
     const running = new Set(operators);

@@ -125,7 +125,7 @@ async function changeArrives(state: string): Promise<string> {
   });
   await installation.apply(modelRoute('team-a', name, ['sim']), importedApiKey('team-a', name));
   for (const ref of ['modelroute/small', `modelroute/${name}`, `apikey/${name}`, 'apikey/issued'])
-    await installation.awaitCondition(ref, 'Programmed', 'team-a', '60s');
+    await installation.awaitCondition(ref, 'Programmed', 'team-a', 60);
   const tookMs = performance.now() - startedMs;
   const secret = ['get', 'secret', 'issued-key', '-n', 'team-a', '-o', 'jsonpath={.data.apiKey}'];
   const issued = Buffer.from(await installation.plane.mustKubectl(secret), 'base64').toString();

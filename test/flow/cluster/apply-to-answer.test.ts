@@ -30,8 +30,8 @@ const changesPerLane = 15;
 let key: string;
 
 test('what kubectl applied is Programmed, and streamed by every gateway to the SDK', async () => {
-  const { apply, awaitCondition, gateways, plane } = installation();
-  await apply(
+  const { awaitCondition, gateways, plane } = installation();
+  const objects = [
     namespaceOf('platform'),
     credentialSecret('platform', 'first', first.url, 'sk-first'),
     credentialSecret('platform', 'second', second.url, 'sk-second'),
@@ -40,7 +40,10 @@ test('what kubectl applied is Programmed, and streamed by every gateway to the S
     modelRoute('platform', 'small', ['first', 'second'], { model: 'penstock/small' }),
     ...lanes.map((name) => modelRoute('platform', name, ['first'])),
     issuedApiKey('platform', 'bot'),
-  );
+  ];
+  await plane.mustKubectl(['apply', '--filename=-'], {
+    stdin: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
+  });
   const refs = ['provider/first', 'provider/second', 'modelroute/small', 'apikey/bot'];
   for (const ref of refs) await awaitCondition(ref, 'Programmed', 'platform');
   for (const ref of refs) await awaitCondition(ref, 'Ready', 'platform');

@@ -25,7 +25,8 @@ let operator: OperatorProcess;
 beforeAll(async () => {
   simulator = await startSimulator();
   operator = await startOperator(0);
-  const { apply, awaitCondition } = installation();
+  const { apply, awaitCondition, gatewaysAreReady } = installation();
+  await gatewaysAreReady();
   await apply(
     credentialSecret('team-a', 'sim', simulator.url, 'sk-one'),
     provider('team-a', 'sim', simulator.url, 'sim'),
@@ -62,7 +63,7 @@ test.each([
       issuedApiKey('team-a', name.replace('made', 'issued'), { rotation: { overlap: '1h' } }),
     );
     for (const ref of [`modelroute/m`, `apikey/${name}`, `apikey/${name.replace('made', 'issued')}`])
-      await awaitCondition(ref, 'Programmed', 'team-a', '40s');
+      await awaitCondition(ref, 'Programmed', 'team-a', 40);
     const arrivedMs = performance.now() - startedMs;
     // Numbers never go back, whatever the time is.
     expect(await generationServed()).toBeGreaterThan(before);

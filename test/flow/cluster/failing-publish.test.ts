@@ -98,8 +98,8 @@ test('while the pointer must not be written, no change is said to be everywhere,
   } finally {
     await apply({ ...binding });
   }
-  await awaitCondition('modelroute/m', 'Programmed', 'platform', '60s');
-  await awaitCondition('apikey/one', 'Programmed', 'platform', '60s');
+  await awaitCondition('modelroute/m', 'Programmed', 'platform', 60);
+  await awaitCondition('apikey/one', 'Programmed', 'platform', 60);
   for (const gateway of gateways) {
     expect((await askGateway(gateway, key, 'm')).model).toBe('while-refused');
     expect((await askGateway(gateway, importedKey('platform', 'one'), 'm')).status).toBe(401);
@@ -139,7 +139,7 @@ test('while no shard can be written, a key that is disabled stops working all th
   } finally {
     await plane.mustKubectl(['delete', 'resourcequota', 'full', '-n', tableNamespace]);
   }
-  await awaitCondition('apikey/two', 'Programmed', 'platform', '60s');
+  await awaitCondition('apikey/two', 'Programmed', 'platform', 60);
 }, 120_000);
 
 test('a shard that was damaged by hand is mended by the leader that is there, before the next change', async () => {

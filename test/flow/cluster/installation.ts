@@ -21,6 +21,7 @@ import {
   writeServiceAccountFolder,
 } from '../../cluster/identities.ts';
 import { applyChart, type RenderedObject } from '../../cluster/install.ts';
+import { apply, awaitCondition, createNamespace } from '../../cluster/objects.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { type RunningProcess, startProcess } from '../../support/process.ts';
 import { expectKept, type Searched, watchSecrecy } from './secrecy.ts';
@@ -114,10 +115,12 @@ export interface Installation {
   startGateway(): Promise<GatewayProcess>;
   /** The container again, in the same pod; the process before must have ended. Its environment may be changed. */
   restartGateway(gateway: GatewayProcess, env?: Readonly<Record<string, string>>): Promise<void>;
-  /** `kubectl apply` of objects. @throws with what kubectl said. */
+  /** As `kubectl apply --server-side`. @throws with what the API server said. */
   apply(...objects: readonly object[]): Promise<void>;
-  /** `kubectl wait --for=condition=…`. @param ref such as `modelroute/small`. */
-  awaitCondition(ref: string, condition: string, inNamespace: string, timeout?: string): Promise<void>;
+  /** As `kubectl wait --for=condition=…`. @param ref such as `modelroute/small`. @param seconds Default 20. */
+  awaitCondition(ref: string, condition: string, inNamespace: string, seconds?: number): Promise<void>;
+  /** Settled when each gateway that was started serves a table and its pod says so, or has ended: before it no change waits for it. */
+  gatewaysAreReady(): Promise<void>;
   /** As `stop` does for all that run: for those that are to be killed before. */
   readMetrics(): Promise<void>;
   /** @throws where an operator or a gateway was ever forbidden anything, or a value of a Secret was shown, once all has ended. */
@@ -147,7 +150,7 @@ export function useInstallation(options: InstallationOptions = {}): () => Instal
   };
 }
 
-/** Operators and gateways are up when it is settled; a gateway is ready with the first table. */
+/** Operators and gateways are up when it is settled; gateways are ready too where an operator gives them a first table. */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const parts = new AsyncDisposableStack();
   try {
@@ -178,7 +181,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     expectKept(searched);
     if (options.losesRights !== true) await expectNothingForbidden(plane);
   });
-  for (const name of options.namespaces ?? []) await plane.mustKubectl(['create', 'namespace', name]);
+  for (const name of options.namespaces ?? []) await createNamespace(plane.client, name);
   const install = async (build: Build) => {
     const values = {
       platformNamespaces: ['platform', 'default'],
@@ -270,15 +273,18 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     return { process, url, metricsUrl, baseUrl: `${url}/v1` };
   };
 
+  const announced: Promise<void>[] = [];
   /** The readiness probe, without its period. */
   const tellReady = (gateway: GatewayProcess): void => {
-    gateway.process.answering(`${gateway.metricsUrl}/readyz`).then(
+    const ready = gateway.process.answering(`${gateway.metricsUrl}/readyz`).then(
       () => gateway.pod.setReady(true).catch(() => {}),
       () => {
         // It ended before.
       },
     );
+    announced.push(ready);
   };
+  const gatewaysAreReady = async (): Promise<void> => void (await Promise.all(announced));
 
   const startGateway = async (): Promise<GatewayProcess> => {
     const name = `${release}-gateway-${counter++}`;
@@ -340,6 +346,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     ...Array.from({ length: options.gateways ?? 3 }, () => startGateway()),
   ]);
   if (ledgerPort !== undefined) ledger = await startLedger(ledgerPort);
+  if (operators.length > 0) await gatewaysAreReady();
   isWhole = true;
 
   return {
@@ -365,21 +372,11 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       tellReady(gateway);
     },
     async apply(...objects) {
-      await plane.mustKubectl(['apply', '--filename=-'], {
-        stdin: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
-      });
+      for (const object of objects) await apply(plane.client, object);
     },
-    async awaitCondition(ref, condition, inNamespace, timeout = '20s') {
-      await plane.mustKubectl([
-        ...[
-          'wait',
-          ref,
-          `--for=condition=${condition}`,
-          `--namespace=${inNamespace}`,
-          `--timeout=${timeout}`,
-        ],
-      ]);
-    },
+    awaitCondition: (ref, condition, inNamespace, seconds = 20) =>
+      awaitCondition(plane.client, ref, inNamespace, condition, seconds * 1_000),
+    gatewaysAreReady,
     readMetrics: () => secrecy.readMetrics(),
     async stop() {
       await secrecy.readMetrics();

@@ -40,13 +40,14 @@ const isKeyWrite = ({ method, path }: Passing): boolean =>
   method !== 'GET' && path.startsWith('/api/v1/namespaces/team-a/secrets');
 
 beforeAll(async () => {
-  const { apply, plane } = installation();
+  const { apply, gatewaysAreReady, plane } = installation();
   simulator = await startSimulator();
   proxy = await startApiProxy(plane, {
     before: async (passing) => (isKeyWrite(passing) ? around('before', passing) : undefined),
     after: async (passing) => (isKeyWrite(passing) ? around('after', passing) : undefined),
   });
   await startOperator();
+  await gatewaysAreReady();
   await apply(
     credentialSecret('team-a', 'sim', simulator.url, 'sk-one'),
     provider('team-a', 'sim', simulator.url, 'sim'),
@@ -104,7 +105,7 @@ function patchKey(name: string, spec: object) {
 async function issue(name: string, spec: object = {}): Promise<string> {
   const { apply, awaitCondition } = installation();
   await apply(issuedApiKey('team-a', name, spec));
-  await awaitCondition(`apikey/${name}`, 'Ready', 'team-a', '40s');
+  await awaitCondition(`apikey/${name}`, 'Ready', 'team-a', 40);
   return readKey(name);
 }
 

@@ -144,7 +144,7 @@ test('wrong edits under traffic fail no request, all others move, a new leader g
     });
   }
   // Whoever waits for the edit to come into service must not be told that it did.
-  await expect(awaitCondition('modelroute/chat', 'Ready', 'team-a', '1s')).rejects.toThrow(/timed out/);
+  await expect(awaitCondition('modelroute/chat', 'Ready', 'team-a', 1)).rejects.toThrow(/timed out/);
 
   await apply(modelRoute('team-a', 'later', ['sim']));
   await awaitCondition('modelroute/later', 'Ready', 'team-a');

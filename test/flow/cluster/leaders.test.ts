@@ -69,7 +69,7 @@ const isTableWrite = ({ method, path }: Passing): boolean =>
   method !== 'GET' && path.startsWith(`/api/v1/namespaces/${tableNamespace}/secrets`);
 
 test('killed at every step of a publish, before and after each write: no gateway ever serves a mixed table', async () => {
-  const { apply, awaitCondition, gateways, plane, startOperator } = installation();
+  const { apply, awaitCondition, gateways, gatewaysAreReady, plane, startOperator } = installation();
   let step = 0;
   let killAt: number | undefined;
   let operator: OperatorProcess | undefined;
@@ -94,6 +94,7 @@ test('killed at every step of a publish, before and after each write: no gateway
   };
   try {
     operator = await startOperator(env);
+    await gatewaysAreReady();
     await apply(
       namespaceOf('platform'),
       credentialSecret('platform', 'east', east.url, 'sk-east'),
@@ -113,20 +114,14 @@ test('killed at every step of a publish, before and after each write: no gateway
       killAt = at;
       const dead = operator.process.exit;
       await turnTo(side);
-      const done = plane.mustKubectl([
-        'wait',
-        'provider/turning',
-        '-n',
-        'platform',
-        '--for=condition=Programmed',
-      ]);
+      const done = awaitCondition('provider/turning', 'Programmed', 'platform', 30);
       const ending = await Promise.race([dead.then(() => 'killed'), done.then(() => 'published')]);
       // All steps of a publish are behind us.
       if (ending === 'published') break;
       done.catch(() => {});
       killAt = undefined;
       operator = await startOperator(env);
-      await awaitCondition('provider/turning', 'Programmed', 'platform', '40s');
+      await awaitCondition('provider/turning', 'Programmed', 'platform', 40);
       expect(await isServedBy(side === 'east' ? east : west)).toBe(true);
     }
     const { asked, bad } = await traffic.stop();
@@ -143,7 +138,7 @@ test('killed at every step of a publish, before and after each write: no gateway
 }, 240_000);
 
 test('two that hold one lease: of two pointer writes one wins, numbers only go up, and one stands back', async () => {
-  const { gateways, plane, startOperator } = installation();
+  const { awaitCondition, gateways, startOperator } = installation();
   const pointer = await watchPointer(installation());
   const one = await startOperator({ PENSTOCK_POD_NAME: 'penstock-operator-twin' });
   await one.process.line(/"leading"/);
@@ -151,24 +146,10 @@ test('two that hold one lease: of two pointer writes one wins, numbers only go u
   await other.process.line(/"leading"/);
   const traffic = startTraffic(gateways, key, 'm');
   await turnTo('west');
-  await plane.mustKubectl([
-    'wait',
-    'provider/turning',
-    '-n',
-    'platform',
-    '--for=condition=Programmed',
-    '--timeout=40s',
-  ]);
+  await awaitCondition('provider/turning', 'Programmed', 'platform', 40);
   await Promise.any([one, other].map(({ process }) => process.line(/another leader writes the table/)));
   await turnTo('east');
-  await plane.mustKubectl([
-    'wait',
-    'provider/turning',
-    '-n',
-    'platform',
-    '--for=condition=Programmed',
-    '--timeout=40s',
-  ]);
+  await awaitCondition('provider/turning', 'Programmed', 'platform', 40);
   expect(await isServedBy(east)).toBe(true);
   const { asked, bad } = await traffic.stop();
   const versions = await pointer.stop();
@@ -220,7 +201,7 @@ test('every write takes a second: one at a time moves the pointer, no request fa
   try {
     await operator.process.line(/"leading"/);
     await apply(importedApiKey('platform', 'leaver'));
-    await awaitCondition('apikey/leaver', 'Programmed', 'platform', '40s');
+    await awaitCondition('apikey/leaver', 'Programmed', 'platform', 40);
     const traffic = startTraffic(gateways, key, 'm');
     const writesBefore = pointerWrites;
     const startedMs = performance.now();
@@ -232,7 +213,7 @@ test('every write takes a second: one at a time moves the pointer, no request fa
       await askUntil(gateway, importedKey('platform', 'leaver'), 'm', ({ status }) => status === 401);
     }
     const refusedMs = performance.now() - revokedMs;
-    await awaitCondition('provider/turning', 'Programmed', 'platform', '40s');
+    await awaitCondition('provider/turning', 'Programmed', 'platform', 40);
     const arrivedMs = performance.now() - startedMs;
     expect(await isServedBy(west)).toBe(true);
     const { asked, bad } = await traffic.stop();

@@ -94,7 +94,7 @@ test('the API server killed: gateways serve, a container restarts with its copy,
 }, 180_000);
 
 test('no operator runs: gateways serve, one more starts and serves, and what changed meanwhile arrives with the next operator', async () => {
-  const { gateways, operators, plane, startGateway, startOperator } = installation();
+  const { awaitCondition, gateways, operators, startGateway, startOperator } = installation();
   const traffic = startTraffic(gateways, key, 'm');
   for (const { process } of operators) {
     process.signal('SIGKILL');
@@ -109,14 +109,7 @@ test('no operator runs: gateways serve, one more starts and serves, and what cha
   await changeTo('while-nobody-leads');
   const { process } = await startOperator();
   const upMs = performance.now();
-  await plane.mustKubectl([
-    'wait',
-    'modelroute/m',
-    '-n',
-    'platform',
-    '--for=condition=Programmed',
-    '--timeout=60s',
-  ]);
+  await awaitCondition('modelroute/m', 'Programmed', 'platform', 60);
   await expectAnswers('while-nobody-leads', [...gateways, late]);
   const caughtUpMs = performance.now() - upMs;
   const { asked, bad } = await traffic.stop();
@@ -195,7 +188,7 @@ test('a storm of 410 over every watch and every list: requests are answered, nob
     const calmMs = performance.now();
     await expectServed('after-the-storm');
     for (const name of ['b', 'c', 'd', 'e']) {
-      await installation().awaitCondition(`apikey/storm-${name}`, 'Programmed', 'platform', '60s');
+      await installation().awaitCondition(`apikey/storm-${name}`, 'Programmed', 'platform', 60);
     }
     const caughtUpMs = performance.now() - calmMs;
     for (const gateway of gateways) {
@@ -240,24 +233,10 @@ function every(ms: number, run: () => void): () => void {
 
 /** Changes the route to another upstream model, waits until it is said to be everywhere, and sees that it is. */
 async function expectServed(upstreamModel: string): Promise<void> {
-  const { gateways, plane } = installation();
+  const { awaitCondition, gateways } = installation();
   await changeTo(upstreamModel);
-  await plane.mustKubectl([
-    'wait',
-    'modelroute/m',
-    '-n',
-    'platform',
-    '--for=condition=Programmed',
-    '--timeout=60s',
-  ]);
-  await plane.mustKubectl([
-    'wait',
-    'apikey/bot',
-    '-n',
-    'platform',
-    '--for=condition=Programmed',
-    '--timeout=60s',
-  ]);
+  await awaitCondition('modelroute/m', 'Programmed', 'platform', 60);
+  await awaitCondition('apikey/bot', 'Programmed', 'platform', 60);
   await expectAnswers(upstreamModel, gateways);
 }
 

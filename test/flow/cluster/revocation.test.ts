@@ -31,7 +31,7 @@ const lanes = 10;
 const names = Array.from({ length: keyCount }, (_, index) => `bot-${index}`);
 
 test('a key that is disabled is refused by every gateway; 40 of them, ten at a time', async () => {
-  const { apply, gateways, plane } = installation();
+  const { apply, awaitCondition, gateways, plane } = installation();
   await apply(
     ...['platform', 'team-a', 'team-b', 'team-c'].map((name) => namespaceOf(name)),
     credentialSecret('platform', 'sim', simulator().url, 'sk-one'),
@@ -80,21 +80,20 @@ test('a key that is disabled is refused by every gateway; 40 of them, ten at a t
   // And back: nothing stays behind that refuses it.
   const path = '/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/bot-0';
   await mergePatch(plane.client, path, { spec: { disabled: false } });
-  await plane.mustKubectl(['wait', 'apikey/bot-0', '-n', 'team-a', '--for=condition=Ready', '--timeout=20s']);
+  await awaitCondition('apikey/bot-0', 'Ready', 'team-a');
   for (const gateway of gateways) expect(await statusOf(gateway, importedKey('team-a', 'bot-0'))).toBe(200);
 }, 120_000);
 
 test('one key by itself: no other revocation has to be waited for', async () => {
-  const { gateways, operators, plane } = installation();
+  const { awaitCondition, gateways, operators, plane } = installation();
   const said = () => operators.flatMap(({ process }) => revocationsMs(process.stdout() + process.stderr()));
   const before = said().length;
   const path = '/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys/bot-0';
-  const ready = ['wait', 'apikey/bot-0', '-n', 'team-a', '--for=condition=Ready', '--timeout=20s'];
   for (let round = 0; round < 10; round++) {
     await mergePatch(plane.client, path, { spec: { disabled: true } });
     for (const gateway of gateways) await refused(gateway, importedKey('team-a', 'bot-0'));
     await mergePatch(plane.client, path, { spec: { disabled: false } });
-    await plane.mustKubectl(ready);
+    await awaitCondition('apikey/bot-0', 'Ready', 'team-a');
   }
   const flushedMs = said().slice(before);
   console.log(`seen by the operator to the pointer written: ${describeMs(flushedMs)}`);

@@ -166,7 +166,7 @@ describe('over the whole cluster', () => {
           });
         }
       });
-      await awaitCondition('modelroute/small', 'Programmed', 'team-a', '40s');
+      await awaitCondition('modelroute/small', 'Programmed', 'team-a', 40);
       for (const gateway of gateways) await served(gateway, 'without-shards');
     }, 60_000);
   });
@@ -369,7 +369,7 @@ describe('over some namespaces', () => {
 
     await apply({ ...binding });
     await apply(modelRoute('team-a', 'later', ['sim']));
-    await awaitCondition('modelroute/later', 'Programmed', 'team-a', '60s');
+    await awaitCondition('modelroute/later', 'Programmed', 'team-a', 60);
     for (const gateway of gateways) expect((await askGateway(gateway, kept, 'later')).status).toBe(200);
   }, 120_000);
 });

@@ -142,12 +142,10 @@ test('what one key spends of the budget of its namespace, another gateway refuse
     'TenantBudgetExhausted',
   );
   expect(told.map(({ reason }) => reason)).toEqual(['TenantBudgetExhausted']);
+  // The gateway asks the ledger by itself, a moment before the operator or after it.
   const refused = await until(async () => {
     const said = await askGateway(other, importedKey('team-b', 'two'), 'm');
-    return said.status !== 503 && said;
+    return said.status === 429 && said;
   });
-  expect([refused.status, JSON.parse(refused.text).error.code], refused.text).toEqual([
-    429,
-    'insufficient_quota',
-  ]);
+  expect(JSON.parse(refused.text).error.code, refused.text).toBe('insufficient_quota');
 });

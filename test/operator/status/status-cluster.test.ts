@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { systemClock } from '../../../core/clock.ts';
 import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { KubeClient, KubeRequest } from '../../../core/kube/client.ts';
@@ -19,6 +20,13 @@ import { createStatusPublisher } from '../../../operator/status/publish-status.t
 import type { RawObject, SecretRecord } from '../../../operator/watch/snapshot.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { installCrds } from '../../cluster/install.ts';
+import {
+  change,
+  createNamespace,
+  create as createStored,
+  read as readStored,
+  remove,
+} from '../../cluster/objects.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { kstatusOf } from '../../support/kstatus.ts';
 import { apiKey, provider, route, secret, snapshot, target } from '../make.ts';
@@ -32,34 +40,16 @@ beforeAll(async () => {
 
 /** A namespace of its own for each test. */
 async function inNamespace(name: string): Promise<string> {
-  await plane().mustKubectl(['create', 'namespace', name]);
+  await createNamespace(plane().client, name);
   return name;
 }
 
-async function create(object: RawObject): Promise<RawObject> {
-  await plane().mustKubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
-  return read(object);
-}
-
-async function read({ kind, metadata }: RawObject): Promise<RawObject> {
-  const { namespace, name } = metadata;
-  const text = await plane().mustKubectl([
-    'get',
-    `${kind}.penstock.dev`,
-    name,
-    '-n',
-    namespace,
-    '-o',
-    'json',
-  ]);
-  return JSON.parse(text);
-}
+const create = (object: RawObject) => createStored(plane().client, object);
+const read = (object: RawObject) => readStored(plane().client, object);
 
 /** By hand, on the ApiKey `bot`. */
 async function setDisabled(namespace: string, disabled: boolean): Promise<void> {
-  const patch = JSON.stringify({ spec: { disabled } });
-  const bot = ['apikey.penstock.dev/bot', '-n', namespace];
-  await plane().mustKubectl(['patch', ...bot, '--type=merge', '-p', patch]);
+  await change(plane().client, apiKey({}, { namespace }), { spec: { disabled } });
 }
 
 /** The client of the admin, with what was written over it. */
@@ -250,7 +240,7 @@ describe('a status', () => {
     const { statuses, events } = publisher();
     const manifest = apiKey({}, { namespace });
     const object = await create(manifest);
-    await plane().mustKubectl(['delete', 'akey', 'bot', '-n', namespace]);
+    await remove(plane().client, manifest);
     expect(await statuses.publish(facts(object))).toEqual({ did: 'gone' });
     await create(manifest);
     await expect(publisher().statuses.publish(facts(object))).rejects.toMatchObject({ status: 409 });
@@ -428,15 +418,10 @@ describe('the key of an ApiKey', () => {
 
   test('never takes the place of a Secret that was there', async () => {
     const namespace = await inNamespace('issue-taken');
-    await plane().mustKubectl([
-      'create',
-      'secret',
-      'generic',
-      'bot-key',
-      '-n',
-      namespace,
-      '--from-literal=own=thing',
-    ]);
+    await createStored(plane().client, {
+      ...secretNamed(namespace, 'bot-key'),
+      stringData: { own: 'thing' },
+    });
     const object = await create(issuable(namespace));
     const { client } = counted();
     expect(await issuer(client).tend(object, unseen)).toEqual({ type: 'exists' });
@@ -469,8 +454,7 @@ describe('the key of an ApiKey', () => {
     const object = await create(issuable(namespace));
     // A namespace on its way out takes nothing new.
     const anchor = { metadata: { namespace, name: 'anchor', finalizers: ['example.dev/anchor'] } };
-    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', ...anchor });
-    await plane().mustKubectl(['create', '-f', '-'], { stdin });
+    await createStored(plane().client, { apiVersion: 'v1', kind: 'ConfigMap', ...anchor });
     await plane().mustKubectl(['delete', 'namespace', namespace, '--wait=false']);
     const { client } = counted();
     const result = await issuer(client).tend(object, unseen);
@@ -485,17 +469,24 @@ function keyVerdict(object: RawObject, secretRecords: readonly SecretRecord[] = 
   return verdict;
 }
 
-interface StoredSecret {
-  readonly type: string;
-  readonly metadata: {
-    readonly labels?: Record<string, string>;
-    readonly ownerReferences?: readonly object[];
-  };
-  readonly data: Readonly<Record<string, string>>;
-}
+const secretNamed = (namespace: string, name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace, name },
+});
+
+const storedSecretSchema = z.looseObject({
+  type: z.string(),
+  metadata: z.looseObject({
+    labels: z.record(z.string(), z.string()).optional(),
+    ownerReferences: z.array(z.looseObject({})).optional(),
+  }),
+  data: z.record(z.string(), z.string()),
+});
+type StoredSecret = z.infer<typeof storedSecretSchema>;
 
 async function readSecret(namespace: string, name: string): Promise<StoredSecret> {
-  return JSON.parse(await plane().mustKubectl(['get', 'secret', name, '-n', namespace, '-o', 'json']));
+  return storedSecretSchema.parse(await readStored(plane().client, secretNamed(namespace, name)));
 }
 
 function text({ data }: StoredSecret, key: string): string {
@@ -511,13 +502,13 @@ function secretRecord(namespace: string, stored: StoredSecret): SecretRecord {
   });
 }
 
-interface EventList {
-  readonly items: readonly { readonly note: string; readonly series?: { readonly count: number } }[];
-}
+const eventListSchema = z.object({
+  items: z.array(z.object({ note: z.string(), series: z.object({ count: z.number() }).optional() })),
+});
 
-async function list(namespace: string): Promise<EventList> {
+async function list(namespace: string): Promise<z.infer<typeof eventListSchema>> {
   const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
-  return JSON.parse(await plane().mustKubectl(['get', '--raw', path]));
+  return eventListSchema.parse(await plane().client.call({ method: 'GET', path }));
 }
 
 function conditionTypes(object: RawObject): string[] {

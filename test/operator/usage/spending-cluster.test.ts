@@ -7,6 +7,7 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type Clock, systemClock } from '../../../core/clock.ts';
 import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import type { KubeClient, KubeRequest } from '../../../core/kube/client.ts';
@@ -19,6 +20,7 @@ import { createEventRecorder, type EventFact, type EventRecorder } from '../../.
 import { openLedgerClient } from '../../../operator/usage/ask-ledger.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { installCrds } from '../../cluster/install.ts';
+import { createNamespace, create as createStored, read } from '../../cluster/objects.ts';
 import { makeEntry } from '../../ledger/make-entry.ts';
 import { noGateways } from '../../ledger/read-house.ts';
 import { until } from '../../support/until.ts';
@@ -50,7 +52,7 @@ beforeEach(async () => {
   started = new AsyncDisposableStack();
   wallMs = Date.parse('2026-11-22T12:00:00Z');
   namespace = `usage-${namespaces++}`;
-  await plane().mustKubectl(['create', 'namespace', namespace]);
+  await createNamespace(plane().client, namespace);
   folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   await beginLedger('one');
 });
@@ -165,14 +167,14 @@ async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
 async function create(name: string, spec: Readonly<Record<string, unknown>> = {}): Promise<void> {
   const manifest = apiKey(spec, { namespace, name });
   const { uid: _, generation: __, creationTimestamp: ___, ...metadata } = manifest.metadata;
-  await plane().mustKubectl(['create', '-f', '-'], { stdin: JSON.stringify({ ...manifest, metadata }) });
+  await createStored(plane().client, { ...manifest, metadata });
 }
 
+const usageSchema = z.object({ usage: z.record(z.string(), z.unknown()).optional() }).optional();
+
 async function usageOf(name: string): Promise<Record<string, unknown> | undefined> {
-  const text = await plane().mustKubectl([
-    ...['get', 'apikeys.penstock.dev', name, '-n', namespace, '-o', 'json'],
-  ]);
-  return JSON.parse(text).status?.usage;
+  const { status } = await read(plane().client, apiKey({}, { namespace, name }));
+  return usageSchema.parse(status)?.usage;
 }
 
 /** As the platform says them of the namespace, in the environment of the operator. */
@@ -211,7 +213,8 @@ async function hearsAll({ asked }: Term): Promise<void> {
   await until(async () => asked.includes(sequence));
 }
 
-const spendOf = (name: string, wanted: string) => until(async () => (await usageOf(name))?.spend === wanted);
+const spendOf = (name: string, wanted: string) =>
+  until(async () => (await usageOf(name))?.spend === wanted, 100);
 
 test('kubectl get apikeys says who spends what, and since when nothing', async () => {
   await Promise.all(['busy', 'idle'].map((name) => create(name)));
