@@ -11,12 +11,12 @@ import { type ControlPlane, startControlPlane, useControlPlane } from './control
 import { createGatewayPod } from './gateway-pods.ts';
 import { serviceAccountToken, writeKubeconfig, writeServiceAccountFolder } from './identities.ts';
 import { installCrds } from './install.ts';
+import { apply as applyObject } from './objects.ts';
 
 const plane = useControlPlane();
 
 async function apply(on: ControlPlane, ...objects: readonly object[]): Promise<void> {
-  const stdin = objects.map((object) => JSON.stringify(object)).join('\n---\n');
-  await on.mustKubectl(['create', '-f', '-'], { stdin });
+  for (const object of objects) await applyObject(on.client, object);
 }
 
 const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });

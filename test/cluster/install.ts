@@ -3,9 +3,12 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { isNotFound } from '../../core/kube/client.ts';
 import { parseRendered } from '../charts/helm.ts';
+import { until } from '../support/until.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { writeKubeconfig } from './identities.ts';
+import { apply } from './objects.ts';
 import { run } from './run.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -38,10 +41,21 @@ export async function installCrds(plane: ControlPlane): Promise<void> {
   await awaitCrds(plane);
 }
 
-/** Until the server serves every kind that it was given, and the controllers have learnt of it. */
+/** Until the server serves our kinds, and the controllers have learnt of them. */
 async function awaitCrds(plane: ControlPlane): Promise<void> {
-  await plane.mustKubectl(['wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s']);
+  for (const plural of ['providers', 'modelroutes', 'apikeys'])
+    await until(() => isServed(plane, `/apis/penstock.dev/v1alpha1/${plural}`));
   await plane.restartControllers();
+}
+
+async function isServed({ client }: ControlPlane, path: string): Promise<boolean> {
+  try {
+    await client.call({ method: 'GET', path, query: { limit: 1 } });
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
 }
 
 /** `helm template`, with the values on standard input. @throws with what helm said. */
@@ -72,12 +86,11 @@ async function versionOf(plane: ControlPlane): Promise<string> {
 /** Renders the chart and applies all of it. Gives what was rendered: callers read the Deployments' environment there. */
 export async function applyChart(plane: ControlPlane, options: ChartOptions): Promise<RenderedObject[]> {
   const objects = await renderChart(plane, options);
-  const namespace = {
+  await apply(plane.client, {
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name: options.namespace },
-  };
-  await plane.mustKubectl(['apply', '--server-side', '--filename=-'], { stdin: JSON.stringify(namespace) });
+  });
   // A namespace given as a flag would refuse the objects that stand in another one.
   const kubeconfig = await writeKubeconfig(
     plane,

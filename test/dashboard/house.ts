@@ -13,6 +13,7 @@ import type { DashboardSettings } from '../../dashboard/settings.ts';
 import { startDashboard } from '../../dashboard/start.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { serviceAccountToken } from '../cluster/identities.ts';
+import { apply } from '../cluster/objects.ts';
 import { openRaw, type RawAnswer, rawCall, writeRequest } from '../support/raw-client.ts';
 
 export interface House {
@@ -178,11 +179,6 @@ export type People = Awaited<ReturnType<typeof makePeople>>;
 
 /** Tokens of people: who may change everything of team-a, who may look at ApiKeys everywhere, who may list namespaces, and nobody much. */
 export async function makePeople(plane: ControlPlane) {
-  const { mustKubectl } = plane;
-  const apply = (objects: readonly object[]) =>
-    mustKubectl(['apply', '-f', '-'], {
-      stdin: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
-    });
   const names = ['editor', 'viewer', 'nobody'];
   const bind = (kind: string, name: string, role: string, namespace?: string) => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -191,7 +187,7 @@ export async function makePeople(plane: ControlPlane) {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
     subjects: [{ kind: 'ServiceAccount', name, namespace: 'team-a' }],
   });
-  await apply([
+  for (const object of [
     ...['team-a', 'team-b'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
     ...names.map((name) => ({
       apiVersion: 'v1',
@@ -208,7 +204,8 @@ export async function makePeople(plane: ControlPlane) {
     },
     bind('RoleBinding', 'editor', 'changing', 'team-a'),
     bind('ClusterRoleBinding', 'viewer', 'looking'),
-  ]);
+  ])
+    await apply(plane.client, object);
   // Longer than a session, so that it is the session that ends.
   const token = (name: string) => serviceAccountToken(plane, 'team-a', name, 7_200);
   return { editor: await token('editor'), viewer: await token('viewer'), nobody: await token('nobody') };

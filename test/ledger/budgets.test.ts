@@ -18,6 +18,7 @@ import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { CostsRow, LedgerStore } from '../../ledger/store/store.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { installCrds } from '../cluster/install.ts';
+import { apply } from '../cluster/objects.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 import { until } from '../support/until.ts';
 import { makeEntry } from './make-entry.ts';
@@ -115,13 +116,11 @@ describe('over HTTP', () => {
       ...more,
     });
   const applyKey = (namespace: string, name: string, budgets: readonly object[]) =>
-    plane().mustKubectl(['apply', '-f', '-'], {
-      stdin: JSON.stringify({
-        apiVersion: 'penstock.dev/v1alpha1',
-        kind: 'ApiKey',
-        metadata: { namespace, name },
-        spec: { budgets },
-      }),
+    apply(plane().client, {
+      apiVersion: 'penstock.dev/v1alpha1',
+      kind: 'ApiKey',
+      metadata: { namespace, name },
+      spec: { budgets },
     });
 
   beforeAll(async () => {

@@ -7,6 +7,7 @@ import { buildReadApi, type ReadApiParts } from '../../ledger/read-api/read-api.
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { serviceAccountToken } from '../cluster/identities.ts';
+import { apply, createNamespace } from '../cluster/objects.ts';
 import { rawCall } from '../support/raw-client.ts';
 
 export interface ReadApi {
@@ -69,24 +70,29 @@ export function serveToAnybody(
 
 /** Of accounts, by what they may: get the ApiKeys of team-a, of all namespaces, of none. Makes the namespaces team-a and team-b too. */
 export async function readAccounts(plane: ControlPlane) {
-  const { mustKubectl } = plane;
-  for (const name of ['team-a', 'team-b']) await mustKubectl(['create', 'namespace', name]);
+  const { client } = plane;
+  const namespace = 'team-a';
+  for (const name of ['team-a', 'team-b']) await createNamespace(client, name);
   for (const name of ['of-a', 'of-all', 'of-none'])
-    await mustKubectl(['create', 'serviceaccount', name, '-n', 'team-a']);
-  const rule = { apiGroups: ['penstock.dev'], resources: ['apikeys'], verbs: ['get'] };
-  await mustKubectl(['apply', '-f', '-'], {
-    stdin: JSON.stringify({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'keys' },
-      rules: [rule],
-    }),
+    await apply(client, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } });
+  const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
+  await apply(client, {
+    ...rbac,
+    kind: 'ClusterRole',
+    metadata: { name: 'keys' },
+    rules: [{ apiGroups: ['penstock.dev'], resources: ['apikeys'], verbs: ['get'] }],
   });
-  const bind = (kind: string, account: string) => [
-    ...['create', kind, account, '--clusterrole=keys', `--serviceaccount=team-a:${account}`],
-  ];
-  await mustKubectl([...bind('rolebinding', 'of-a'), '-n', 'team-a']);
-  await mustKubectl(bind('clusterrolebinding', 'of-all'));
+  const to = (name: string) => ({
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'keys' },
+    subjects: [{ kind: 'ServiceAccount', namespace, name }],
+  });
+  await apply(client, {
+    ...rbac,
+    kind: 'RoleBinding',
+    metadata: { namespace, name: 'of-a' },
+    ...to('of-a'),
+  });
+  await apply(client, { ...rbac, kind: 'ClusterRoleBinding', metadata: { name: 'of-all' }, ...to('of-all') });
   return {
     teamA: await serviceAccountToken(plane, 'team-a', 'of-a'),
     all: await serviceAccountToken(plane, 'team-a', 'of-all'),
