@@ -18,7 +18,7 @@ import {
 } from '../operator/resources/refusals.ts';
 import { useControlPlane } from './control-plane.ts';
 import { CHANGES } from './crd-cases/changes.ts';
-import { explain } from './crd-cases/explain.ts';
+import { explained, publishedFields } from './crd-cases/explain.ts';
 import { type Answer, type Asking, askAsAdmin } from './crd-cases/post.ts';
 import type { Ran } from './run.ts';
 
@@ -240,14 +240,20 @@ describe('kubectl', () => {
   test.each(RESOURCES.map((resource) => [resource.plural, resource] as const))(
     'explains every field of %s',
     async (plural, resource) => {
-      const explained = await explain(plane(), plural);
+      const published = await publishedFields(plane(), resource.kind);
       // Of version, kind and metadata the API server has texts of its own.
-      const told = [...explained].filter(([path]) => /^(spec|status)/.test(path));
+      const ours = [...published].filter(([path]) => /^(spec|status)/.test(path));
       const written = fieldsOf(withDefaults(rootSchema(resource))).filter(([path]) =>
         /^(spec|status)/.test(path),
       );
-      expect(Object.fromEntries(told)).toEqual(Object.fromEntries(written));
-      expect([...explained.values()].filter((text) => text === '' || text === '<nodescription>')).toEqual([]);
+      expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(written));
+      expect(ours.filter(([, text]) => text === '')).toEqual([]);
+      const ofSpec = ours.flatMap(([path, text]) =>
+        path.split('.').length === 2 && path.startsWith('spec.') ? [[path.slice('spec.'.length), text]] : [],
+      );
+      expect(Object.fromEntries(await explained(plane(), `${plural}.spec`))).toEqual(
+        Object.fromEntries(ofSpec),
+      );
     },
   );
 
@@ -299,32 +305,24 @@ describe('kubectl', () => {
       'provider.penstock.dev/openai',
     ]);
   });
+});
 
-  test.each([
-    ['providers', 'spec.type=OpenAI', provider(), provider({ type: 'Mistral' }, { name: 'b' })],
-    ['providers', 'spec.suspended=false', provider(), provider({ suspended: true }, { name: 'b' })],
-    ['modelroutes', 'spec.model=chat', route(), route({ model: 'b' }, { name: 'b' })],
-    ['modelroutes', 'spec.visibility=Listed', route(), route({ visibility: 'Hidden' }, { name: 'b' })],
-    ['modelroutes', 'spec.suspended=false', route(), route({ suspended: true }, { name: 'b' })],
-    ['apikeys', 'spec.disabled=false', apiKey(), apiKey({ disabled: true }, { name: 'b' })],
-    ['apikeys', 'spec.owner.team=a', apiKey({ owner: { team: 'a' } }), apiKey({}, { name: 'b' })],
-  ] as const)('selects %s by %s', async (plural, selector, picked, other) => {
-    await create(picked);
-    await create(other);
-    const names = await plane().mustKubectl([
-      'get',
-      plural,
-      '-n',
-      'team-a',
-      '--field-selector',
-      selector,
-      '-o',
-      'name',
-    ]);
-    await remove(picked);
-    await remove(other);
-    expect(names.trim()).toMatch(new RegExp(`^[a-z.]+/${picked.metadata.name}$`));
-  });
+test.each([
+  ['providers', 'spec.type=OpenAI', provider(), provider({ type: 'Mistral' }, { name: 'b' })],
+  ['providers', 'spec.suspended=false', provider(), provider({ suspended: true }, { name: 'b' })],
+  ['modelroutes', 'spec.model=chat', route(), route({ model: 'b' }, { name: 'b' })],
+  ['modelroutes', 'spec.visibility=Listed', route(), route({ visibility: 'Hidden' }, { name: 'b' })],
+  ['modelroutes', 'spec.suspended=false', route(), route({ suspended: true }, { name: 'b' })],
+  ['apikeys', 'spec.disabled=false', apiKey(), apiKey({ disabled: true }, { name: 'b' })],
+  ['apikeys', 'spec.owner.team=a', apiKey({ owner: { team: 'a' } }), apiKey({}, { name: 'b' })],
+] as const)('the API server selects %s by %s', async (_, selector, picked, other) => {
+  await create(picked);
+  await create(other);
+  const path = `${collection(picked.kind)}?fieldSelector=${encodeURIComponent(selector)}`;
+  const { body } = await server.ask('GET', path);
+  await remove(picked);
+  await remove(other);
+  expect(body.items?.map(({ metadata }) => metadata.name)).toEqual([picked.metadata.name]);
 });
 
 /** Every field with its text, spaces aside: kubectl breaks lines where it likes. */

@@ -11,6 +11,8 @@ const objectSchema = z.looseObject({
   metadata: z.looseObject({}).optional(),
   spec: z.unknown().optional(),
   status: z.unknown().optional(),
+  /** Of a list. */
+  items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })).optional(),
 });
 
 export interface Answer {
