@@ -29,17 +29,24 @@ export function readMarks(file: string, source: string): MarkedLine[] {
   });
 }
 
-/** @throws unless the code has the mark once, and its line the text that is replaced once. */
-export function toMutant({ mark, name, from, to, tests }: Guard, marked: readonly MarkedLine[]): Mutant {
+/** @throws unless the code has the mark once. */
+export function toMutant({ mark, name, to, tests }: Guard, marked: readonly MarkedLine[]): Mutant {
   const found = marked.filter((line) => line.mark === mark);
   const [line] = found;
   if (line === undefined || found.length > 1)
     throw new Error(`"// guard: ${mark}" must be in the code once. It is there ${found.length} times.`);
-  const parts = line.code.split(from ?? line.code);
-  if (parts.length !== 2)
-    throw new Error(`${line.file}: the line of guard ${mark} must have this text once: ${from}`);
-  return { name: `${mark}: ${name}`, file: line.file, from: line.text, to: parts.join(to), tests };
+  return { name: `${mark}: ${name}`, file: line.file, from: line.text, to, tests };
 }
+
+/** Names in the new line that its file does not have: with one of them it would fail, whatever the tests look at. */
+export function unknownNames(to: string, source: string): string[] {
+  const known = new Set(source.match(/[A-Za-z_$][\w$]*/g));
+  // Members, which come behind a dot or before a colon, may be new.
+  const names = to.replaceAll(/'[^']*'|"[^"]*"/g, '').match(/(?<![\w$.])[A-Za-z_$][\w$]*(?![\w$:])/g) ?? [];
+  return names.filter((name) => !known.has(name) && !ofTheLanguage.has(name));
+}
+
+const ofTheLanguage = new Set(['Infinity', 'continue', 'process']);
 
 /** The marked lines of all processes. */
 export function findMarks(): MarkedLine[] {
