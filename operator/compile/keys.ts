@@ -294,7 +294,8 @@ function timeConditions(isOver: boolean, end: number | undefined, nowMs: number)
 }
 
 function buildEntry({ metadata, spec }: ApiKey, { sha256, notAfterMs }: Version): KeyEntry {
-  const { models, owner } = spec;
+  // An object that was stored with the old name of the field keeps its attributes.
+  const { models, owner, attributes = spec.metadata } = spec;
   return {
     sha256,
     id: `${metadata.namespace}/${metadata.name}`,
@@ -316,7 +317,7 @@ function buildEntry({ metadata, spec }: ApiKey, { sha256, notAfterMs }: Version)
             ...(owner.team === undefined ? {} : { team: owner.team }),
           },
         }),
-    ...(spec.metadata === undefined ? {} : { metadata: sortedMap(spec.metadata) }),
+    ...(attributes === undefined ? {} : { metadata: sortedMap(attributes) }),
     ...buildLimits(spec.limits),
     ...buildBudgets(spec.budgets),
   };

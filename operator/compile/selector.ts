@@ -17,11 +17,14 @@ export function resolveNamespaces(
       return [];
     case 'All':
       return '*';
-    case 'Selector':
-      return namespaces
-        .filter(({ name, labels }) => name !== own && matches(allowed.selector ?? {}, labels))
-        .map(({ name }) => name)
-        .sort(compareText);
+    case 'Selector': {
+      const { selector, names = [] } = allowed;
+      const picked =
+        selector === undefined ? [] : namespaces.filter(({ labels }) => matches(selector, labels));
+      const all = new Set([...names, ...picked.map(({ name }) => name)]);
+      all.delete(own);
+      return [...all].sort(compareText);
+    }
   }
 }
 

@@ -188,9 +188,19 @@ const apiKeySpecSchema = withRules(
       .describe('Which of the visible models the key may call.'),
     limits: limitsSchema.optional().describe('Limits of this key, all pods together.'),
     budgets: budgetsSchema.optional().describe('How much the key may spend.'),
-    metadata: stringMap({ entriesMax: 16, valueMax: 256 })
+    attributes: stringMap({ entriesMax: 16, valueMax: 256 })
       .optional()
       .describe('Attributes for the ledger, spans and metrics.'),
+    metadata: withRules(z.record(z.string(), z.string().max(256)).meta({ maxProperties: 16 }), [
+      {
+        // An object that was stored with the old name goes on as it is, until this field changes.
+        cel: 'false',
+        message: 'is now named attributes; write spec.attributes in place of spec.metadata',
+        check: 'needs-old-object',
+      },
+    ])
+      .optional()
+      .describe('Old name of `attributes`; refused in objects that are written now.'),
   }),
   [
     immutableInSecret('name', ''),
@@ -289,8 +299,8 @@ export const apiKeyStatusSchema = z.object({
     .optional()
     .describe('The keys that this object stands for.'),
   observedTrigger: z.string().max(64).optional().describe('The rotation trigger that was acted on last.'),
-  expiresAt: z.string().max(64).optional().describe('When the last key stops working.'),
-  nextRotationAt: z.string().max(64).optional().describe('When the next key is made.'),
+  expiresAt: timeSchema.optional().describe('When the last key stops working.'),
+  nextRotationAt: timeSchema.optional().describe('When the next key is made.'),
   usage: usageSchema
     .optional()
     .describe(

@@ -34,6 +34,8 @@ export interface CrdSchema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'atomic';
   readonly 'x-kubernetes-preserve-unknown-fields'?: true;
+  /** Its defaults, and those of all that is inside, are the operator's to apply: they are never written into an object. */
+  readonly 'x-penstock-unstored'?: true;
 }
 
 const TEXTS = {
@@ -144,19 +146,25 @@ export function rootSchema(resource: Resource): CrdSchema {
   };
 }
 
-/** `kubectl explain` shows descriptions alone, so each says the default of its field. An object has those of its fields. */
-export function withDefaults(schema: CrdSchema): CrdSchema {
-  const { description, default: byDefault, properties, items } = schema;
+/**
+ * The schema as the API server gets it. `kubectl explain` shows descriptions alone, so each says the default of its
+ * field; an object has those of its fields. What the operator fills in is said there and is no default of the kind.
+ */
+export function withDefaults(schema: CrdSchema, isStoredOutside = true): CrdSchema {
+  const { 'x-penstock-unstored': isUnstored, default: byDefault, ...rest } = schema;
+  const { description, properties, items } = rest;
+  const isStored = isStoredOutside && isUnstored !== true;
   const isSaid = byDefault === undefined || description === undefined || schema.type === 'object';
   return {
-    ...schema,
+    ...rest,
     ...(isSaid ? {} : { description: `${description} Default: ${defaultText(byDefault)}.` }),
-    ...(items === undefined ? {} : { items: withDefaults(items) }),
+    ...(byDefault === undefined || !isStored ? {} : { default: byDefault }),
+    ...(items === undefined ? {} : { items: withDefaults(items, isStored) }),
     ...(properties === undefined
       ? {}
       : {
           properties: Object.fromEntries(
-            Object.entries(properties).map(([name, child]) => [name, withDefaults(child)]),
+            Object.entries(properties).map(([name, child]) => [name, withDefaults(child, isStored)]),
           ),
         }),
   };
@@ -191,6 +199,7 @@ const KEPT = [
   'x-kubernetes-map-type',
   'x-kubernetes-preserve-unknown-fields',
   'x-kubernetes-validations',
+  'x-penstock-unstored',
 ] as const;
 const HANDLED = ['$schema', 'properties', 'required', 'additionalProperties', 'items'];
 

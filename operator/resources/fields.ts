@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { apis } from '../../core/catalog/dialects.ts';
 import { LIMITS, type LimitMember, limitMembers } from '../../core/catalog/limits.ts';
 import { durationField } from './duration.ts';
-import { atomicList, defaulted, listMap, refObject, stringMap } from './lists.ts';
+import { atomicList, defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
 import { withRules } from './rule.ts';
 
 /** The dialects of the API, as users write them. */
@@ -71,18 +71,22 @@ export function allowedNamespacesField(whose: string) {
         .enum(['Same', 'All', 'Selector'])
         .default('Same')
         .describe(
-          'Same: only the own namespace. All: every namespace. Selector: the namespaces that `selector` picks. ' +
+          'Same: only the own namespace. All: every namespace. Selector: the namespaces in `names` and those that `selector` picks. ' +
             'Anything but Same is for platform namespaces.',
         ),
       selector: labelSelectorSchema
         .optional()
-        .describe('Picks namespaces by their labels; needed for, and only allowed with, `from: Selector`.'),
+        .describe('Picks namespaces by their labels; only allowed with `from: Selector`.'),
+      names: listSet(namespaceNameSchema.describe('Name of a namespace.'), 256)
+        .optional()
+        .describe('Namespaces by name; only allowed with `from: Selector`.'),
     }),
     [
       {
-        cel: "(self.from == 'Selector') == has(self.selector)",
-        message: 'selector must be set if, and only if, from is Selector',
-        check: (value) => (value.from === 'Selector') === (value.selector !== undefined),
+        cel: "(self.from == 'Selector') == (has(self.selector) || has(self.names))",
+        message: 'selector or names must be set if, and only if, from is Selector',
+        check: ({ from, selector, names }) =>
+          (from === 'Selector') === (selector !== undefined || names !== undefined),
       },
     ],
   );

@@ -113,6 +113,14 @@ export function defaulted<S extends Shape>(schema: z.ZodObject<S, z.core.$strict
   return schema.default(() => schema.parse({}) as never);
 }
 
+/**
+ * The same, but the object is stored as it was written: the operator fills the defaults in when it compiles, so that a
+ * better default reaches the objects that there are.
+ */
+export function defaultedLater<S extends Shape>(schema: z.ZodObject<S, z.core.$strict>) {
+  return defaulted(schema).meta({ 'x-penstock-unstored': true });
+}
+
 /** A reference is one value: half of an old one and half of a new one is no reference. */
 export function refObject<S extends Shape>(shape: S) {
   return z.strictObject(shape).meta({ 'x-kubernetes-map-type': 'atomic' });

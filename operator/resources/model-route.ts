@@ -19,12 +19,12 @@ import {
   programmedSchema,
   timeSchema,
 } from './fields.ts';
-import { defaulted, listMap, listSet, refObject } from './lists.ts';
+import { defaultedLater, listMap, listSet, refObject } from './lists.ts';
 import { API_GROUP, type ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import { pricingSchema } from './pricing.ts';
 import { defineResource } from './resource.ts';
-import { immutable, withRules } from './rule.ts';
+import { celDuration, immutable, withRules } from './rule.ts';
 
 // Each segment begins with a letter or digit: so no segment is empty, "." or "..", and an id is safe in
 // a path, a header and a log line.
@@ -67,6 +67,8 @@ const parametersSchema = z
 const targetSchema = z.strictObject({
   name: entryNameSchema.describe('Name of this target, for status, metrics and the ledger.'),
   providerRef: refObject({
+    group: z.enum([API_GROUP]).optional().describe(`Group of the kind; default: ${API_GROUP}.`),
+    kind: z.enum(['Provider']).optional().describe('Kind of the upstream; default: Provider.'),
     name: objectNameSchema.describe('Name of the Provider.'),
     namespace: namespaceNameSchema
       .optional()
@@ -94,16 +96,18 @@ const targetSchema = z.strictObject({
     .describe('Request members that are sent when the caller gives none of that name.'),
 });
 
+const BASE = '100ms';
+const MAX = '2s';
 const backoffSchema = withRules(
   z.strictObject({
     base: durationField('0ms', '1m')
-      .default('100ms')
+      .default(BASE)
       .describe('Pause before the first repetition; then doubled.'),
-    max: durationField('0ms', '10m').default('2s').describe('Longest pause.'),
+    max: durationField('0ms', '10m').default(MAX).describe('Longest pause.'),
   }),
   [
     {
-      cel: 'duration(self.base) <= duration(self.max)',
+      cel: `${celDuration('base', BASE)} <= ${celDuration('max', MAX)}`,
       message: 'base must not be longer than max',
       check: (backoff) => toMs(backoff.base) <= toMs(backoff.max),
     },
@@ -132,7 +136,7 @@ const failoverSchema = z.strictObject({
     .default(3)
     .describe('Attempts of one upstream call, all targets together.'),
   attemptsPerTarget: z.int32().min(1).max(8).default(1).describe('Attempts at one target before the next.'),
-  backoff: defaulted(backoffSchema).describe('Pauses between attempts at the same target.'),
+  backoff: defaultedLater(backoffSchema).describe('Pauses between attempts at the same target.'),
   honorRetryAfter: z
     .boolean()
     .default(true)
@@ -305,7 +309,7 @@ const modelRouteSpecSchema = withRules(
         check: (targets) => targets.some((target) => target.weight > 0),
       },
     ]).describe('What serves the model, in groups by priority.'),
-    failover: defaulted(failoverSchema).describe('What happens when an attempt fails.'),
+    failover: defaultedLater(failoverSchema).describe('What happens when an attempt fails.'),
     limits: limitsSchema.optional().describe('Limits of the model, all keys and all pods together.'),
   }),
   [

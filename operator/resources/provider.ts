@@ -19,7 +19,7 @@ import {
   timeSchema,
 } from './fields.ts';
 import { inWords } from './in-words.ts';
-import { atomicList, defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
+import { atomicList, defaultedLater, listMap, listSet, refObject, stringMap } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import {
@@ -34,7 +34,7 @@ import {
   typesWithoutApis,
 } from './provider-type-words.ts';
 import { defineResource } from './resource.ts';
-import { immutable, withRules } from './rule.ts';
+import { celDuration, immutable, withRules } from './rule.ts';
 
 const SCHEME_AND_HOST = '(https?|socks5)://([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?';
 const HTTP_URL =
@@ -242,6 +242,8 @@ const proxySchema = z.strictObject({
     .describe('Credentials for the proxy.'),
 });
 
+const INTERVAL = '60s';
+const TIMEOUT = '5s';
 const activeCheckSchema = withRules(
   z.strictObject({
     type: z
@@ -259,8 +261,8 @@ const activeCheckSchema = withRules(
       .optional()
       .describe('Path for HTTPGet, behind the host of baseURL.'),
     model: z.string().min(1).max(256).optional().describe('Upstream model for Completion.'),
-    interval: durationField('5s', '1h').default('60s').describe('Time from one check to the next.'),
-    timeout: durationField('100ms', '5m').default('5s').describe('Time after which a check has failed.'),
+    interval: durationField('5s', '1h').default(INTERVAL).describe('Time from one check to the next.'),
+    timeout: durationField('100ms', '5m').default(TIMEOUT).describe('Time after which a check has failed.'),
     unhealthyThreshold: z
       .int32()
       .min(1)
@@ -276,23 +278,25 @@ const activeCheckSchema = withRules(
   }),
   [
     {
-      cel: "(self.type == 'HTTPGet') == has(self.path)",
+      cel: "(has(self.type) && self.type == 'HTTPGet') == has(self.path)",
       message: 'path must be set if, and only if, type is HTTPGet',
       check: (probe) => (probe.type === 'HTTPGet') === (probe.path !== undefined),
     },
     {
-      cel: "(self.type == 'Completion') == has(self.model)",
+      cel: "(has(self.type) && self.type == 'Completion') == has(self.model)",
       message: 'model must be set if, and only if, type is Completion',
       check: (probe) => (probe.type === 'Completion') === (probe.model !== undefined),
     },
     {
-      cel: 'duration(self.timeout) < duration(self.interval)',
+      cel: `${celDuration('timeout', TIMEOUT)} < ${celDuration('interval', INTERVAL)}`,
       message: 'timeout must be shorter than interval',
       check: (probe) => toMs(probe.timeout) < toMs(probe.interval),
     },
   ],
 );
 
+const OPEN_FOR = '5s';
+const MAX_OPEN = '25s';
 const passiveCheckSchema = withRules(
   z.strictObject({
     consecutiveFailures: z
@@ -305,16 +309,16 @@ const passiveCheckSchema = withRules(
           'least 20 calls in 30 s. 0 switches this off.',
       ),
     openFor: durationField('100ms', '10m')
-      .default('5s')
+      .default(OPEN_FOR)
       .describe('How long it stays out the first time; doubled each further time.'),
-    maxOpen: durationField('100ms', '1h').default('25s').describe('Longest time it stays out.'),
+    maxOpen: durationField('100ms', '1h').default(MAX_OPEN).describe('Longest time it stays out.'),
     rateLimitCooldown: durationField('100ms', '1h')
       .default('20s')
       .describe('How long a key rests after a 429 that names no Retry-After.'),
   }),
   [
     {
-      cel: 'duration(self.openFor) <= duration(self.maxOpen)',
+      cel: `${celDuration('openFor', OPEN_FOR)} <= ${celDuration('maxOpen', MAX_OPEN)}`,
       message: 'openFor must not be longer than maxOpen',
       check: (check) => toMs(check.openFor) <= toMs(check.maxOpen),
     },
@@ -330,7 +334,7 @@ const healthCheckSchema = z.strictObject({
     .describe(
       "Checks made by the operator, with the Provider's own keys. Left out: ListModels, with the defaults that stand there.",
     ),
-  passive: defaulted(passiveCheckSchema).describe(
+  passive: defaultedLater(passiveCheckSchema).describe(
     'What every gateway pod concludes from the calls it makes.',
   ),
 });
@@ -372,11 +376,11 @@ export const providerSpecSchema = withRules(
       .describe('Further request headers.'),
     tls: tlsSchema.optional().describe('TLS towards the upstream; for an https baseURL alone.'),
     proxy: proxySchema.optional().describe('Proxy on the way to the upstream.'),
-    timeouts: defaulted(baseTimeoutsSchema).describe(
+    timeouts: defaultedLater(baseTimeoutsSchema).describe(
       'Timers of a call. A route and a target can each say otherwise; the nearest one wins.',
     ),
     limits: limitsSchema.optional().describe('Limits of the whole upstream, all keys and all pods together.'),
-    healthCheck: defaulted(healthCheckSchema).describe('When the upstream counts as failing.'),
+    healthCheck: defaultedLater(healthCheckSchema).describe('When the upstream counts as failing.'),
     allowedNamespaces: allowedNamespacesField('Namespaces whose ModelRoutes may name this Provider.'),
     suspended: z.boolean().default(false).describe('Take the upstream out of service and keep the object.'),
   }),

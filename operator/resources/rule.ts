@@ -56,3 +56,8 @@ export function immutable<T>(what: string): Rule<T> {
     check: 'needs-old-object',
   };
 }
+
+/** CEL for a duration in an optional field of `self`, with what holds where it is left out. */
+export function celDuration(field: string, absent: string): string {
+  return `duration(has(self.${field}) ? self.${field} : '${absent}')`;
+}

@@ -1,6 +1,7 @@
 // Does a real API server take our CRDs, judge objects as our own parse does, and explain and show them?
 
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyResource } from '../../operator/resources/api-key.ts';
 import { type CrdSchema, rootSchema, withDefaults } from '../../operator/resources/crd.ts';
@@ -20,7 +21,7 @@ import { useControlPlane } from './control-plane.ts';
 import { CHANGES } from './crd-cases/changes.ts';
 import { explained, publishedFields } from './crd-cases/explain.ts';
 import { type Answer, type Asking, askAsAdmin } from './crd-cases/post.ts';
-import type { Ran } from './run.ts';
+import { type Ran, run } from './run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const RESOURCES = [providerResource, modelRouteResource, apiKeyResource];
@@ -79,7 +80,29 @@ describe('an object is stored with the defaults that our parse fills in:', () =>
     const stored = await server.ask('GET', `${collection(object.kind)}/${object.metadata.name}`);
     await remove(object);
     const ours = parseObject(object);
-    expect(ours.ok && ours.value.spec).toEqual(stored.body.spec);
+    const theirs = parseObject({ ...object, spec: stored.body.spec });
+    expect(ours.ok && ours.value.spec).toMatchObject(stored.body.spec as object);
+    expect(ours).toEqual(theirs);
+  });
+
+  test('but for those of failover, timers and health checks, which the operator fills in', async () => {
+    const route1 = route({ failover: { maxAttempts: 5, backoff: { max: '5s' } } });
+    const provider1 = provider({ healthCheck: { active: { type: 'Completion', model: 'm' } } });
+    const stored = await Promise.all(
+      [provider1, route1, route({}, { name: 'bare' })].map((one) => create(one)),
+    );
+    await Promise.all([provider1, route1, route({}, { name: 'bare' })].map((one) => remove(one)));
+    expect(stored.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(stored.map(({ body }) => body.spec)).toEqual([
+      {
+        ...(provider1.spec as object),
+        allowedNamespaces: { from: 'Same' },
+        suspended: false,
+        auth: expect.anything(),
+      },
+      expect.objectContaining({ failover: { maxAttempts: 5, backoff: { max: '5s' } } }),
+      expect.not.objectContaining({ failover: expect.anything() }),
+    ]);
   });
 });
 
@@ -153,6 +176,46 @@ describe('a stored object', () => {
     },
   );
 });
+
+test('an object that was stored with the old name of a field goes on, until that field changes', async () => {
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/apikeys.penstock.dev';
+  const rules =
+    '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/metadata/x-kubernetes-validations';
+  const setRules = (ops: readonly object[]) => server.ask('PATCH', crds, ops, 'application/json-patch+json');
+  const old = apiKey({ metadata: { app: 'ci', 'a b': '"$(x)"' } }, { name: 'old-name' });
+  const isTaken = async () => (await create(old, 'dryRun=All&fieldValidation=Strict')).status === 201;
+  const value =
+    rootSchema(apiKeyResource).properties?.spec?.properties?.metadata?.['x-kubernetes-validations'];
+
+  expect((await setRules([{ op: 'remove', path: rules }])).status).toBe(200);
+  await expect.poll(isTaken, { timeout: 20_000 }).toBe(true);
+  expect((await create(old)).status).toBe(201);
+  expect((await setRules([{ op: 'add', path: rules, value }])).status).toBe(200);
+  await expect.poll(isTaken, { timeout: 20_000 }).toBe(false);
+
+  const renamed = await change(old, { spec: { displayName: 'CI' } });
+  const judged = await change(old, { status: { keyHint: 'psk_…9f3a' } }, '/status');
+  const otherwise = await change(old, { spec: { metadata: { app: 'web' } } });
+  const moved = await run('sh', ['-c', migration()], {
+    env: {
+      HOME: plane().folder,
+      KUBECONFIG: plane().adminKubeconfig,
+      PATH: `${dirname(plane().programs.kubectl)}:${process.env.PATH}`,
+    },
+  });
+  const now = await server.ask('GET', `${collection('ApiKey')}/old-name`);
+  await remove(old);
+  expect([renamed.status, judged.status, otherwise.status]).toEqual([200, 200, 422]);
+  expect(moved).toMatchObject({ code: 0, stderr: '' });
+  expect(now.body.spec).toMatchObject({ displayName: 'CI', attributes: { app: 'ci', 'a b': '"$(x)"' } });
+  expect(now.body.spec).not.toHaveProperty('metadata');
+});
+
+/** The command of the upgrade guide, as it is pasted. */
+function migration(): string {
+  const guide = readFileSync(join(ROOT, 'docs/guides/upgrade.md'), 'utf8');
+  return guide.split('### Renamed fields')[1]?.split('```')[1]?.replace(/^sh\n/, '') ?? '';
+}
 
 test('every rule of the CRDs has spoken in some case above', async () => {
   const said: string[] = [];

@@ -46,6 +46,15 @@ export const CHANGES: readonly Change[] = [
   { what: 'a named Secret is left out', before: secret({ name: 'a' }), after: apiKey(), refused: fixedName },
   { what: 'a Secret without a name is left out', before: secret({ labels: { a: 'b' } }), after: apiKey() },
   {
+    what: 'attributes are written by their old name',
+    before: apiKey({ attributes: { app: 'ci' } }),
+    after: apiKey({ metadata: { app: 'ci' } }),
+    refused: {
+      field: 'spec.metadata',
+      says: 'is now named attributes; write spec.attributes in place of spec.metadata',
+    },
+  },
+  {
     what: 'a key moves to another entry of its Secret',
     before: secret({ key: 'token' }),
     after: secret({ key: 'api-token' }),

@@ -247,6 +247,13 @@ describe('who owns the Secret', () => {
   });
 });
 
+test('attributes that were stored by their old name still reach the table', () => {
+  const old = compileOnce(snapshot({ apiKeys: [apiKey({ metadata: { app: 'ci' } })] }));
+  const now = compileOnce(snapshot({ apiKeys: [apiKey({ attributes: { app: 'ci' } })] }));
+  expect(old.table.keys[0]?.metadata).toEqual({ app: 'ci' });
+  expect(old.table).toEqual(now.table);
+});
+
 test('a disabled key is out of the table, and an object on its way out too', () => {
   expect(compileOnce(snapshot({ apiKeys: [apiKey({ disabled: true })] })).table.keys).toEqual([]);
   const leaving = apiKey({}, { deletionTimestamp: at(0) });

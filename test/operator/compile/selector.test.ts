@@ -31,3 +31,13 @@ test.each([
 ])('%s', (_, selector, expected) => {
   expect(resolveNamespaces({ from: 'Selector', selector }, 'own', NAMESPACES)).toEqual(expected);
 });
+
+test('names count beside what the selector picks, before their namespaces are there, and not the own one', () => {
+  const selector = { matchLabels: { stage: 'prod' } };
+  const names = ['team-z', 'own', 'prod'];
+  expect(resolveNamespaces({ from: 'Selector', selector, names }, 'own', NAMESPACES)).toEqual([
+    'prod',
+    'team-z',
+  ]);
+  expect(resolveNamespaces({ from: 'Selector', names }, 'own', NAMESPACES)).toEqual(['prod', 'team-z']);
+});

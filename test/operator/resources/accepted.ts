@@ -53,6 +53,7 @@ export const COMPLETE: readonly Accepted[] = [
           selector:
             matchLabels: {team: a}
             matchExpressions: [{key: env, operator: In, values: [prod, test]}]
+          names: [team-a, team-b]
         suspended: false`),
     ),
   ],
@@ -91,7 +92,7 @@ export const COMPLETE: readonly Accepted[] = [
         timeouts: {firstEvent: 20s}
         targets:
         - name: main
-          providerRef: {name: openai-main}
+          providerRef: {group: penstock.dev, kind: Provider, name: openai-main}
           upstreamModel: gpt-x
           priority: 0
           weight: 9
@@ -129,7 +130,7 @@ export const COMPLETE: readonly Accepted[] = [
         models: {allow: ["penstock/*", my-llama], deny: ["penstock/huge"]}
         limits: {requestsPerMinute: 60, tokensPerMinute: 100000, maxConcurrentRequests: 8}
         budgets: [{period: Month, limit: "100.00", currency: USD, action: Block, warnPercent: 80}]
-        metadata: {costCenter: "4711"}`),
+        attributes: {costCenter: "4711"}`),
     },
   ],
 ];
@@ -173,6 +174,7 @@ export const ACCEPTED: readonly Accepted[] = [
   ['a duration with a fraction', provider({ timeouts: { connect: '1.5s' } })],
   ['a Provider for all', from({ from: 'All' })],
   ['a Provider for whom an empty selector picks', from({ from: 'Selector', selector: {} })],
+  ['a Provider for namespaces by name', from({ from: 'Selector', names: ['team-a'] })],
   [
     'a Provider for whom expressions pick',
     from({ from: 'Selector', selector: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } }),

@@ -195,13 +195,19 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     'Selector selects nothing',
     provider({ allowedNamespaces: { from: 'Selector' } }),
     'spec.allowedNamespaces',
-    'selector must be set',
+    'selector or names must be set',
+  ],
+  [
+    'Same has names',
+    provider({ allowedNamespaces: { names: ['team-a'] } }),
+    'spec.allowedNamespaces',
+    'selector or names must be set',
   ],
   [
     'All has a selector',
     provider({ allowedNamespaces: { from: 'All', selector: {} } }),
     'spec.allowedNamespaces',
-    'selector must be set',
+    'selector or names must be set',
   ],
   [
     'the proxy carries user info',
@@ -276,6 +282,18 @@ export const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
   ],
   ['there is no target', route({ targets: [] }), 'spec.targets', 'at least 1 entries'],
   ['all targets are drained', targets(target({ weight: 0 })), 'spec.targets', 'weight above 0'],
+  [
+    'a target names another kind',
+    targets(target({ providerRef: { kind: 'Service', name: 'openai' } })),
+    'spec.targets[0].providerRef.kind',
+    'must be Provider',
+  ],
+  [
+    'a target names a kind of another group',
+    targets(target({ providerRef: { group: 'example.com', name: 'openai' } })),
+    'spec.targets[0].providerRef.group',
+    'must be penstock.dev',
+  ],
   ['two targets have one name', targets(target(), target()), 'spec.targets[1].name', 'twice'],
   [
     'a reference is mistyped',
@@ -441,8 +459,8 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
   ['an e-mail address is none', apiKey({ owner: { email: 'jo' } }), 'spec.owner.email', 'e-mail'],
   [
     'an attribute is too long',
-    apiKey({ metadata: { a: 'x'.repeat(257) } }),
-    'spec.metadata.a',
+    apiKey({ attributes: { a: 'x'.repeat(257) } }),
+    'spec.attributes.a',
     'at most 256',
   ],
   [
