@@ -1,7 +1,7 @@
 // Does a real API server take our CRDs, judge objects as our own parse does, and explain and show them?
 
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyResource } from '../../operator/resources/api-key.ts';
 import { type CrdSchema, rootSchema, withDefaults } from '../../operator/resources/crd.ts';
@@ -21,7 +21,8 @@ import { useControlPlane } from './control-plane.ts';
 import { CHANGES } from './crd-cases/changes.ts';
 import { explained, publishedFields } from './crd-cases/explain.ts';
 import { type Answer, type Asking, askAsAdmin } from './crd-cases/post.ts';
-import { type Ran, run } from './run.ts';
+import { pasted } from './pasted.ts';
+import type { Ran } from './run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const RESOURCES = [providerResource, modelRouteResource, apiKeyResource];
@@ -196,13 +197,7 @@ test('an object that was stored with the old name of a field goes on, until that
   const renamed = await change(old, { spec: { displayName: 'CI' } });
   const judged = await change(old, { status: { keyHint: 'psk_…9f3a' } }, '/status');
   const otherwise = await change(old, { spec: { metadata: { app: 'web' } } });
-  const moved = await run('sh', ['-c', migration()], {
-    env: {
-      HOME: plane().folder,
-      KUBECONFIG: plane().adminKubeconfig,
-      PATH: `${dirname(plane().programs.kubectl)}:${process.env.PATH}`,
-    },
-  });
+  const moved = await pasted(plane(), migration());
   const now = await server.ask('GET', `${collection('ApiKey')}/old-name`);
   await remove(old);
   expect([renamed.status, judged.status, otherwise.status]).toEqual([200, 200, 422]);

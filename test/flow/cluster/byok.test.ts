@@ -2,11 +2,10 @@
 // first directly, then through a proxy, and the authority is replaced while somebody is calling.
 
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
-import { run } from '../../cluster/run.ts';
+import { pasted } from '../../cluster/pasted.ts';
 import { makeCertificate } from '../../core/egress/certificates.ts';
 import { startConnectProxy, type TestProxy } from '../../support/proxy.ts';
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts';
@@ -131,11 +130,7 @@ test('the second manifest leads all calls through the proxy, to which the key ha
   const said = 'jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].message}';
   const message = await plane.mustKubectl(['get', 'provider/own-models', '-n', 'team-a', '-o', said]);
   const [, command = ''] = /to allow it, run: (.+)$/.exec(message) ?? [];
-  const env = {
-    PATH: `${dirname(plane.programs.kubectl)}:/usr/bin:/bin`,
-    KUBECONFIG: plane.adminKubeconfig,
-  };
-  expect(await run('sh', ['-c', command], { env })).toMatchObject({ code: 0 });
+  expect(await pasted(plane, command)).toMatchObject({ code: 0 });
   await awaitCondition('provider/own-models', 'Ready', 'team-a');
   await applyText(text);
   await awaitCondition('provider/own-models', 'Ready', 'team-a');
