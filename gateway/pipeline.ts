@@ -46,6 +46,7 @@ import { type Full, tellFailure } from './pipeline/tell-failure.ts';
 import type { Caller } from './request/caller.ts';
 import { GatewayError, statusOf } from './request/errors.ts';
 import type { RequestHead } from './request/request-head.ts';
+import { ModelUnavailableError } from './route/find-model.ts';
 import type { Candidate } from './route/plan.ts';
 import type { AnswerShare } from './stream/answer-room.ts';
 import { type LeaveSignal, Leaving } from './stream/leaving.ts';
@@ -148,7 +149,9 @@ function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange 
   try {
     return routeExchange(parts, exchange);
   } catch (error) {
-    parts.metrics.onRefused(exchange.dialect.path, statusOf(error));
+    if (error instanceof ModelUnavailableError)
+      parts.metrics.onUnavailable(exchange.dialect.path, error.status, error.route);
+    else parts.metrics.onRefused(exchange.dialect.path, statusOf(error));
     throw error;
   }
 }

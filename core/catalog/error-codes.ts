@@ -67,6 +67,7 @@ const rows = {
     'upstream_overloaded',
   ),
   upstream_unavailable: row(503, 'server_error', 'overloaded_error', 'upstream', false),
+  model_unavailable: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   not_ready: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   limits_unavailable: row(503, 'server_error', 'overloaded_error', 'gateway', true),
   overloaded: row(503, 'server_error', 'overloaded_error', 'gateway', true),

@@ -10,6 +10,7 @@ import {
   providerEntrySchema,
   routeEntrySchema,
   tableContentSchema,
+  unavailableRouteSchema,
 } from './routing-table.ts';
 
 /** Format in which this code writes pointer and shards, where no entry needs a newer one. It reads up to `READER_FORMAT`. */
@@ -85,7 +86,7 @@ export const shardRefSchema = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** Plain bytes. */
   bytes: z.int().min(0).max(SHARD_PLAIN_BYTES_MAX),
-  /** Entries in it. */
+  /** Entries in it; without those of the list `unavailable`, which older readers do not count. */
   count: z.int().min(0),
 });
 export type ShardRef = z.infer<typeof shardRefSchema>;
@@ -116,6 +117,10 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** What the plain bytes of a shard hold, by its kind. Entries are ordered by their id (keys: their digest). */
 export const shardContentSchemas = {
   keys: z.object({ keys: z.array(keyEntrySchema) }),
-  routes: z.object({ providers: z.array(providerEntrySchema), routes: z.array(routeEntrySchema) }),
+  routes: z.object({
+    providers: z.array(providerEntrySchema),
+    routes: z.array(routeEntrySchema),
+    unavailable: z.array(unavailableRouteSchema).optional(),
+  }),
   credentials: z.object({ credentials: z.array(credentialSchema) }),
 } as const satisfies Record<ShardKind, z.ZodType>;

@@ -314,6 +314,31 @@ export const routeEntrySchema = z.object({
 });
 export type RouteEntry = z.infer<typeof routeEntrySchema>;
 
+/**
+ * A model id that a route holds and that nothing serves now: its callers hear that it is out of service, not that there is no
+ * such model. An older gateway does not read it, and answers as to an unknown model.
+ */
+export const unavailableRouteSchema = routeEntrySchema
+  .pick({
+    model: true,
+    id: true,
+    aliases: true,
+    displayName: true,
+    description: true,
+    ownedBy: true,
+    createdAt: true,
+    visibility: true,
+    sharedWith: true,
+    capabilities: true,
+    contextLength: true,
+    maxOutputTokens: true,
+  })
+  .extend({
+    /** `Suspended` or `NoUsableTarget`; a reader takes any other word for the second. */
+    reason: z.string().min(1),
+  });
+export type UnavailableRoute = z.infer<typeof unavailableRouteSchema>;
+
 /** Who may call: the digest of a key and what it stands for. The key itself is never in the table. */
 export const keyEntrySchema = z.object({
   /** SHA-256 of the key, 64 lower-case hex digits. */
@@ -373,6 +398,8 @@ export const tableContentSchema = z.object({
   providers: z.array(providerEntrySchema),
   credentials: z.array(credentialSchema),
   routes: z.array(routeEntrySchema),
+  /** Of routes that are in service none. */
+  unavailable: z.array(unavailableRouteSchema).optional(),
   keys: z.array(keyEntrySchema),
 });
 export type TableContent = z.infer<typeof tableContentSchema>;

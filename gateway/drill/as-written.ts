@@ -20,7 +20,9 @@ export function asWritten(view: TableView, route: RouteView): TableView {
   return {
     ...view,
     routes: [written],
-    ownRoutes: new Map([[route.namespace, new Map([[route.entry.model, written]])]]),
-    sharedRoutes: new Map(),
+    byModel: {
+      own: new Map([[route.namespace, new Map([[route.entry.model, written]])]]),
+      shared: new Map(),
+    },
   };
 }

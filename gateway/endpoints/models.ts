@@ -6,8 +6,8 @@ import { type Rates, ratesFor } from '../../core/contract/cost.ts';
 import type { Price } from '../../core/contract/routing-table.ts';
 import { type Caller, ownsProvider } from '../request/caller.ts';
 import { GatewayError } from '../request/errors.ts';
-import { findListedModel, listModels, modelNotFound } from '../route/find-model.ts';
-import type { RouteView, TableView } from '../table/view.ts';
+import { findListedModel, listModels, listUnavailable, modelNotFound } from '../route/find-model.ts';
+import type { RouteView, TableView, UnavailableView } from '../table/view.ts';
 
 /** Prices in USD per token, as decimal strings. */
 interface TokenPricing {
@@ -80,7 +80,11 @@ export function openModelList(): (view: TableView, caller: Caller | undefined, p
 }
 
 function describeModels(view: TableView, caller: Caller | undefined): readonly ListedModel[] {
-  return listModels(view, caller).map((route) => {
+  // A model that is out of service for a while keeps its place in the list.
+  const routes = [...listModels(view, caller), ...listUnavailable(view, caller)];
+  if (view.unavailable.routes.length > 0)
+    routes.sort(({ entry: { id: a } }, { entry: { id: b } }) => (a < b ? -1 : 1));
+  return routes.map((route) => {
     const model = describeModel(route, caller, route.entry.model);
     return { id: model.id, json: JSON.stringify(model) };
   });
@@ -127,7 +131,7 @@ export function isOwnModel({ namespace, targets }: RouteView, caller: Caller | u
 }
 
 export function describeModel(
-  route: RouteView,
+  route: RouteView | UnavailableView,
   caller: Caller | undefined,
   id: string,
 ): { readonly id: string } & Record<string, unknown> {
@@ -141,11 +145,17 @@ export function describeModel(
     display_name: entry.displayName ?? id,
     created_at: new Date(entry.createdAt * 1000).toISOString(),
     ...(entry.description === undefined ? {} : { description: entry.description }),
-    pricing: isOwnModel(route, caller) ? ownPricing : highestPricing(pricesOf(route, caller)),
+    pricing: pricingOf(route, caller),
     context_length: entry.contextLength ?? null,
     max_completion_tokens: entry.maxOutputTokens ?? null,
     supported_parameters: supportedParameters(entry.capabilities),
   };
+}
+
+/** What a model costs is known of the targets that serve it. */
+function pricingOf(route: RouteView | UnavailableView, caller: Caller | undefined): Pricing | null {
+  if (!('targets' in route)) return null;
+  return isOwnModel(route, caller) ? ownPricing : highestPricing(pricesOf(route, caller));
 }
 
 /** The tenant pays its own provider; here it costs nothing. */

@@ -90,6 +90,15 @@ export const countedMetrics = {
     meaning:
       'Lookups of the names of upstreams and their proxies that `failed`, or were `late`: took longer than a second. While a name has an earlier answer, that one serves for a minute, and nothing else shows that the resolver is down. Many at once mean the resolver, a few now and then a `baseURL` that does not exist.',
   },
+  unavailableRequests: {
+    name: 'penstock.unavailable_requests',
+    type: 'counter',
+    unit: '',
+    labels: ['model', 'reason'],
+    help: 'Requests for a model whose route is out of service, by reason.',
+    meaning:
+      'Requests for a model whose ModelRoute is out of service, answered with 503 `model_unavailable`. `reason` is `Suspended`, or `NoUsableTarget`: every Provider, Secret or key of it is missing, deleted or suspended. Begins at 0 when the route leaves service. Alert on any increase.',
+  },
   noTarget: {
     name: 'penstock.no_target',
     type: 'counter',

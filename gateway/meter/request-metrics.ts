@@ -1,6 +1,7 @@
 // What does a gateway count of its requests? What each of the metrics is stands in metric-table.ts.
 
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { UnavailableRoute } from '../../core/contract/routing-table.ts';
 import type { TableView } from '../table/view.ts';
 import { openCounted } from './counted.ts';
 import { type AttemptRoute, type GenAiAttempts, GenAiMetrics, type GenAiRequests } from './gen-ai-metrics.ts';
@@ -45,8 +46,8 @@ export class RequestMetrics {
   }
 
   /** What is counted of models and targets that are gone is told no longer: series would never become fewer. */
-  adopt({ routes }: Pick<TableView, 'routes'>): void {
-    const models = new Set(routes.map(({ entry }) => entry.model));
+  adopt({ routes, unavailable }: Pick<TableView, 'routes' | 'unavailable'>): void {
+    const models = new Set([...routes, ...unavailable.routes].map(({ entry }) => entry.model));
     const targets = routes.flatMap((route) => route.targets);
     const providers = new Set(targets.map(({ provider }) => provider.entry.id));
     const upstreams = new Set(
@@ -66,6 +67,8 @@ export class RequestMetrics {
     for (const { entry, targets: own } of routes)
       for (const { provider, entry: target } of own)
         if (provider.entry.isPlatform) this.begin(entry.model, provider.entry.id, target.price !== null);
+    for (const { entry } of unavailable.routes)
+      this.counters.unavailableRequests.add(0, entry.model, entry.reason);
     // They hold series that may be gone.
     this.requestCells.clear();
     this.upstreamCells.clear();
@@ -88,6 +91,12 @@ export class RequestMetrics {
   /** It led to no model. How long that took says nothing about those that are served. */
   onRefused(endpoint: string, status: number): void {
     this.counters.requests.add(1, endpoint, unfoundModel, String(status));
+  }
+
+  /** Its route is out of service. How long the answer took says nothing about it when it is served. */
+  onUnavailable(endpoint: string, status: number, { model, reason }: UnavailableRoute): void {
+    this.counters.requests.add(1, endpoint, model, String(status));
+    this.counters.unavailableRequests.add(1, model, reason);
   }
 
   onAttempt(record: RatedAttempt, route: AttemptRoute): void {

@@ -1,17 +1,44 @@
 // Which route does this caller mean by that model name, and which may it see?
 
 import { clientPathOf, type DialectName } from '../../core/catalog/dialects.ts';
+import type { UnavailableRoute } from '../../core/contract/routing-table.ts';
 import type { Caller } from '../request/caller.ts';
-import { GatewayError } from '../request/errors.ts';
-import { findRoute, type RouteView, type TableView } from '../table/view.ts';
+import { GatewayError, shorten } from '../request/errors.ts';
+import {
+  findRoute,
+  type RouteIndex,
+  type RouteView,
+  type TableView,
+  type UnavailableView,
+} from '../table/view.ts';
+
+/** The model is this caller's to use, and its route is out of service. Every table is compiled again when that changes. */
+export class ModelUnavailableError extends GatewayError {
+  readonly route: UnavailableRoute;
+
+  constructor(model: string, route: UnavailableRoute) {
+    const why =
+      route.reason === 'Suspended'
+        ? `ModelRoute ${route.id} is suspended. Retry later, or ask its owner to set spec.suspended: false.`
+        : `no target of ModelRoute ${route.id} can be used. Retry later; the conditions of the ModelRoute say what is missing.`;
+    super('model_unavailable', `The model '${shorten(model)}' is out of service: ${why}`, {
+      param: 'model',
+      retryAfterSeconds: unavailableForSeconds,
+    });
+    this.route = route;
+  }
+}
+
+/** Somebody has to act: nobody knows how long that takes, and a table that serves it again is in use after a second. */
+const unavailableForSeconds = 10;
 
 /**
  * @throws {GatewayError} `model_not_found`, in the same words whether the model does not exist, is
- * another tenant's, or is not allowed to this key.
+ * another tenant's, or is not allowed to this key. `model_unavailable` where its route is out of service.
  */
 export function findModel(view: TableView, caller: Caller, model: string, endpoint: DialectName): RouteView {
-  const route = findRoute(view, caller.namespace, model);
-  if (!route || !isAllowed(caller, route)) throw modelNotFound(model); // guard: model-hidden
+  const route = findRoute(view.byModel, caller.namespace, model);
+  if (!route || !isAllowed(caller, route)) throw noRoute(view, caller, model); // guard: model-hidden
   if (!route.entry.endpoints.includes(endpoint)) {
     throw new GatewayError(
       'model_not_found',
@@ -22,10 +49,24 @@ export function findModel(view: TableView, caller: Caller, model: string, endpoi
   return route;
 }
 
-/** The models of the list: public ones without a caller, else all that the key may see. */
+function noRoute({ unavailable }: TableView, caller: Caller, model: string): GatewayError {
+  const route = findRoute(unavailable, caller.namespace, model);
+  return route && isAllowed(caller, route)
+    ? new ModelUnavailableError(model, route.entry)
+    : modelNotFound(model);
+}
+
+/** The models that can be called: public ones without a caller, else all that the key may see. */
 export function listModels(view: TableView, caller: Caller | undefined): readonly RouteView[] {
   // A tenant's own route hides a foreign one of the same name.
-  return view.routes.filter((route) => findListedModel(view, caller, route.entry.model) === route);
+  return view.routes.filter((route) => findListed(view.byModel, caller, route.entry.model) === route);
+}
+
+/** Those of them that are out of service now. */
+export function listUnavailable(view: TableView, caller: Caller | undefined): readonly UnavailableView[] {
+  return view.unavailable.routes.filter(
+    (route) => findListedModel(view, caller, route.entry.model) === route,
+  );
 }
 
 /** The route behind one id of the list, by model id or alias. */
@@ -33,9 +74,17 @@ export function findListedModel(
   view: TableView,
   caller: Caller | undefined,
   model: string,
-): RouteView | undefined {
-  if (!caller) return view.sharedRoutes.get(model)?.find(({ entry }) => entry.visibility === 'Public');
-  const route = findRoute(view, caller.namespace, model);
+): RouteView | UnavailableView | undefined {
+  return findListed(view.byModel, caller, model) ?? findListed(view.unavailable, caller, model);
+}
+
+function findListed<R extends RouteView | UnavailableView>(
+  routes: RouteIndex<R>,
+  caller: Caller | undefined,
+  model: string,
+): R | undefined {
+  if (!caller) return routes.shared.get(model)?.find(({ entry }) => entry.visibility === 'Public');
+  const route = findRoute(routes, caller.namespace, model);
   return route && route.entry.visibility !== 'Hidden' && isAllowed(caller, route) ? route : undefined;
 }
 
@@ -48,7 +97,7 @@ export function modelNotFound(model: string): GatewayError {
 }
 
 /** Deny wins; an empty allow list allows everything visible. An alias is the same model. */
-function isAllowed({ key }: Caller, { entry }: RouteView): boolean {
+function isAllowed({ key }: Caller, { entry }: RouteView | UnavailableView): boolean {
   const rules = key.models;
   if (!rules) return true;
   const ids = [entry.model, ...entry.aliases];

@@ -12,6 +12,7 @@ import {
   type RoutingTable,
   TableRefusedError,
   type TargetEntry,
+  type UnavailableRoute,
 } from '../../core/contract/routing-table.ts';
 import { Secret } from './secret.ts';
 
@@ -27,10 +28,27 @@ export interface TableView {
   readonly tenantBudgets: ReadonlyMap<string, readonly Budget[]>;
   /** How much may pass for the ApiKeys of a namespace together. */
   readonly tenantLimits: ReadonlyMap<string, RateLimits>;
+  readonly byModel: RouteIndex<RouteView>;
+  /** Routes out of service, whose model ids no other one has taken. */
+  readonly unavailable: RouteIndex<UnavailableView> & { readonly routes: readonly UnavailableView[] };
+}
+
+export interface RouteIndex<R> {
   /** Own routes: namespace, then model id or alias. */
-  readonly ownRoutes: ReadonlyMap<string, ReadonlyMap<string, RouteView>>;
+  readonly own: ReadonlyMap<string, ReadonlyMap<string, R>>;
   /** Routes that other namespaces may call too, by model id or alias. */
-  readonly sharedRoutes: ReadonlyMap<string, readonly RouteView[]>;
+  readonly shared: ReadonlyMap<string, readonly R[]>;
+}
+
+/** What is asked of a route to find it, whether it is served or not. */
+interface Found {
+  readonly entry: Pick<RouteEntry, 'model' | 'aliases' | 'sharedWith'>;
+  readonly namespace: string;
+}
+
+export interface UnavailableView {
+  readonly entry: UnavailableRoute;
+  readonly namespace: string;
 }
 
 export interface RouteView {
@@ -208,7 +226,7 @@ export function buildTableView(
     };
   }
 
-  const { ownRoutes, sharedRoutes } = indexRoutes(routes);
+  const unavailable = (table.unavailable ?? []).map((entry) => ({ entry, namespace: namespaceOf(entry.id) }));
   return Object.freeze({
     epoch: table.epoch,
     generation: table.generation,
@@ -220,8 +238,8 @@ export function buildTableView(
       table.settings.tenantBudgets?.map(({ namespace, budgets }) => [namespace, budgets]),
     ),
     tenantLimits: new Map(table.settings.tenantLimits?.map(({ namespace, limits }) => [namespace, limits])),
-    ownRoutes,
-    sharedRoutes,
+    byModel: indexRoutes(routes),
+    unavailable: { routes: unavailable, ...indexRoutes(unavailable) },
   });
 }
 
@@ -229,13 +247,17 @@ export function buildTableView(
  * The route a namespace reaches under a model id: its own first, else one shared with it.
  * The operator has resolved conflicts already.
  */
-export function findRoute(view: TableView, namespace: string, model: string): RouteView | undefined {
-  const own = view.ownRoutes.get(namespace)?.get(model);
+export function findRoute<R extends Found>(
+  routes: RouteIndex<R>,
+  namespace: string,
+  model: string,
+): R | undefined {
+  const own = routes.own.get(namespace)?.get(model);
   if (own) return own;
-  return view.sharedRoutes.get(model)?.find((route) => isSharedWith(route, namespace));
+  return routes.shared.get(model)?.find((route) => isSharedWith(route, namespace));
 }
 
-function isSharedWith({ entry }: RouteView, namespace: string): boolean {
+function isSharedWith({ entry }: Found, namespace: string): boolean {
   return entry.sharedWith === '*' || entry.sharedWith.includes(namespace); // guard: route-sharing
 }
 
@@ -249,9 +271,9 @@ export function namespaceOf(id: string): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-function indexRoutes(routes: readonly RouteView[]): Pick<TableView, 'ownRoutes' | 'sharedRoutes'> {
-  const ownRoutes = new Map<string, Map<string, RouteView>>();
-  const sharedRoutes = new Map<string, RouteView[]>();
+function indexRoutes<R extends Found>(routes: readonly R[]): RouteIndex<R> {
+  const ownRoutes = new Map<string, Map<string, R>>();
+  const sharedRoutes = new Map<string, R[]>();
   for (const route of routes) {
     let own = ownRoutes.get(route.namespace);
     if (!own) {
@@ -267,7 +289,7 @@ function indexRoutes(routes: readonly RouteView[]): Pick<TableView, 'ownRoutes' 
       else sharedRoutes.set(id, [route]);
     }
   }
-  return { ownRoutes, sharedRoutes };
+  return { own: ownRoutes, shared: sharedRoutes };
 }
 
 /** No name of a Provider or key holds a blank. */

@@ -60,7 +60,7 @@ interface RoutingInput {
 }
 
 interface Routing {
-  readonly table: Pick<TableContent, 'providers' | 'credentials' | 'routes'>;
+  readonly table: Pick<TableContent, 'providers' | 'credentials' | 'routes' | 'unavailable'>;
   /** Of Providers, then of ModelRoutes; by namespace and name. */
   readonly verdicts: readonly RoutingVerdict[];
   /** Of the Providers in the table. */
@@ -94,6 +94,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
   const stableProviders = createStable<TableContent['providers']>();
   const stableCredentials = createStable<TableContent['credentials']>();
   const stableRoutes = createStable<TableContent['routes']>();
+  const stableUnavailable = createStable<NonNullable<TableContent['unavailable']>>();
   const stableVerdicts = createStable<readonly RoutingVerdict[]>();
   let last: LastRouting | undefined;
 
@@ -276,11 +277,13 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
       );
     });
     const ofRoutes = routes.map(({ verdict }) => verdict);
+    const unavailable = routes.flatMap((route) => route.unavailable ?? []);
     return {
       table: {
         providers: stableProviders(sortedById(providers.flatMap(({ entry }) => entry ?? []))),
         credentials: stableCredentials(sortedById(providers.flatMap(({ credentials }) => credentials))),
         routes: stableRoutes(sortedById(routes.flatMap(({ entry }) => entry ?? []))),
+        ...(unavailable.length === 0 ? {} : { unavailable: stableUnavailable(sortedById(unavailable)) }),
       },
       verdicts: stableVerdicts([...ofProviders.sort(comparePlace), ...ofRoutes.sort(comparePlace)]),
       healthChecks: providers

@@ -3,7 +3,13 @@
 
 import { type Api, apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
 import type { ModelCapability } from '../../core/catalog/model-capabilities.ts';
-import type { Price, RouteEntry, TargetEntry, Timeouts } from '../../core/contract/routing-table.ts';
+import type {
+  Price,
+  RouteEntry,
+  TargetEntry,
+  Timeouts,
+  UnavailableRoute,
+} from '../../core/contract/routing-table.ts';
 import { toMs } from '../resources/duration.ts';
 import type { OwnTimeouts } from '../resources/fields.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
@@ -106,6 +112,8 @@ export function refuse(
 export interface CompiledRoute {
   readonly verdict: ModelRouteVerdict;
   readonly entry?: RouteEntry;
+  /** Where it holds its ids, and nothing serves them. */
+  readonly unavailable?: UnavailableRoute;
   /** Ids of the Providers that its targets name and may name. */
   readonly attachedTo: readonly string[];
 }
@@ -145,6 +153,7 @@ export function compileRoute(
   const lost = conflict === undefined ? undefined : modelConflict(claim, conflict);
   const fault = lost ?? noUsableTarget(usable.length, targets.map(whyOut));
   const isInTable = fault === undefined && !spec.suspended;
+  const described = describeModel(claim, targets, platform);
   const drill = drillOf(claim.route);
   const verdict: ModelRouteVerdict = {
     kind: 'ModelRoute',
@@ -177,7 +186,10 @@ export function compileRoute(
   };
   return {
     verdict,
-    ...(isInTable ? { entry: buildEntry(claim, targets, entryTargets, served, platform) } : {}),
+    ...(isInTable ? { entry: buildEntry(claim, described, entryTargets, served) } : {}),
+    ...(isInTable || lost !== undefined
+      ? {}
+      : { unavailable: { reason: spec.suspended ? 'Suspended' : 'NoUsableTarget', ...described } }),
     attachedTo: [...new Set(targets.flatMap(({ attachedTo }) => attachedTo ?? []))],
   };
 }
@@ -349,15 +361,13 @@ function priceOf(stated: StatedPrice | undefined, quote: Quote | undefined): Tar
   return quote !== undefined && 'price' in quote ? quote.price : null;
 }
 
-function buildEntry(
+/** What callers see of the model, whether it is served or not. */
+function describeModel(
   { route, ids, sharedWith, createdAt }: RouteClaim,
   judged: readonly JudgedTarget[],
-  targets: readonly TargetEntry[],
-  served: readonly Api[],
   platform: PlatformSettings,
-): RouteEntry {
+): Omit<UnavailableRoute, 'reason'> {
   const { spec, metadata } = route;
-  const { failover } = spec;
   const [model = spec.model, ...aliases] = ids;
   return {
     id: `${metadata.namespace}/${metadata.name}`,
@@ -369,10 +379,22 @@ function buildEntry(
     createdAt: createdAt === '' ? 0 : Math.floor(Date.parse(createdAt) / 1000),
     visibility: spec.visibility,
     sharedWith,
-    endpoints: served.map((api) => dialectOfApi[api]),
     capabilities: [...(spec.capabilities ?? [])].sort(compareText),
     ...(spec.contextLength === undefined ? {} : { contextLength: spec.contextLength }),
     ...(spec.maxOutputTokens === undefined ? {} : { maxOutputTokens: spec.maxOutputTokens }),
+  };
+}
+
+function buildEntry(
+  { route: { spec } }: RouteClaim,
+  described: Omit<UnavailableRoute, 'reason'>,
+  targets: readonly TargetEntry[],
+  served: readonly Api[],
+): RouteEntry {
+  const { failover } = spec;
+  return {
+    ...described,
+    endpoints: served.map((api) => dialectOfApi[api]),
     ...buildLimits(spec.limits),
     timeouts: buildTimeouts(spec.timeouts),
     ...(spec.unpriced === 'MeterOnly' ? {} : { unpriced: spec.unpriced }),

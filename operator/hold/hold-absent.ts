@@ -15,7 +15,7 @@ import { findModelConflicts } from '../compile/checks/model-conflict.ts';
 import { compareText } from '../compile/order.ts';
 import type { ModelRouteVerdict, Verdict } from '../compile/verdict.ts';
 import { differing } from '../lists/differing.ts';
-import { type TableObjectKind, withProviders } from '../publish/unfit-entry.ts';
+import { type TableObjectKind, withoutServed, withProviders } from '../publish/unfit-entry.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 
 export interface HoldAbsentInput {
@@ -60,11 +60,13 @@ export function holdAbsent(input: HoldAbsentInput): HeldContent {
   if (heldProviders.size + heldRoutes.size + heldKeys.size === 0) return { content: next, held };
 
   const providers = merged(next.providers, last.providers, ({ id }) => id, heldProviders);
+  const routes = holdRoutes(input, heldRoutes, heldProviders, new Set(providers.map(({ id }) => id)));
   const content = {
     settings: next.settings,
     providers,
     credentials: holdCredentials(last, next, heldProviders),
-    routes: holdRoutes(input, heldRoutes, heldProviders, new Set(providers.map(({ id }) => id))),
+    routes,
+    ...withoutServed(next.unavailable, routes),
     keys: merged(next.keys, last.keys, ({ sha256 }) => sha256, heldKeys),
   };
   return { content, held };

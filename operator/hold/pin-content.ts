@@ -10,7 +10,7 @@ import { indexByPlace } from '../compile/index-by-place.ts';
 import { consentOf } from '../compile/last-good.ts';
 import { isShared, narrowed } from '../compile/selector.ts';
 import { keyOf } from '../compile/verdict-names.ts';
-import { withProviders } from '../publish/unfit-entry.ts';
+import { withoutServed, withProviders } from '../publish/unfit-entry.ts';
 import type { RawObject, Snapshot } from '../watch/snapshot.ts';
 import { providerOf } from './forms.ts';
 
@@ -40,11 +40,18 @@ export function pinContent(then: TableContent, now: TableContent, snapshot: Snap
   });
   // By ApiKey: one that was rotated since goes on with the keys that it has now.
   const holders = new Set(then.keys.map(({ id }) => id));
+  const pinned = withProviders(routes, new Set(providers.map(({ entry }) => entry.id)));
+  const known = new Set([...then.routes, ...(then.unavailable ?? [])].map(({ id }) => id));
   const content: TableContent = {
     settings: now.settings,
     providers: providers.map(({ entry }) => entry),
     credentials: providers.flatMap(({ credentials }) => credentials).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    routes: withProviders(routes, new Set(providers.map(({ entry }) => entry.id))),
+    routes: pinned,
+    // What came since does not even hold its id yet.
+    ...withoutServed(
+      now.unavailable?.filter(({ id }) => known.has(id)),
+      pinned,
+    ),
     // A key that was revoked, or may do less, must not come back with an old table.
     keys: now.keys.filter(({ id }) => holders.has(id)),
   };

@@ -17,7 +17,7 @@ import { canonicalJson } from '../canonical-json.ts';
 import { compareText } from '../compile/order.ts';
 import { differing, isSameList } from '../lists/differing.ts';
 import { chooseShardCount, DOUBLED_COUNT_MAX } from './shard-count.ts';
-import { LISTS, type TableList, UnfitEntryError } from './unfit-entry.ts';
+import { LISTS, type TableEntry, type TableList, UnfitEntryError } from './unfit-entry.ts';
 
 export interface Shard {
   readonly ref: ShardRef;
@@ -47,7 +47,8 @@ const SHARDS_AT_ONCE = 12;
 /** Enough for the largest number of shards. */
 const PLACE_BITS = 12;
 
-type Entry = TableContent[TableList][number];
+type Entry = TableEntry;
+const noEntries: readonly Entry[] = [];
 /** Entries of one shard, by the name of their list. */
 type Bucket = Map<TableList, readonly Entry[]>;
 
@@ -75,7 +76,7 @@ export function createShardCutter(instance: string): ShardCutter {
       };
       const cut: Shard[] = [];
       for (const kind of shardKindSchema.options) {
-        const entries = LISTS[kind].reduce((sum, list) => sum + content[list].length, 0);
+        const entries = LISTS[kind].reduce((sum, list) => sum + (content[list]?.length ?? 0), 0);
         const shards = await cutKind(kind, content, chooseShardCount(kind, entries, earlier), onMade);
         remembered.set(kind, shards);
         for (const { shard } of shards.values()) cut.push(shard);
@@ -113,7 +114,7 @@ export function createShardCutter(instance: string): ShardCutter {
   function fillBuckets(kind: ShardKind, content: TableContent, count: number): readonly [number, Bucket][] {
     const byIndex = new Map<number, Bucket>();
     for (const list of LISTS[kind]) {
-      for (const [index, entries] of divide(list, content[list], count).entries()) {
+      for (const [index, entries] of divide(list, content[list] ?? noEntries, count).entries()) {
         if (entries.length === 0) continue;
         const bucket: Bucket = byIndex.get(index) ?? new Map(LISTS[kind].map((name) => [name, []]));
         byIndex.set(index, bucket.set(list, entries));
@@ -168,7 +169,12 @@ function isSameBucket(a: Bucket, b: Bucket): boolean {
 
 function buildShard(instance: string, kind: ShardKind, index: number, bucket: Bucket): Shard {
   const content = Object.fromEntries(
-    [...bucket].map(([list, entries]) => [list, entries.toSorted((a, b) => compareText(idOf(a), idOf(b)))]),
+    [...bucket].flatMap(([list, entries]) =>
+      // The list is younger than the others: a table that has none is what it was without it.
+      list === 'unavailable' && entries.length === 0
+        ? []
+        : [[list, entries.toSorted((a, b) => compareText(idOf(a), idOf(b)))] as const],
+    ),
   );
   refuseInvalid(kind, content);
   const plain = Buffer.from(canonicalJson(content));
@@ -182,7 +188,10 @@ function buildShard(instance: string, kind: ShardKind, index: number, bucket: Bu
       kind,
       sha256,
       bytes: length,
-      count: [...bucket.values()].reduce((sum, entries) => sum + entries.length, 0),
+      count: [...bucket].reduce(
+        (sum, [list, { length }]) => (list === 'unavailable' ? sum : sum + length),
+        0,
+      ),
     },
     compressed() {
       if ('plain' in kept) kept = { compressed: compress(kept.plain) };

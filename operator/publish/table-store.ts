@@ -360,12 +360,14 @@ function parseShard(ref: ShardRef, plain: Buffer): OpenedShard {
 function joinShards({ settings }: Manifest, read: readonly OpenedShard[]): ReadShards {
   const contents = read.flatMap((shard) => (shard.kind === 'read' ? [shard.content] : []));
   const byId = (a: { readonly id: string }, b: { readonly id: string }) => compareText(a.id, b.id);
+  const unavailable = contents.flatMap((content) => content.unavailable ?? []).sort(byId);
   return {
     content: {
       settings,
       providers: contents.flatMap(({ providers = [] }) => providers).sort(byId),
       credentials: contents.flatMap(({ credentials = [] }) => credentials).sort(byId),
       routes: contents.flatMap(({ routes = [] }) => routes).sort(byId),
+      ...(unavailable.length === 0 ? {} : { unavailable }),
       keys: contents.flatMap(({ keys = [] }) => keys).sort((a, b) => compareText(a.sha256, b.sha256)),
     },
     problems: read.flatMap((shard) => (shard.kind === 'problem' ? [shard.problem] : [])),

@@ -5,11 +5,12 @@ import type { TableContent } from '../../core/contract/routing-table.ts';
 
 export type TableObjectKind = 'Provider' | 'ModelRoute' | 'ApiKey';
 export type TableList = Exclude<keyof TableContent, 'settings'>;
+export type TableEntry = NonNullable<TableContent[TableList]>[number];
 
 /** The lists of each kind of shard; its plain bytes are a JSON object of them. */
 export const LISTS: Readonly<Record<ShardKind, readonly TableList[]>> = {
   keys: ['keys'],
-  routes: ['providers', 'routes'],
+  routes: ['providers', 'routes', 'unavailable'],
   credentials: ['credentials'],
 };
 
@@ -17,6 +18,7 @@ const OBJECT_KINDS: Readonly<Record<TableList, TableObjectKind>> = {
   keys: 'ApiKey',
   providers: 'Provider',
   routes: 'ModelRoute',
+  unavailable: 'ModelRoute',
   credentials: 'Provider',
 };
 
@@ -48,7 +50,11 @@ export function leaveOut(
     case 'ApiKey':
       return { ...content, keys: content.keys.filter(({ id }) => id !== objectId) };
     case 'ModelRoute':
-      return { ...content, routes: content.routes.filter(({ id }) => id !== objectId) };
+      return {
+        ...content,
+        routes: content.routes.filter(({ id }) => id !== objectId),
+        ...(content.unavailable && { unavailable: content.unavailable.filter(({ id }) => id !== objectId) }),
+      };
     case 'Provider': {
       const providers = content.providers.filter(({ id }) => id !== objectId);
       return {
@@ -59,6 +65,16 @@ export function leaveOut(
       };
     }
   }
+}
+
+/** Routes out of service, without those that are served all the same. */
+export function withoutServed(
+  unavailable: TableContent['unavailable'],
+  routes: TableContent['routes'],
+): Pick<TableContent, 'unavailable'> {
+  const served = new Set(routes.map(({ id }) => id));
+  const left = unavailable?.filter(({ id }) => !served.has(id)) ?? [];
+  return left.length === 0 ? {} : { unavailable: left };
 }
 
 /** Routes with those targets alone whose provider is among the given; a route without any goes. */

@@ -498,6 +498,7 @@ function toolsOf(path: string): readonly object[] {
 export const shownElsewhere: Readonly<Partial<Record<ErrorCode, string>>> = {
   request_timeout: 'test/gateway/endpoints/slow-senders.test.ts',
   model_not_priced: 'test/flow/unpriced.test.ts',
+  model_unavailable: 'test/flow/unavailable.test.ts',
   insufficient_quota: 'test/gateway/limits/budgets.test.ts',
   billing_error: 'test/gateway/limits/budgets.test.ts',
   limits_unavailable: 'test/gateway/limits/limits.test.ts',

@@ -6,6 +6,7 @@ import type {
   KeyEntry,
   ProviderEntry,
   RouteEntry,
+  UnavailableRoute,
 } from '../../../core/contract/routing-table.ts';
 import { buildTableView, type TableView } from '../view.ts';
 import type { ShardContent } from './decode-shard.ts';
@@ -34,6 +35,7 @@ export async function assembleView(
   const keys = new Map<string, KeyEntry>();
   const providers: ProviderEntry[] = [];
   const routes: RouteEntry[] = [];
+  const unavailable: UnavailableRoute[] = [];
   const credentials: Credential[] = [];
   let sinceBreath = 0;
   for (const shard of shards) {
@@ -45,6 +47,7 @@ export async function assembleView(
       case 'routes':
         providers.push(...shard.providers);
         routes.push(...shard.routes);
+        unavailable.push(...shard.unavailable);
         break;
       case 'credentials':
         credentials.push(...shard.credentials);
@@ -56,7 +59,7 @@ export async function assembleView(
   if (before && hasSameContent(manifest, before.manifest, 'keys')) {
     return Object.freeze({ ...before.view, epoch, generation, keys });
   }
-  const content = { settings, providers, routes, credentials, keys: [] };
+  const content = { settings, providers, routes, unavailable, credentials, keys: [] };
   const view = buildTableView({ format, minReader, epoch, generation, hints, ...content }, keys);
   await breathe();
   return view;

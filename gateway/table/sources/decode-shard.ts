@@ -13,6 +13,8 @@ import {
   providerEntrySchema,
   type RouteEntry,
   routeEntrySchema,
+  type UnavailableRoute,
+  unavailableRouteSchema,
 } from '../../../core/contract/routing-table.ts';
 import { TableLoadError } from '../load-error.ts';
 import { systemWork, type Unpack } from './work.ts';
@@ -23,6 +25,7 @@ export type ShardContent =
       readonly kind: 'routes';
       readonly providers: readonly ProviderEntry[];
       readonly routes: readonly RouteEntry[];
+      readonly unavailable: readonly UnavailableRoute[];
     }
   | { readonly kind: 'credentials'; readonly credentials: readonly Credential[] };
 
@@ -93,7 +96,10 @@ async function readContent(
       return { kind: ref.kind, keys: await listOf('keys', keyEntrySchema) };
     case 'routes': {
       const providers = await listOf('providers', providerEntrySchema);
-      return { kind: ref.kind, providers, routes: await listOf('routes', routeEntrySchema) };
+      const routes = await listOf('routes', routeEntrySchema);
+      const unavailable =
+        lists.data?.unavailable === undefined ? [] : await listOf('unavailable', unavailableRouteSchema);
+      return { kind: ref.kind, providers, routes, unavailable };
     }
     case 'credentials':
       return { kind: ref.kind, credentials: await listOf('credentials', credentialSchema) };

@@ -16,6 +16,7 @@ afterEach(async () => {
   await wall.close();
 });
 
+const noRoutes = { routes: [], own: new Map(), shared: new Map() };
 const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 
 async function counted(): Promise<readonly string[]> {
@@ -47,7 +48,7 @@ test('each refusal counts once, by its status, whatever models callers make up',
   expect(await counted()).toEqual(refusals);
   // What is served counts by its model, and a new table takes none of the others away.
   expect(await statusOf('/v1/chat/completions', chat)).toBe(200);
-  rig.gateway.metrics.adopt({ routes: [] });
+  rig.gateway.metrics.adopt({ routes: [], unavailable: noRoutes });
   expect(await counted()).toEqual(refusals);
 });
 

@@ -20,7 +20,7 @@ function route(id: string, more: Partial<RouteEntry> = {}): RouteEntry {
 }
 
 function idFor(routes: readonly RouteEntry[], namespace: string, model = 'm'): string | undefined {
-  return findRoute(buildTableView({ ...table, routes: [...routes] }), namespace, model)?.entry.id;
+  return findRoute(buildTableView({ ...table, routes: [...routes] }).byModel, namespace, model)?.entry.id;
 }
 
 test.each(['Host', 'transfer-encoding', 'Connection', 'content-length', 'Upgrade', 'TE'])(
@@ -210,8 +210,8 @@ test('5,000 keys and 500 routes are loaded, and each is found', async () => {
   const view = await loadTable(JSON.stringify({ ...table, keys, routes }));
   for (const { sha256, id } of keys) expect(view.keys.get(sha256)?.id).toBe(id);
   for (const [index, { id, model }] of routes.entries()) {
-    expect(findRoute(view, `team-${index}`, model)?.entry.id).toBe(id);
-    expect(findRoute(view, 'elsewhere', model)?.entry.id).toBe(index % 2 === 0 ? id : undefined);
+    expect(findRoute(view.byModel, `team-${index}`, model)?.entry.id).toBe(id);
+    expect(findRoute(view.byModel, 'elsewhere', model)?.entry.id).toBe(index % 2 === 0 ? id : undefined);
   }
 });
 

@@ -108,6 +108,27 @@ describe('whatever a table holds', () => {
   });
 });
 
+test('routes out of service lie beside the others, where a reader that does not know them counts none', async () => {
+  const content = makeContent({ routes: 40, providers: 5 });
+  const unavailable = numbers(30).map((number) => {
+    const { id, model, aliases, ownedBy, createdAt, visibility, sharedWith, capabilities } = routeEntry(
+      number + 1_000,
+      [],
+    );
+    const shown = { id, model, aliases, ownedBy, createdAt, visibility, sharedWith, capabilities };
+    return { reason: 'Suspended', ...shown };
+  });
+  const shards = (await cutOnce({ ...content, unavailable })).filter(({ ref }) => ref.kind === 'routes');
+  const read = shards.map(({ ref, compressed }) => {
+    const data = JSON.parse(zstdDecompressSync(compressed()).toString());
+    expect(data.providers.length + data.routes.length).toBe(ref.count);
+    return shardContentSchemas.routes.parse(data);
+  });
+  const ids = read.flatMap((data) => data.unavailable ?? []).map(({ id }) => id);
+  expect(ids.toSorted()).toEqual(unavailable.map(({ id }) => id).toSorted());
+  expect(namesOf(await cutOnce({ ...content, unavailable: [] }))).toEqual(namesOf(await cutOnce(content)));
+});
+
 test('the order of members does not matter, nor that of the lists', async () => {
   const content = makeContent({ keys: 50, routes: 10, providers: 5 });
   const turned = {
