@@ -187,7 +187,7 @@ export function compileRoute(
   return {
     verdict,
     ...(isInTable ? { entry: buildEntry(claim, described, entryTargets, served) } : {}),
-    ...(isInTable || lost !== undefined
+    ...(isInTable || lost !== undefined || !targets.some(isOwnMatter)
       ? {}
       : { unavailable: { reason: spec.suspended ? 'Suspended' : 'NoUsableTarget', ...described } }),
     attachedTo: [...new Set(targets.flatMap(({ attachedTo }) => attachedTo ?? []))],
@@ -239,6 +239,11 @@ function judgeTarget(
   if (unsupported !== undefined) return { ...attached, apis, state: 'Unsupported', finding: unsupported };
   if (spec.weight === 0) return { ...attached, state: 'Drained' };
   return { ...attached, state: 'Ready', isUsable: true, apis };
+}
+
+/** What the platform withholds, and what no gateway can do, its callers cannot have. */
+function isOwnMatter({ state }: JudgedTarget): boolean {
+  return state !== 'RefNotPermitted' && state !== 'Unsupported';
 }
 
 function whyOut({ spec, state, finding }: JudgedTarget): string {

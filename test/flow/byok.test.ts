@@ -200,7 +200,7 @@ describe('the range of the provider', () => {
       reason: 'EndpointNotAllowed',
       message: expect.stringMatching(/127\.0\.0\.1 is a loopback address.*egress\.allow/),
     });
-    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(404);
+    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(503);
     expect(wall.connections().opened).toBe(opened);
   });
 
@@ -234,7 +234,7 @@ describe('the range of the provider', () => {
     expect(condition(stage.result(), 'Provider', 'team-a/openai', 'ResolvedRefs').reason).toBe(
       'EndpointNotAllowed',
     );
-    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(404);
+    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(503);
     expect(wall.calls.map(({ headers }) => headers.authorization)).toEqual(
       namespaces.map(() => `Bearer ${credentialOf('platform')}`),
     );
@@ -360,7 +360,7 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
     expect([status, reason]).toEqual(['False', 'EndpointNotAllowed']);
     expect(message).toContain('spec.baseURL http://');
     expect(message).toMatch(/can never be opened; |ask the platform team|egress\.allow/);
-    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(404);
+    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(503);
     expect(wall.connections().opened).toBe(0);
   });
 
@@ -369,7 +369,7 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
     const told = condition(stage.result(), 'Provider', 'team-a/openai', 'Accepted');
     expect([told.status, told.reason]).toEqual(['False', 'Invalid']);
     expect(told.message).toContain('spec.baseURL');
-    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(404);
+    expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(503);
     expect(wall.connections().opened).toBe(0);
   });
 

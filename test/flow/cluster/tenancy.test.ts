@@ -253,7 +253,7 @@ test('what must not be sent, or not be reached, stands in columns and conditions
     await awaitCondition(`modelroute/${name}`, 'Ready=false', namespace);
     const [gateway] = installation.gateways;
     if (namespace === 'team-a')
-      expect((await call(gateway, '/v1/chat/completions', 'team-a', name)).status).toBe(404);
+      expect((await call(gateway, '/v1/chat/completions', 'team-a', name)).status).toBe(503);
   }
   const sent = JSON.stringify([...wall.calls, ...thief.calls].map(({ headers }) => headers));
   for (const [name] of mistakes) expect(sent).not.toContain(`sk-of-${name}-`);
@@ -443,7 +443,7 @@ test('whoever may edit a Provider cannot have its credential sent elsewhere, not
   ]);
   await awaitCondition('provider/edited', 'Ready=false', 'team-a');
   for (const gateway of gateways)
-    await until(async () => (await call(gateway, '/v1/chat/completions', 'team-a', 'edited')).status === 404);
+    await until(async () => (await call(gateway, '/v1/chat/completions', 'team-a', 'edited')).status === 503);
   expect((await traffic.stop()).asked).toBeGreaterThan(0);
   expect([...thief.calls, ...thief.listings]).toEqual([]);
   expect(thief.connections().opened).toBe(0);
