@@ -21,6 +21,8 @@ interface JournalCall {
   /** How long the pod may wait for the first record. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
+  /** Awaited before the page is read off the connection. */
+  readonly beforePage: () => Promise<void>;
 }
 
 /** `unknown-cursor`: the journal is another one than the cursor is of. */
@@ -38,7 +40,7 @@ const cursorCharsMax = 128;
 export function openJournalClient(clock: Clock): { readonly ask: AskJournal; close(): void } {
   const calls = new OwnCalls(clock);
   return {
-    ask({ pod, token, after, waitMs, signal }) {
+    ask({ pod, token, after, waitMs, signal, beforePage }) {
       const query = new URLSearchParams({
         waitMs: String(waitMs),
         ...(after === undefined ? {} : { after }),
@@ -48,6 +50,7 @@ export function openJournalClient(clock: Clock): { readonly ask: AskJournal; clo
         token,
         timeoutMs: waitMs + lateMs,
         signal,
+        beforeBody: beforePage,
         read: readPage,
       });
     },

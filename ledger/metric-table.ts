@@ -51,7 +51,7 @@ export const ledgerMetrics = {
     labels: [],
     help: 'Since when the journal that is longest behind may hold records that are not stored.',
     meaning:
-      'Since when the journal that is longest behind may hold records that are not stored. Alert above ten minutes: a pod that goes takes them along.',
+      'Since when the journal that is longest behind may hold records that are not stored. Alert above a minute: budgets do not hear of them yet, and a pod that goes takes them along.',
   },
   pullFailures: {
     name: 'penstock.ledger.pull_failures',

@@ -4,6 +4,8 @@
 //   cursor of the store --> ask --page--> store --> ask ...
 //                            |  \--cursor unknown--> ask from the oldest on
 //                            +--failed, or not stored--> wait --> ask behind the same cursor
+//
+// Few pages are in memory at a time, however many pods there are: the others stay at their pods.
 
 import type { Clock } from '../core/clock.ts';
 import { EXCHANGE_WAIT_MS_MAX } from '../core/contract/exchange.ts';
@@ -11,6 +13,7 @@ import { type Backoff, backoffMs } from '../core/kube/backoff.ts';
 import { wait } from '../core/kube/wait.ts';
 import type { AskJournal, JournalPod } from './ask-journal.ts';
 import { readPage } from './read-page.ts';
+import { Semaphore } from './semaphore.ts';
 import type { LedgerStore, Taken } from './store/store.ts';
 
 export interface PullOptions {
@@ -66,6 +69,8 @@ interface Pull {
 const backoff: Backoff = { firstMs: 200, lastMs: 10_000 };
 /** A pod that is drained lets nobody wait; it is asked so often all the same. */
 const quietMs = 250;
+/** One is stored, and the next ones are on their way meanwhile. Each is a mebibyte, and several as rows. */
+const pagesMax = 4;
 /** Above this, more is likely to be there already. */
 const fullPageBytes = 512 * 1024;
 
@@ -74,6 +79,7 @@ export function startPulls(options: PullOptions): Pulls {
   const waitMs = options.waitMs ?? EXCHANGE_WAIT_MS_MAX;
   const pulls = new Map<string, Pull>();
   const ending = new Set<Promise<void>>();
+  const pages = new Semaphore(pagesMax);
 
   return {
     setPods(pods) {
@@ -160,7 +166,16 @@ export function startPulls(options: PullOptions): Pulls {
     if (token === undefined)
       throw new Error('the pointer Secret has not been read yet, and so no token is known');
     const askedAtMs = clock.now();
-    const answer = await options.ask({ pod, token, after, waitMs, signal });
+    // guard: pages-in-flight-bounded
+    using permit = pages.open();
+    const answer = await options.ask({
+      pod,
+      token,
+      after,
+      waitMs,
+      signal,
+      beforePage: () => permit.acquire(),
+    });
     if (answer === 'unknown-cursor') {
       if (after === undefined) throw new Error('it knows no beginning of its journal');
       report.begunAnew(pod);

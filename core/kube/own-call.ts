@@ -17,6 +17,8 @@ interface OwnCall<T> {
   readonly body?: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Awaited between head and body of the answer. The wait does not count, and the time begins again behind it. */
+  readonly beforeBody?: (() => Promise<void>) | undefined;
   /** @throws {CallFault} Where the answer is not what it should be; after any other error it counts as broken off. */
   read(answer: IncomingMessage): Promise<T>;
 }
@@ -31,7 +33,7 @@ export class OwnCalls {
   }
 
   /** Rejects with a `CallFault` and nothing else. */
-  ask<T>({ to, token, headers, body, timeoutMs, signal, read }: OwnCall<T>): Promise<T> {
+  ask<T>({ to, token, headers, body, timeoutMs, signal, beforeBody, read }: OwnCall<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const outgoing = request({
       ...(to instanceof URL ? urlToHttpOptions(to) : to),
@@ -44,14 +46,22 @@ export class OwnCalls {
       outgoing.destroy();
     };
     const onAbort = (): void => fail('the call was ended');
-    const cancelTimer = this.clock.setTimer(timeoutMs, () =>
-      fail(`it did not answer within ${timeoutMs / 1_000} s`),
-    );
+    const startTimer = (): (() => void) =>
+      this.clock.setTimer(timeoutMs, () => fail(`it did not answer within ${timeoutMs / 1_000} s`));
+    let cancelTimer = startTimer();
+    const readInTurn = async (answer: IncomingMessage): Promise<T> => {
+      if (beforeBody !== undefined) {
+        cancelTimer();
+        await beforeBody();
+        cancelTimer = startTimer();
+      }
+      return await read(answer);
+    };
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     outgoing.on('error', (error) => fail(`it does not answer (${codeOf(error)})`));
     outgoing.on('response', (answer) => {
-      read(answer).then(resolve, (error: unknown) =>
+      readInTurn(answer).then(resolve, (error: unknown) =>
         fail(error instanceof CallFault ? error.message : `it broke off (${codeOf(error)})`),
       );
     });

@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
+import { Semaphore } from '../semaphore.ts';
 import { markQuery, sumUpserts } from './add-queries.ts';
 import { purgeAsides, purgeCursors, purgeFirstContents, purgeHours, purgeRecords } from './purge-queries.ts';
 import type { Query, Row } from './query.ts';
@@ -31,6 +32,12 @@ const readMs = 30_000;
 const readersMax = 4;
 const purgeLimit = 5_000;
 
+interface QueuedPool {
+  readonly pool: Pool;
+  /** For its connections: the pool itself takes a wait for one of its own for a database that cannot be reached. */
+  readonly queue: Semaphore;
+}
+
 /**
  * @param url `postgres://user:password@host:port/database`, with `sslmode` as libpq has it.
  * @param onError An idle connection broke; the next question opens another.
@@ -42,7 +49,7 @@ export async function openPostgresStore(
 ): Promise<LedgerStore> {
   // Loaded where it is wanted: most installations have no Postgres.
   const { default: pg } = await import('pg');
-  const open = (max: number, statement_timeout: number): Pool => {
+  const open = (max: number, statement_timeout: number): QueuedPool => {
     const pool = new pg.Pool({
       connectionString: url,
       max,
@@ -52,18 +59,18 @@ export async function openPostgresStore(
       keepAlive: true,
     });
     pool.on('error', (error) => onError(reasonOf(error)));
-    return pool;
+    return { pool, queue: new Semaphore(max) };
   };
   const writers = open(1, writeMs);
   const readers = open(readersMax, readMs);
   const tellers = open(1, readMs);
   const end = async (): Promise<void> => {
-    await Promise.all([writers.end(), readers.end(), tellers.end()]);
+    await Promise.all([writers, readers, tellers].map(({ pool }) => pool.end()));
   };
   const rowsOf =
-    (pool: Pool) =>
+    ({ pool, queue }: QueuedPool) =>
     async ({ text, values }: Query): Promise<Row[]> => {
-      const { rows } = await pool.query<Row>(text, [...values]).catch(rethrow);
+      const { rows } = await queue.run(() => pool.query<Row>(text, [...values])).catch(rethrow);
       return rows;
     };
   const rows = rowsOf(readers);
@@ -178,7 +185,11 @@ const insertAsides = `INSERT INTO ledger_asides (${asideColumns.join(', ')}) ${r
   ON CONFLICT (digest) DO NOTHING RETURNING digest`;
 const upserts = sumUpserts(rowsFrom);
 
-async function inTransaction<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
+function inTransaction<T>({ pool, queue }: QueuedPool, work: (run: Run) => Promise<T>): Promise<T> {
+  return queue.run(() => transact(pool, work));
+}
+
+async function transact<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
   const client: PoolClient = await pool.connect().catch(rethrow);
   let broken: Error | undefined;
   // A connection that breaks says so itself, beside failing what is under way; unheard, that ends the process.

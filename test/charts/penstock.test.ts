@@ -723,7 +723,7 @@ describe('what is rendered', () => {
       expect.arrayContaining([
         ['node', ...podFlags(podMemoryMib), 'dist/gateway.js'],
         ['node', '--max-old-space-size=256', '--max-semi-space-size=8', 'dist/operator.js'],
-        ['node', '--max-old-space-size=256', 'dist/ledger.js'],
+        ['node', '--max-old-space-size=256', '--max-semi-space-size=8', 'dist/ledger.js'],
         ['node', '--max-old-space-size=96', 'dist/simulator.js'],
         ['node', 'dist/apply-demo.js'],
         ['node', 'dist/helm-test.js'],

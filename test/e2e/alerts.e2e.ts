@@ -77,6 +77,7 @@ const failovers = (provider: string, value: Series['value']): Series => ({
   value,
 });
 const exhausted = (value: Series['value']): Series => ({ metric: 'penstock_operator_exhausted_keys', value });
+const lag = (value: Series['value']): Series => ({ metric: 'penstock_ledger_lag_seconds', value });
 const untaken = (value: Series['value']): Series => ({
   metric: 'penstock_ledger_events_untaken_seconds',
   value,
@@ -89,6 +90,8 @@ test.each<readonly [alert: string, when: string, series: readonly Series[]]>([
     [requests, failovers('p/a', (minute) => minute * 10), failovers('p/b', (minute) => minute * 10)],
   ],
   ['PenstockBudgetsUsedUp', 'a budget of a key is used up', [exhausted((minute) => (minute < 20 ? 0 : 1))]],
+  ['PenstockLedgerBehind', 'a journal is not read to its end', [lag((minute) => minute * 60)]],
+  ['PenstockLedgerBehind', 'the ledger says nothing at all', [requests]],
   [
     'PenstockLedgerEventsNotTaken',
     'the receiver has taken nothing for over a quarter of an hour, however seldom it is asked',
@@ -110,6 +113,7 @@ test.each<readonly [alert: string, where: string, series: readonly Series[]]>([
     [requests, failovers('p/a', (minute) => Math.min(Math.max(0, minute - 20), 5) * 60)],
   ],
   ['PenstockBudgetsUsedUp', 'all budgets have money left', [exhausted(() => 0)]],
+  ['PenstockLedgerBehind', 'it catches up within a minute', [lag((minute) => (minute === 20 ? 50 : 0))]],
   [
     'PenstockLedgerEventsNotTaken',
     'the receiver takes something every ten minutes',

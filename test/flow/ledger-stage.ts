@@ -23,8 +23,10 @@ import { until } from '../support/until.ts';
 export interface LedgerStage {
   /** One more gateway pod; settled when it is ready. Gives where callers reach it. */
   startGateway(): Promise<Required<Omit<RawTarget, 'localAddress'>>>;
+  /** A pod that somebody else plays, ready. */
+  addPod(pod: { readonly name: string; readonly ip: string; readonly internalPort: number }): Promise<void>;
   /** The one ledger; the one before must have ended. */
-  launchLedger(): Promise<LedgerProcess>;
+  launchLedger(nodeArgs?: readonly string[]): Promise<LedgerProcess>;
   /** Opened beside the ledger, to look into. */
   openReader(): Promise<LedgerStore>;
   close(): Promise<void>;
@@ -82,9 +84,14 @@ export async function openLedgerStage(
       await gateway.process.answering(`${gateway.metricsUrl}/readyz`);
       return { port: Number(new URL(gateway.url).port), host: pod.ip };
     },
-    async launchLedger() {
+    async addPod(standIn) {
+      const pod = await createGatewayPod(plane, { namespace, labels, ...standIn });
+      await pod.setReady(true);
+    },
+    async launchLedger(nodeArgs = []) {
       const process = await startProcess(script, {
         cwd: folder,
+        nodeArgs,
         env: {
           PENSTOCK_NAMESPACE: namespace,
           PENSTOCK_TABLE_NAMESPACE: namespace,

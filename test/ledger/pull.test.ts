@@ -157,6 +157,38 @@ test('what was cut off is put aside here, where an earlier gateway hands it on',
   expect(page.entries).toHaveLength(1);
 });
 
+test('of the full journals of many pods four pages are in memory at a time, the others wait at their pods', async () => {
+  const left = new Map(Array.from({ length: 30 }, (_, at) => [`pod-${at}`, 3]));
+  const held = new Set<string>();
+  let heldMax = 0;
+  const { pulls, told } = pull({
+    async ask({ pod: { uid }, beforePage, signal }) {
+      const pages = left.get(uid) ?? 0;
+      if (pages === 0)
+        return await new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('ended'))),
+        );
+      await beforePage();
+      held.add(uid);
+      heldMax = Math.max(heldMax, held.size);
+      left.set(uid, pages - 1);
+      return { bytes: Buffer.from(`${makeLine({ id: `${uid}.${pages}` })}\n`), cursor: `c.${pages}` };
+    },
+    store: {
+      cursorOf: (source) => store.cursorOf(source),
+      async take(page, nowMs) {
+        const taken = await store.take(page, nowMs);
+        held.delete(page.source);
+        return taken;
+      },
+    },
+  });
+  pulls.setPods([...left.keys()].map((uid) => ({ uid, name: uid, ip: '', port: 1 })));
+  await untilStored(90);
+  expect(heldMax).toBe(4);
+  expect(told.failed).toEqual([]);
+});
+
 test('a pod that has no port yet is asked again until it answers; the token is asked for anew each time', async () => {
   const one = await pod('one');
   await one.write(record('a'));

@@ -361,6 +361,13 @@ export const guards: readonly Guard[] = [
     tests: ['test/ledger/pull.test.ts'],
   },
   {
+    mark: 'pages-in-flight-bounded',
+    name: 'few pages of journals are in memory at a time',
+    from: 'pages.open()',
+    to: 'new Semaphore(1).open()',
+    tests: ['test/ledger/pull.test.ts'],
+  },
+  {
     mark: 'price-owner',
     name: 'a tenant does not set the price of a Provider of the platform',
     to: '',

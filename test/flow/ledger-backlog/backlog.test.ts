@@ -1,0 +1,14 @@
+// Does the ledger take the backlog of many gateways in little memory? A short form of `npm run e2e -- ledger-backlog`.
+
+import { expect, test } from 'vitest';
+import { useControlPlane } from '../../cluster/control-plane.ts';
+import { runBacklog } from './run.ts';
+
+const plane = useControlPlane({ hasControllers: false });
+
+test('a ledger that comes back to the full journals of 40 gateways takes them in the memory that it has', async () => {
+  const seen = await runBacklog({ plane: plane(), pods: 40, pages: 1 });
+  expect(seen.taken).toBe(seen.records);
+  expect(seen.log).not.toContain('cannot be read or stored');
+  expect(seen.resident?.peakMib).toBeLessThanOrEqual(320);
+});

@@ -1,0 +1,2 @@
+/** A mebibyte of them. */
+export const PAGE_RECORDS = 1_200;
