@@ -6,9 +6,17 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { type KubeClient, KubeError } from '../../core/kube/client.ts';
+import { openConfiguredClient } from '../../core/kube/config.ts';
+import { mergePatch } from '../../core/kube/patch.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { type Asking, askAsAdmin } from '../cluster/crd-cases/post.ts';
-import { serverEnvironment, serviceAccountToken, writeServiceAccountFolder } from '../cluster/identities.ts';
+import {
+  serverEnvironment,
+  serviceAccountToken,
+  writeKubeconfig,
+  writeServiceAccountFolder,
+} from '../cluster/identities.ts';
 import { apply, createNamespace } from '../cluster/objects.ts';
 import { run } from '../cluster/run.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
@@ -482,7 +490,9 @@ describe('rules that are held at apply', () => {
     const prefix = 'validatingadmissionpolicybinding.admissionregistration.k8s.io/';
     expect(names.trim().split('\n').sort()).toEqual(
       ['penstock', 'second']
-        .flatMap((release) => [`${release}-deletion-protection`, `${release}-models`, `${release}-sharing`])
+        .flatMap((release) =>
+          ['deletion-protection', 'models', 'operator', 'sharing'].map((policy) => `${release}-${policy}`),
+        )
         .map((name) => prefix + name),
     );
     // `platform` is no platform namespace of the second release, which does not serve it.
@@ -526,6 +536,86 @@ describe('rules that are held at apply', () => {
     await plane().mustKubectl(['delete', ...one]);
     await plane().mustKubectl(['delete', 'namespace', 'team-going', '--timeout=60s'], { timeoutMs: 90_000 });
   }, 100_000);
+});
+
+describe("what the operator's account may write", () => {
+  const issued = { 'penstock.dev/api-key': 'bot' };
+  const secret = (namespace: string, type: string, metadata: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'made', namespace, ...metadata },
+    type,
+  });
+  const owned = (kind: string, apiVersion: string) => ({
+    labels: issued,
+    ownerReferences: [{ apiVersion, kind, name: 'bot', uid: 'b' }],
+  });
+  const ofApiKey = owned('ApiKey', 'penstock.dev/v1alpha1');
+  const token = 'kubernetes.io/service-account-token';
+  const ofAdmin = { annotations: { 'kubernetes.io/service-account.name': 'made-up-admin' } };
+  let operator: KubeClient;
+
+  beforeAll(async () => {
+    const bearer = await serviceAccountToken(plane(), RELEASE_NAMESPACE, 'penstock-operator');
+    const kubeconfig = await writeKubeconfig(plane(), 'operator', bearer);
+    operator = (await openConfiguredClient({ kubeconfig })).client;
+    const lent = { name: 'lent', labels: { 'penstock.dev/provider-credential': 'true' } };
+    await createSecret(plane().client, secret('team-a', 'Opaque', lent));
+    await vi.waitFor(() => expect(create(secret('team-a', 'Opaque'))).rejects.toThrow(KubeError), {
+      timeout: 20_000,
+    });
+  });
+  afterAll(() => operator?.close());
+
+  const createSecret = (client: KubeClient, body: ReturnType<typeof secret>, query = '') =>
+    client.call({
+      method: 'POST',
+      path: `/api/v1/namespaces/${body.metadata.namespace}/secrets${query}`,
+      body,
+    });
+  const create = (body: ReturnType<typeof secret>) => createSecret(operator, body, '?dryRun=All');
+
+  test('is no token of another account, as which it could do everything', async () => {
+    await plane().mustKubectl(['create', 'serviceaccount', 'made-up-admin', '-n', 'kube-system']);
+    const binding = ['clusterrolebinding', 'made-up-admin', '--clusterrole=cluster-admin'];
+    await plane().mustKubectl(['create', ...binding, '--serviceaccount=kube-system:made-up-admin']);
+    await expect(createSecret(operator, secret('kube-system', token, ofAdmin))).rejects.toThrow(
+      /Secret kube-system\/made: the operator writes only Opaque Secrets .* create the ApiKey in a namespace of its users/,
+    );
+    // So there is none for its second step.
+    const made = ['get', 'secret', 'made', '-n', 'kube-system', '--ignore-not-found', '-o', 'name'];
+    expect(await plane().mustKubectl(made)).toBe('');
+  });
+
+  test.each<[string, ReturnType<typeof secret>]>([
+    ['a token in a namespace of a tenant', secret('team-a', token, { ...ofAdmin, labels: issued })],
+    ['a Secret of no ApiKey', secret('team-a', 'Opaque')],
+    ['a Secret of another owner', secret('team-a', 'Opaque', owned('Deployment', 'apps/v1'))],
+    ['a key in kube-system', secret('kube-system', 'Opaque', ofApiKey)],
+    ['a key beside its own pods', secret(RELEASE_NAMESPACE, 'Opaque', ofApiKey)],
+    ['a key in the namespace of the table', secret('penstock-tables', 'Opaque', ofApiKey)],
+    ['a shard of the table elsewhere', secret('team-a', 'penstock.dev/table-shard', { labels: issued })],
+  ])('is not %s', async (_, body) => {
+    await expect(create(body)).rejects.toThrow(/the operator writes only/);
+    await expect(createSecret(plane().client, body, '?dryRun=All')).resolves.toBeDefined();
+  });
+
+  test('is no Secret that somebody else made, whatever it is then said to be', async () => {
+    const path = '/api/v1/namespaces/team-a/secrets/lent';
+    const change = { metadata: { labels: issued }, data: { key: btoa('other') } };
+    await expect(mergePatch(operator, path, change)).rejects.toThrow(/the operator writes only/);
+  });
+
+  test('is the key of an ApiKey, also one that outlasts it, and the table', async () => {
+    await create(secret('team-a', 'Opaque', ofApiKey));
+    await create(secret('team-a', 'Opaque', { labels: issued }));
+    await create(secret('penstock-tables', 'penstock.dev/table-shard'));
+  });
+
+  test('is held by the policy alone: without it, the rights are enough', async () => {
+    await plane().mustKubectl(['delete', 'validatingadmissionpolicybinding', 'penstock-operator']);
+    await vi.waitFor(() => create(secret('kube-system', token, ofAdmin)), { timeout: 20_000 });
+  }, 30_000);
 });
 
 describe('the demo', () => {
