@@ -57,6 +57,7 @@ let everything: Rendered[];
 
 /** Of kinds that other projects bring: taken here as they are, judged by their own schemas in `npm run e2e`. */
 const FOREIGN_KINDS = {
+  'cilium.io/v2': ['CiliumNetworkPolicy'],
   'monitoring.coreos.com/v1': ['PodMonitor', 'ServiceMonitor', 'PrometheusRule'],
   'keda.sh/v1alpha1': ['ScaledObject'],
   'gateway.networking.k8s.io/v1': ['HTTPRoute'],
@@ -774,6 +775,51 @@ describe('what is rendered', () => {
         null,
       ]);
     }
+  });
+
+  test('on Cilium the API server is an entity, for it lies in no range there, and upstreams can be names', async () => {
+    const of = async (networkPolicy: object, more: Values = {}) => {
+      const objects = await render(plane(), {
+        networkPolicy: { flavor: 'Cilium', ...networkPolicy },
+        ...more,
+      });
+      const specSchema = z.looseObject({ podSelector: z.unknown(), egress: z.unknown() });
+      const specOf = (kind: string, name: string) =>
+        specSchema.parse(
+          objects.find((object) => object.kind === kind && object.metadata.name === name)?.spec,
+        );
+      return { specOf, cilium: objects.filter(({ kind }) => kind === 'CiliumNetworkPolicy') };
+    };
+    const ports = (...all: readonly string[]) => [{ ports: all.map((port) => ({ protocol: 'TCP', port })) }];
+    const { specOf, cilium } = await of({});
+    expect(cilium.map(({ metadata }) => metadata.name)).toEqual(['penstock-gateway', 'penstock-operator']);
+    for (const name of ['penstock-gateway', 'penstock-operator']) {
+      expect(specOf('CiliumNetworkPolicy', name)).toMatchObject({
+        endpointSelector: specOf('NetworkPolicy', name).podSelector,
+        egress: [
+          { toPorts: [{ ports: [{ protocol: 'ANY', port: '53' }] }] },
+          { toEntities: ['kube-apiserver'], toPorts: ports('443', '6443') },
+          { toCIDRSet: [{ cidr: '0.0.0.0/0' }, { cidr: '::/0' }], toPorts: ports('443') },
+        ],
+      });
+      // The rules add up: what a NetworkPolicy opens, no other closes.
+      expect(JSON.stringify(specOf('NetworkPolicy', name).egress)).not.toContain('0.0.0.0/0');
+    }
+    const named = await of(
+      { upstreamNames: ['api.openai.com', '*.openai.azure.com'] },
+      { egress: { allow: [{ cidr: '10.0.0.0/8', namespaces: ['*'] }] } },
+    );
+    expect(named.specOf('CiliumNetworkPolicy', 'penstock-gateway').egress).toEqual([
+      expect.objectContaining({
+        toPorts: [expect.objectContaining({ rules: { dns: [{ matchPattern: '*' }] } })],
+      }),
+      expect.objectContaining({ toEntities: ['kube-apiserver'] }),
+      {
+        toFQDNs: [{ matchName: 'api.openai.com' }, { matchPattern: '*.openai.azure.com' }],
+        toPorts: ports('443'),
+      },
+      { toEntities: ['cluster'] },
+    ]);
   });
 
   test('every operator and gateway reaches what it must, and is reached by whom it must', async () => {

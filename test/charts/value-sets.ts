@@ -190,6 +190,18 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
       },
     },
   ],
+  [
+    'a network by Cilium',
+    {
+      demo: { enabled: true },
+      networkPolicy: { flavor: 'Cilium', apiServerPorts: [6443] },
+      egress: { allow: [{ cidr: '10.0.0.0/8', namespaces: ['*'] }] },
+    },
+  ],
+  [
+    'a network by Cilium that knows its upstreams',
+    { networkPolicy: { flavor: 'Cilium', upstreamNames: ['api.openai.com', '*.openai.azure.com'] } },
+  ],
   ['a ledger without a volume', { ledger: { persistence: { enabled: false }, retentionDays: 0 } }],
   [
     'a ledger in Postgres that tells of every record',

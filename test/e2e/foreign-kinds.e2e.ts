@@ -17,6 +17,7 @@ const KINDS = [
         `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`,
       ] as const,
   ),
+  ['github.com/cilium/cilium', 'v1.18.2', 'pkg/k8s/apis/cilium.io/client/crds/v2/ciliumnetworkpolicies.yaml'],
   ['github.com/kedacore/keda/v2', 'v2.21.0', 'config/crd/bases/keda.sh_scaledobjects.yaml'],
 ] as const;
 
@@ -35,12 +36,17 @@ test('every one of them, without a warning', async () => {
   const foreign = new Map<string, object>();
   for (const [, values] of VALUE_SETS) {
     for (const object of await render(plane(), values)) {
-      if (/^(monitoring\.coreos\.com|keda\.sh|gateway\.networking\.k8s\.io)\//.test(object.apiVersion))
+      if (
+        /^(cilium\.io|monitoring\.coreos\.com|keda\.sh|gateway\.networking\.k8s\.io)\//.test(
+          object.apiVersion,
+        )
+      )
         foreign.set(JSON.stringify(object), object);
     }
   }
   const kinds = new Set([...foreign.values()].map((object) => ('kind' in object ? object.kind : '')));
   expect([...kinds].sort()).toEqual([
+    'CiliumNetworkPolicy',
     'HTTPRoute',
     'PodMonitor',
     'PrometheusRule',

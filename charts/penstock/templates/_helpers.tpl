@@ -424,21 +424,35 @@ capabilities:
     {{- end }}
 {{- end -}}
 
-{{/* Names, the API server, public upstreams, and what egress.allow opens; of both, never the known metadata services of clouds.
+{{/* Every address but those of metadata services, as JSON. */}}
+{{- define "penstock.publicRanges" -}}
+[
+  {
+    "cidr": "0.0.0.0/0",
+    "except": ["169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32"]
+  },
+  {
+    "cidr": "::/0",
+    "except": ["fe80::/10", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128"]
+  }
+]
+{{- end -}}
+
+{{/* Names, the API server, public upstreams (with Cilium: cilium-policies.yaml), and what egress.allow opens; of both, never the known metadata services of clouds.
      Nothing is taken out of networkPolicy.extraEgress. */}}
 {{- define "penstock.upstreamEgress" -}}
-{{ include "penstock.dnsEgress" . }}
+{{- if eq .Values.networkPolicy.flavor "Kubernetes" }}
+{{- include "penstock.dnsEgress" . }}
 - ports:
     {{- range concat .Values.networkPolicy.apiServerPorts .Values.networkPolicy.upstreamPorts | uniq }}
     - { protocol: TCP, port: {{ . }} }
     {{- end }}
   to:
+    {{- range include "penstock.publicRanges" . | fromJsonArray }}
     - ipBlock:
-        cidr: 0.0.0.0/0
-        except: [169.254.0.0/16, 168.63.129.16/32, 100.100.100.200/32, 192.0.0.192/32]
-    - ipBlock:
-        cidr: ::/0
-        except: ["fe80::/10", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128"]
+        {{- toYaml . | nindent 8 }}
+    {{- end }}
+{{- end }}
 {{- with .Values.egress.allow }}
 - to:
     {{- range . }}
