@@ -300,7 +300,9 @@ function holdTransient(
   // While many routes come or go, their number would be written with each of them.
   if (verdict.kind === 'Provider' && present !== undefined && 'attachedRoutes' in present) {
     const { attachedRoutes } = present;
-    if (attachedRoutes !== undefined && isSame({ ...status, attachedRoutes }, present)) {
+    // The first and the last of them decide whether it may be deleted.
+    const isTurn = (attachedRoutes === 0) !== (verdict.attachedRoutes === 0);
+    if (attachedRoutes !== undefined && !isTurn && isSame({ ...status, attachedRoutes }, present)) {
       return waitingSinceMs + transientMs;
     }
   }

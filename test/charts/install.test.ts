@@ -491,7 +491,9 @@ describe('rules that are held at apply', () => {
     expect(names.trim().split('\n').sort()).toEqual(
       ['penstock', 'second']
         .flatMap((release) =>
-          ['deletion-protection', 'models', 'operator', 'sharing'].map((policy) => `${release}-${policy}`),
+          ['deletion-protection', 'models', 'operator', 'providers-in-use', 'sharing'].map(
+            (policy) => `${release}-${policy}`,
+          ),
         )
         .map((name) => prefix + name),
     );
@@ -618,16 +620,118 @@ describe("what the operator's account may write", () => {
   }, 30_000);
 });
 
+describe('a Provider that ModelRoutes use', () => {
+  const keyed = (keys: readonly object[]) => provider('team-a', { auth: { type: 'ApiKey', keys } });
+  const key = (name: string, more: object = {}) => ({
+    name,
+    secretRef: { name: 'upstream', key: name },
+    ...more,
+  });
+  const one = ['providers.penstock.dev', 'one', '-n', 'team-a'];
+  const say = async (status: object) =>
+    plane().mustKubectl([
+      ...['patch', ...one, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })],
+    ]);
+  const apply = (object: object) => plane().kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(object) });
+  const refusalOf = async (change: ReturnType<typeof apply>) => {
+    const { code, stderr } = await change;
+    expect(code).toBe(1);
+    return stderr.replace(/\s+/g, ' ');
+  };
+  const allow =
+    'kubectl annotate providers.penstock.dev one -n team-a --overwrite penstock.dev/deletion-protection=false';
+
+  beforeAll(async () => {
+    await plane().mustKubectl(['apply', '-f', '-'], {
+      stdin: JSON.stringify(keyed([key('a'), key('b'), key('c', { disabled: true })])),
+    });
+    await say({ attachedRoutes: 2, keys: [{ name: 'b', state: 'Missing' }] });
+  });
+
+  test('is neither deleted nor suspended, alone or with all others, and the refusal says how it can be', async () => {
+    const used = 'Provider team-a/one is used by 2 ModelRoutes';
+    for (const what of [one, ['providers', '--all', '-n', 'team-a']]) {
+      const refusal = await refusalOf(plane().kubectl(['delete', ...what]));
+      expect(refusal).toContain(`${used}. Remove it from them first, or allow it: ${allow}`);
+    }
+    const suspended = { spec: { suspended: true } };
+    const patch = ['patch', ...one, '--type=merge', '-p', JSON.stringify(suspended)];
+    expect(await refusalOf(plane().kubectl(patch))).toContain(
+      `${used}, and spec.suspended takes it out of service. Remove it from them first, or allow it: ${allow}`,
+    );
+  });
+
+  test.each([
+    ['removes its last key that works', [key('b')]],
+    ['disables it', [key('a', { disabled: true }), key('b')]],
+    ['drains it', [key('a', { weight: 0 })]],
+  ])('keeps its last key: an edit that %s is refused', async (_, keys) => {
+    expect(await refusalOf(apply(keyed(keys)))).toContain(
+      `and this edit leaves it no key that works. Add another key first.`,
+    );
+  });
+
+  test('takes every other edit, another key in the place of the last among them', async () => {
+    for (const keys of [[key('a')], [key('d'), key('b')], [key('a'), key('b')]])
+      expect(await apply(keyed(keys))).toMatchObject({ code: 0 });
+    expect(await apply(provider('team-a'))).toMatchObject({ code: 0 });
+    expect(await apply(keyed([key('a'), key('b')]))).toMatchObject({ code: 0 });
+  });
+
+  test('goes with its ModelRoute in one file when that is deleted first and the command is given twice', async () => {
+    // As `kubectl delete -f` does: the route goes, and the Provider while its status still counts it.
+    await plane().mustKubectl(['create', '-f', '-'], {
+      stdin: JSON.stringify(route('team-a', 'a/one', {}, { name: 'of-one' })),
+    });
+    const file = [route('team-a', 'a/one', {}, { name: 'of-one' }), keyed([key('a')])];
+    const stdin = file.map((object) => JSON.stringify(object)).join('\n---\n');
+    const args = ['delete', '--ignore-not-found', '--dry-run=none', '-f', '-'];
+    expect((await plane().kubectl(args, { stdin })).code).toBe(1);
+    expect((await plane().kubectl(['get', 'modelroute', 'of-one', '-n', 'team-a'])).code).toBe(1);
+    await say({ attachedRoutes: 0 });
+    expect(await plane().kubectl(args, { stdin })).toMatchObject({ code: 0 });
+  });
+
+  test('goes when the annotation says so, in the edit itself too, and when its namespace goes', async () => {
+    const annotated = (name: string, namespace: string, annotations: object) => {
+      const made = provider(namespace);
+      return { ...made, metadata: { ...made.metadata, name, annotations } };
+    };
+    const off = { 'penstock.dev/deletion-protection': 'false' };
+    for (const [name, namespace] of [
+      ['one', 'team-a'],
+      ['one', 'team-leaving'],
+    ] as const) {
+      if (namespace !== 'team-a') await createNamespace(plane().client, namespace);
+      await plane().mustKubectl(['apply', '-f', '-'], {
+        stdin: JSON.stringify(annotated(name, namespace, {})),
+      });
+      await plane().mustKubectl([
+        ...['patch', 'providers.penstock.dev', name, '-n', namespace, '--subresource=status'],
+        ...['--type=merge', '-p', '{"status":{"attachedRoutes":1}}'],
+      ]);
+    }
+    const suspended = annotated('one', 'team-a', off);
+    expect(await apply({ ...suspended, spec: { ...suspended.spec, suspended: true } })).toMatchObject({
+      code: 0,
+    });
+    await plane().mustKubectl(['delete', ...one]);
+    await plane().mustKubectl(['delete', 'namespace', 'team-leaving', '--timeout=60s'], {
+      timeoutMs: 90_000,
+    });
+  }, 100_000);
+});
+
 describe('the demo', () => {
   // No kubelet runs its Job here: its program is run with the rights and the objects of the Job.
   const namespace = 'third-demo';
+  const values = {
+    crds: { install: false },
+    rbac: { aggregate: false },
+    admissionPolicies: { enabled: false },
+  };
   let env: Record<string, string>;
   beforeAll(async () => {
-    const values = {
-      crds: { install: false },
-      rbac: { aggregate: false },
-      admissionPolicies: { enabled: false },
-    };
     await install('third', 'third-system', { ...values, demo: { enabled: true } }, '--no-hooks');
     const map = ['get', 'configmap', 'third-demo', '-n', namespace, '-o', 'jsonpath={.data.objects\\.json}'];
     const objectsFile = join(plane().folder, 'demo.json');
@@ -669,10 +773,17 @@ describe('the demo', () => {
       expect(await may(user, ['get', '/secrets', where])).toBe(false);
   });
 
-  test('goes with its release, namespace and all', async () => {
-    await mustHelm(plane(), ['uninstall', 'third', '-n', 'third-system']);
+  test('goes with demo.enabled=false, namespace and all, though its route uses its Provider', async () => {
+    await plane().mustKubectl([
+      ...['patch', 'providers.penstock.dev', 'demo', '-n', namespace, '--subresource=status'],
+      ...['--type=merge', '-p', '{"status":{"attachedRoutes":1}}'],
+    ]);
+    const refused = await plane().kubectl(['delete', 'providers.penstock.dev', 'demo', '-n', namespace]);
+    expect(refused.code).toBe(1);
+    await mustHelm(plane(), ['upgrade', 'third', CHART, '-n', 'third-system', '--no-hooks'], values);
     await plane().mustKubectl(['wait', '--for=delete', `namespace/${namespace}`, '--timeout=60s'], {
       timeoutMs: 90_000,
     });
+    await mustHelm(plane(), ['uninstall', 'third', '-n', 'third-system']);
   }, 100_000);
 });

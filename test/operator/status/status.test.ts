@@ -364,13 +364,17 @@ describe('a second look', () => {
     expect(eventsFor(decision.transitions)).toMatchObject([{ type: 'Normal', reason: 'DisabledBySpec' }]);
   });
 
-  test('counts routes after 5 s of quiet at most', () => {
-    const verdict = judge('Provider', PROVIDER_PARTS);
+  test('counts routes after 5 s of quiet at most, and says at once that there are any, or none', () => {
+    const none = { ...judge('Provider', PROVIDER_PARTS), attachedRoutes: 0 };
+    const verdict = { ...none, attachedRoutes: 2 };
+    const unused = withStatus(PROVIDER, written(look(PROVIDER, none)));
+    expect(written(look(unused, verdict))).toMatchObject({ attachedRoutes: 2 });
     const before = withStatus(PROVIDER, written(look(PROVIDER, verdict)));
     const more = { ...verdict, attachedRoutes: 5 };
     expect(look(before, more)).toEqual({ type: 'wait', untilMs: at(5) });
     const status = written(look(before, more, { waitingSinceMs: NOW_MS, nowMs: at(5) }));
     expect(status).toMatchObject({ attachedRoutes: 5 });
+    expect(written(look(before, none))).toMatchObject({ attachedRoutes: 0 });
   });
 });
 
