@@ -150,9 +150,7 @@ export type Deployment = z.infer<typeof deploymentSchema>['spec'] & {
 };
 
 export function deploymentOf(objects: readonly Rendered[], name: string): Deployment {
-  const found = objects.find(
-    (object) => ['Deployment', 'StatefulSet'].includes(object.kind) && object.metadata.name === name,
-  );
+  const found = objects.find((object) => object.kind === 'Deployment' && object.metadata.name === name);
   const { spec } = deploymentSchema.parse(found);
   const fields: Record<string, string> = { 'metadata.name': `${name}-7d9f8-x2x4z` };
   const secretValues: Record<string, string> = {

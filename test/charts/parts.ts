@@ -8,10 +8,7 @@ const podSpec = z.looseObject({
   volumes: z.array(z.looseObject({ secret: z.unknown().optional() })).optional(),
 });
 const withTemplate = z.looseObject({
-  spec: z.looseObject({
-    template: z.looseObject({ spec: podSpec }),
-    volumeClaimTemplates: z.array(z.object({ metadata: z.object({ name: z.string() }) })).default([]),
-  }),
+  spec: z.looseObject({ template: z.looseObject({ spec: podSpec }) }),
 });
 const pod = z.looseObject({ spec: podSpec });
 
@@ -20,15 +17,7 @@ export type PodSpec = z.infer<typeof podSpec>;
 /** At most one. */
 export function podsOf(object: Rendered): PodSpec[] {
   if (object.kind === 'Pod') return [pod.parse(object).spec];
-  if (['Deployment', 'StatefulSet', 'Job'].includes(object.kind)) {
-    const { template, volumeClaimTemplates } = withTemplate.parse(object).spec;
-    // As the controller of StatefulSets adds them.
-    const claimed = volumeClaimTemplates.map(({ metadata: { name } }) => ({
-      name,
-      persistentVolumeClaim: { claimName: `${name}-${object.metadata.name}-0` },
-    }));
-    return [{ ...template.spec, volumes: [...(template.spec.volumes ?? []), ...claimed] }];
-  }
+  if (['Deployment', 'Job'].includes(object.kind)) return [withTemplate.parse(object).spec.template.spec];
   return [];
 }
 

@@ -363,8 +363,7 @@ export const guards: readonly Guard[] = [
   {
     mark: 'pages-in-flight-bounded',
     name: 'few pages of journals are in memory at a time',
-    from: 'pages.open()',
-    to: 'new Semaphore(1).open()',
+    to: 'using permit = new Semaphore(1).open();',
     tests: ['test/ledger/pull.test.ts'],
   },
   {

@@ -17,7 +17,7 @@ const rounds = Number(process.env.PENSTOCK_ROUNDS ?? 3);
 const requestsPerSecond = Number(process.env.PENSTOCK_RATE ?? 60);
 const streams = Number(process.env.PENSTOCK_STREAMS ?? 60);
 const deployment = 'deployment/penstock-gateway';
-const ledgerPod = 'penstock-ledger-0';
+const ledger = 'deployment/penstock-ledger';
 
 let cluster: OwnedCluster;
 let key: string;
@@ -44,7 +44,10 @@ test(`${rounds} rolling restarts and a drain: every call of the provider is one 
     for (const pod of old) gone.add(pod);
     say(`restart ${round}: old pods gone after ${since()} s`);
   }
-  const ledgersNode = await nodeOf(`pod/${ledgerPod}`);
+  const ledgersNode = await cluster.mustKubectl([
+    ...['get', 'pods', ...inRelease, '-l', 'app.kubernetes.io/component=ledger'],
+    ...['-o', 'jsonpath={.items[0].spec.nodeName}'],
+  ]);
   const drained = cluster.nodeNames.find((node) => node !== ledgersNode) ?? '';
   const onIt = (await Promise.all((await gatewayPods()).map(nodeAnd))).filter(([, node]) => node === drained);
   await cluster.mustKubectl(
@@ -147,7 +150,7 @@ async function provided() {
 async function recorded(): Promise<readonly LedgerRecord[]> {
   const days = ['--from', '2000-01-01', '--to', '2100-01-01'];
   const text = await cluster.mustKubectl(
-    ['exec', ledgerPod, ...inRelease, '--', 'node', 'dist/ledger.js', 'export', '--format', 'jsonl', ...days],
+    ['exec', ledger, ...inRelease, '--', 'node', 'dist/ledger.js', 'export', '--format', 'jsonl', ...days],
     { timeoutMs: 60_000 },
   );
   return text
