@@ -41,12 +41,16 @@ export interface LedPods
   close(): void;
 }
 
+/** Pods of one rollout come one after the other; all objects count them once. */
+const recountMs = 10_000;
 /** Two hundred pods answer within a moment; they are looked at once. */
 const newsMs = 10;
 
 export function createPods(parts: Parts): LedPods {
   const { cluster, clock, random, term, book, namesOf, table, metrics, log } = parts;
   const alarm = createAlarm(clock, look);
+  const recount = createAlarm(clock, () => parts.onObjects(book.judged().routing.keys()));
+  let readyBefore = 0;
   const exchange = startExchange({
     clock,
     random,
@@ -107,7 +111,9 @@ export function createPods(parts: Parts): LedPods {
     forget(key) {
       for (const memory of [watch, targets]) memory.forget(key);
     },
-    finish: () => alarm(undefined),
+    finish() {
+      for (const one of [alarm, recount]) one(undefined);
+    },
     close() {
       for (const part of [exchange, upstreams, drills]) part.close();
     },
@@ -124,6 +130,9 @@ export function createPods(parts: Parts): LedPods {
     const { haveMoved, rejections } = watch.look();
     reportRejections(rejections);
     if (haveOtherReaders(watch.pods().pods)) table.changed(false);
+    const { ready } = watch.pods();
+    if (ready !== readyBefore) recount(clock.now() + recountMs);
+    readyBefore = ready;
     if (haveMoved) {
       parts.onObjects(book.unsettled());
       parts.onMoved();

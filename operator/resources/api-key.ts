@@ -1,7 +1,7 @@
 // What can a user say about a caller? The ApiKey: who it is, what it may call, how much, until when.
 
 import { z } from 'zod';
-import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
+import { ageColumn, conditionColumn, reasonColumn, stateColumn, untilColumn } from './columns.ts';
 import { durationField, toMs } from './duration.ts';
 import {
   commonStatus,
@@ -331,6 +331,7 @@ export const apiKeyResource = defineResource({
     check: (name) => name.length <= 200,
   },
   columns: [
+    stateColumn,
     conditionColumn('Ready'),
     { name: 'Hint', type: 'string', jsonPath: '.status.keyHint', description: 'How to recognise the key.' },
     { name: 'Owner', type: 'string', jsonPath: '.spec.owner.name', description: 'Whose key it is.' },
@@ -374,7 +375,7 @@ export const apiKeyResource = defineResource({
       description: 'When the next key is made.',
       priority: 1,
     },
-    podsColumn,
+    untilColumn,
     reasonColumn,
     ageColumn,
   ],

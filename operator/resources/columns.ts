@@ -18,11 +18,26 @@ export function conditionColumn(type: string): Column {
   };
 }
 
-export const podsColumn: Column = {
-  name: 'Pods',
+export const stateColumn: Column = {
+  name: 'State',
+  type: 'string',
+  jsonPath: '.status.state',
+  description: 'The worst of what holds now, in one word.',
+};
+
+export const untilColumn: Column = {
+  name: 'Until',
+  type: 'string',
+  jsonPath: '.status.until',
+  description: 'When the state ends by itself.',
+  priority: 1,
+};
+
+export const programmedColumn: Column = {
+  name: 'Programmed',
   type: 'string',
   jsonPath: '.status.programmed.pods',
-  description: 'Gateway pods that run the present form, of all that are ready.',
+  description: 'Gateway pods that run the present form, of all that are ready now.',
   priority: 1,
 };
 

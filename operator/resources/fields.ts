@@ -213,7 +213,33 @@ const conditionSchema = z.object({
 });
 
 /** Members every status has. */
+/** The state of an object in one word; the worst first. */
+export const states = [
+  'Invalid',
+  'Failing',
+  'Expired',
+  'Disabled',
+  'Suspended',
+  'OverBudget',
+  'Held',
+  'Degraded',
+  'Pending',
+  'Serving',
+] as const;
+export type State = (typeof states)[number];
+
 export const commonStatus = {
+  state: z
+    .enum(states)
+    .optional()
+    .describe(
+      'The worst of what holds now, in one word. Invalid: the object is wrong, or another one holds its id. Failing: something that it needs is missing, or its calls fail. Expired, Disabled, Suspended: out of service by its own fields. OverBudget: a budget is used up. Held: the last good form serves. Degraded: a part fails. Pending: not on every gateway pod yet.',
+    ),
+  until: timeSchema
+    .optional()
+    .describe(
+      'When the state ends by itself: a held form leaves service, or the period of a budget is over.',
+    ),
   observedGeneration: z.int().min(0).optional().describe('metadata.generation this status speaks about.'),
   conditions: listMap(conditionSchema, 'type', 32).optional().describe('What holds for this object now.'),
 };

@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { apis } from '../../core/catalog/dialects.ts';
 import { modelCapabilities } from '../../core/catalog/model-capabilities.ts';
 import { callersOwnMembers, retryReasonSchema } from '../../core/contract/routing-table.ts';
-import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
+import {
+  ageColumn,
+  conditionColumn,
+  programmedColumn,
+  reasonColumn,
+  stateColumn,
+  untilColumn,
+} from './columns.ts';
 import { cronProblem } from './cron.ts';
 import { durationField, toMs } from './duration.ts';
 import {
@@ -420,6 +427,7 @@ export const modelRouteResource = defineResource({
   columns: [
     { name: 'Model', type: 'string', jsonPath: '.spec.model', description: 'The public model id.' },
     { name: 'Visibility', type: 'string', jsonPath: '.spec.visibility', description: 'Where it is listed.' },
+    stateColumn,
     conditionColumn('Ready'),
     {
       name: 'Targets',
@@ -427,7 +435,8 @@ export const modelRouteResource = defineResource({
       jsonPath: '.status.readyTargets',
       description: 'Targets that can be used.',
     },
-    podsColumn,
+    untilColumn,
+    programmedColumn,
     reasonColumn,
     ageColumn,
   ],

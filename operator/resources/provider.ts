@@ -3,7 +3,14 @@
 import { z } from 'zod';
 import { apis } from '../../core/catalog/dialects.ts';
 import { typesThat } from '../../core/catalog/provider-types.ts';
-import { ageColumn, conditionColumn, podsColumn, reasonColumn } from './columns.ts';
+import {
+  ageColumn,
+  conditionColumn,
+  programmedColumn,
+  reasonColumn,
+  stateColumn,
+  untilColumn,
+} from './columns.ts';
 import { durationField, toMs } from './duration.ts';
 import {
   allowedNamespacesField,
@@ -515,6 +522,7 @@ export const providerResource = defineResource({
   status: providerStatusSchema,
   columns: [
     { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Whose API it is.' },
+    stateColumn,
     conditionColumn('Ready'),
     conditionColumn('Healthy'),
     {
@@ -523,7 +531,8 @@ export const providerResource = defineResource({
       jsonPath: '.status.attachedRoutes',
       description: 'ModelRoutes that use it.',
     },
-    podsColumn,
+    untilColumn,
+    programmedColumn,
     reasonColumn,
     {
       name: 'Endpoint',

@@ -13,6 +13,7 @@ import { cutText } from '../cut-text.ts';
 import type { DrillReport } from '../drills/drills.ts';
 import type { Wait } from '../hold/waits.ts';
 import type { PodsState } from '../pods/pods-state.ts';
+import type { State } from '../resources/fields.ts';
 import type { Exhausted } from '../usage/exhausted.ts';
 import type { RawObject } from '../watch/snapshot.ts';
 import type { ProviderHealth } from './health-of.ts';
@@ -23,6 +24,7 @@ import { type SettledHealth, settleHealth } from './settle-health.ts';
 import { settleProgrammed } from './settle-programmed.ts';
 import { settleProgress } from './settle-progress.ts';
 import { type SettledTargets, settleTargets, type TargetTrouble } from './settle-targets.ts';
+import { stateOf } from './state-of.ts';
 
 export interface StatusFacts {
   readonly verdict: Verdict;
@@ -114,8 +116,11 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
     ...judged.filter(isStalled),
     ...(progress.condition === undefined ? [] : [progress.condition]),
   ].map((condition) => heldBack(condition, verdict));
+  const state = stateOf({ conditions, isHeld: verdict.held !== undefined, targets: targets?.targets });
   const status = {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
+    state,
+    ...untilOf(state, facts, present),
     ...details(facts, health, targets, present),
     ...(programmed.where === undefined ? {} : { programmed: programmed.where }),
     conditions: conditions.map((condition) => stored(condition, verdict, present, nowMs)),
@@ -138,6 +143,21 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
     ...(againMs === undefined ? {} : { untilMs: againMs }),
     ...lookAgain,
   };
+}
+
+/** When it ends by itself, of the two states that do. */
+function untilOf(
+  state: State,
+  { verdict, exhausted }: StatusFacts,
+  present: ObjectStatus | undefined,
+): { readonly until?: string } {
+  if (state === 'Held' && verdict.held !== undefined) return { until: timeOf(verdict.held.untilMs) };
+  if (state !== 'OverBudget') return {};
+  // While the ledger was not heard, what was said before stands.
+  const times = exhausted?.map(({ untilMs }) => untilMs) ?? [];
+  const last = Math.max(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+  const until = exhausted === undefined ? present?.until : Number.isFinite(last) ? timeOf(last) : undefined;
+  return until === undefined ? {} : { until };
 }
 
 /** The verdict's conditions, with what the operator alone knows: that it could not write the Secret. */

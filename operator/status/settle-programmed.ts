@@ -1,5 +1,5 @@
 // Is the object programmed, and is it time to say so? True is said once for a table generation and then stands, however
-// many pods come and go; that it is pending is said only after it has been so for a while.
+// many pods come and go (their number is counted again); that it is pending is said only after it has been so for a while.
 //
 //            published, some pod lags                5 s            30 s
 //   (any) ──────────────────────────► nothing said ─────► Pending ─────► Pending, naming the pods
@@ -40,25 +40,13 @@ const detailMs = 30_000;
 const podsNamedMax = 3;
 
 export function settleProgrammed(facts: ProgrammedFacts): SettledProgrammed {
-  const { since, pods, nowMs, wait } = facts;
+  const { since, pods, wait } = facts;
   if (wait !== undefined) return { condition: { type: 'Programmed', ...wait } };
   const refusal = refusedBy(facts.verdict, facts.conditions);
   if (refusal !== undefined) return notProgrammed(refusal.type);
   const kept = keptTrue(facts);
   if (kept !== undefined) return kept;
-  if (since !== undefined && allRun(pods, since)) {
-    const count = `${pods.ready}/${pods.ready}`;
-    const what = facts.verdict.isInTable ? 'on' : 'out of service on';
-    return {
-      condition: {
-        type: 'Programmed',
-        status: 'True',
-        reason: 'Programmed',
-        message: `${what} ${count} gateway pods at table generation ${since}`,
-      },
-      where: { tableGeneration: since, pods: count, observedAt: timeOf(nowMs) },
-    };
-  }
+  if (since !== undefined && allRun(pods, since)) return sayProgrammed(facts, since);
   return pending(facts);
 }
 
@@ -81,7 +69,8 @@ function notProgrammed(because: string): SettledProgrammed {
 }
 
 /** What was once true of this form stays true: pods that come later read the present table before they are ready. */
-function keptTrue({ verdict, since, present }: ProgrammedFacts): SettledProgrammed | undefined {
+function keptTrue(facts: ProgrammedFacts): SettledProgrammed | undefined {
+  const { verdict, since, present } = facts;
   const before = present?.conditions?.find(({ type }) => type === 'Programmed');
   const where = present?.programmed;
   if (before?.status !== 'True' || where === undefined) return undefined;
@@ -91,8 +80,32 @@ function keptTrue({ verdict, since, present }: ProgrammedFacts): SettledProgramm
       ? before.observedGeneration === (verdict.held?.generation ?? verdict.generation)
       : where.tableGeneration === since;
   if (!isOfThisForm) return undefined;
+  if (since !== undefined && isCountedAgain(facts, where)) return sayProgrammed(facts, since);
   const { message } = before;
   return { condition: { type: 'Programmed', status: 'True', reason: 'Programmed', message }, where };
+}
+
+/** Not of ApiKeys: there are so many of them that each pod that comes would cost minutes of writes. */
+function isCountedAgain(
+  { verdict, pods, since }: ProgrammedFacts,
+  { pods: before }: NonNullable<ObjectStatus['programmed']>,
+): boolean {
+  if (verdict.kind === 'ApiKey' || before === `${pods.ready}/${pods.ready}`) return false;
+  return pods.areKnown && (pods.ready === 0 || (since !== undefined && allRun(pods, since)));
+}
+
+function sayProgrammed({ verdict, pods, nowMs }: ProgrammedFacts, since: number): SettledProgrammed {
+  const count = `${pods.ready}/${pods.ready}`;
+  const what = verdict.isInTable ? 'on' : 'out of service on';
+  return {
+    condition: {
+      type: 'Programmed',
+      status: 'True',
+      reason: 'Programmed',
+      message: `${what} ${count} gateway pods at table generation ${since}`,
+    },
+    where: { tableGeneration: since, pods: count, observedAt: timeOf(nowMs) },
+  };
 }
 
 function pending(facts: ProgrammedFacts): SettledProgrammed {

@@ -68,8 +68,8 @@ test('what kubectl applied is Programmed, and streamed by every gateway to the S
     '-o',
     'wide',
   ]);
-  expect(columns).toMatch(/penstock\/small +Listed +True +2\/2 +3\/3 +Programmed/);
-  expect(columns).toMatch(/bot +True +psk_…\w{4} /);
+  expect(columns).toMatch(/penstock\/small +Listed +Serving +True +2\/2 +3\/3 +Programmed/);
+  expect(columns).toMatch(/bot +Serving +True +psk_…\w{4} /);
 });
 
 test('60 changes of routes: every gateway serves each, Programmed is never true before, and true within a second', async () => {

@@ -246,7 +246,7 @@ test('what must not be sent, or not be reached, stands in columns and conditions
   for (const [name, { in: namespace = 'team-a' }, reason, words] of mistakes) {
     await awaitCondition(`provider/${name}`, 'Ready=false', namespace);
     const columns = await columnsOf(plane, `provider/${name}`, namespace);
-    expect(columns).toMatch(new RegExp(`^${name} +OpenAICompatible +False +Unknown +\\d .*${reason} `));
+    expect(columns).toMatch(new RegExp(`^${name} +OpenAICompatible +\\w+ +False +Unknown +\\d .*${reason} `));
     const said = await describedBy(plane, `provider/${name}`, namespace);
     expect(said).toMatch(new RegExp(`Reason: +${reason}\\n +Status: +False\\n +Type: +ResolvedRefs`));
     expect(said).toMatch(words);

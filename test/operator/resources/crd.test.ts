@@ -147,9 +147,9 @@ test.each(
   ),
 )('the columns of %s', (kind, columns) => {
   const expected: Record<string, string[]> = {
-    Provider: ['TYPE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
-    ModelRoute: ['MODEL', 'VISIBILITY', 'READY', 'TARGETS', 'AGE'],
-    ApiKey: ['READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
+    Provider: ['TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
+    ModelRoute: ['MODEL', 'VISIBILITY', 'STATE', 'READY', 'TARGETS', 'AGE'],
+    ApiKey: ['STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
   };
   expect(columns).toEqual(expected[kind]);
 });

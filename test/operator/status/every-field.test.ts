@@ -14,6 +14,7 @@ import { modelRouteResource } from '../../../operator/resources/model-route.ts';
 import { providerResource } from '../../../operator/resources/provider.ts';
 import { fieldsOf } from '../../../operator/resources/reference.ts';
 import type { ProviderHealth } from '../../../operator/status/health-of.ts';
+import type { Exhausted } from '../../../operator/usage/exhausted.ts';
 import { settleUsage } from '../../../operator/usage/settle-usage.ts';
 import { apiKey, PLATFORM, type RawManifest, secret, snapshotOf } from '../make.ts';
 import { makeSpent } from '../usage/make-spent.ts';
@@ -35,6 +36,14 @@ const failing: ProviderHealth = {
     { key: 'main', reason: 'RateLimited', pods: [{ name: 'gateway-a' }] },
   ],
   lastError: 'GET it was answered with 500',
+};
+
+const usedUp: Exhausted = {
+  period: 'Day',
+  limit: '1',
+  spend: '1.2',
+  since: '2026-06-01',
+  untilMs: NOW_MS + 1_000,
 };
 
 const drilled: DrillReport = {
@@ -92,9 +101,14 @@ function pathsWritten(): ReadonlyMap<string, ReadonlySet<string>> {
       drill: drilled,
       nowMs: NOW_MS,
     };
-    const decision = look(apiKey(), { ...verdict, generation: 1 }, facts);
-    if (decision.type === 'write')
-      collect(written(decision), '', (path) => paths.get(verdict.kind)?.add(path));
+    const held = { sinceMs: NOW_MS, untilMs: NOW_MS + 1_000 };
+    const decisions = [
+      look(apiKey(), { ...verdict, generation: 1 }, facts),
+      look(apiKey(), { ...verdict, held }, { nowMs: NOW_MS, exhausted: [usedUp] }),
+    ];
+    for (const decision of decisions)
+      if (decision.type === 'write')
+        collect(written(decision), '', (path) => paths.get(verdict.kind)?.add(path));
   }
   // By its own manager.
   collect(usageWritten(), 'usage', (path) => paths.get('ApiKey')?.add(path));

@@ -282,7 +282,7 @@ test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s;
   // At 10 min from its first word on it is no longer on its way.
   expect(await statuses.publish(other)).toEqual({ did: 'wrote', afterMs: 575_000 });
   const told = await plane().mustKubectl(['get', 'akey', 'bot', '-n', namespace, '-o', 'wide']);
-  expect(told).toMatch(/False .*0\/2 +Pending/);
+  expect(told).toMatch(/Pending +False .* Pending/);
   expect(JSON.stringify((await read(object)).status)).toContain('pod b runs table generation 6');
   clock.advance(60_000);
   const back = await read(object);

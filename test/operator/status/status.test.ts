@@ -152,6 +152,19 @@ describe('Programmed', () => {
     expect(say(status, 'Ready')).toBe('True Programmed');
   });
 
+  test('counts the pods of a Provider or ModelRoute again when they come and go, without a word beside', () => {
+    const verdict = judge('ModelRoute', ROUTE_PARTS);
+    const stands = withStatus(route({}, META), written(look(route({}, META), verdict)));
+    const countAgain = (...pods: Parameters<typeof fleet>) => look(stands, verdict, { pods: fleet(...pods) });
+    const three = countAgain(runs(7), runs(8), runs(7));
+    expect(written(three).programmed?.pods).toBe('3/3');
+    expect(three).toMatchObject({ type: 'write', transitions: [] });
+    expect(written(countAgain()).programmed?.pods).toBe('0/0');
+    // One that is not heard yet says nothing, and a key is not written for it: there may be fifty thousand.
+    expect(countAgain(runs(7), undefined).type).toBe('same');
+    expect(look(programmedKey(), keyVerdict(), { pods: fleet(runs(7), runs(7), runs(7)) }).type).toBe('same');
+  });
+
   test.each<[string, Look]>([
     ['one pod runs an older table', { pods: lagging() }],
     ['one pod runs none', { pods: fleet(runs(7), { failure: 'it does not answer', atMs: 0 }) }],

@@ -1,0 +1,61 @@
+// What is the state of an object in one word, for a column? The worst of what its conditions say. Pure.
+
+import type { Condition } from '../compile/verdict.ts';
+import { type State, states } from '../resources/fields.ts';
+
+interface StateFacts {
+  /** All of the object, Ready among them. */
+  readonly conditions: readonly Pick<Condition, 'type' | 'status' | 'reason'>[];
+  /** Its last good form serves in the place of the present one. */
+  readonly isHeld: boolean;
+  /** Of a ModelRoute: its targets, by their states. */
+  readonly targets?: readonly { readonly state: string }[] | undefined;
+}
+
+export function stateOf(facts: StateFacts): State {
+  return states.find((state) => isIn[state](facts)) ?? 'Serving';
+}
+
+type Is = (facts: StateFacts) => boolean;
+
+/** Asked in the order of the states; the first that holds is the word. */
+const isIn: Readonly<Record<State, Is>> = {
+  Invalid: (facts) =>
+    !facts.isHeld &&
+    (find(facts, 'Conflicted', 'True') !== undefined ||
+      // Without a usable target the fault is in what the route names.
+      (find(facts, 'Accepted', 'False')?.reason ?? 'NoUsableTarget') !== 'NoUsableTarget'),
+  Failing: (facts) => waitsInVain(facts) || failsCalls(facts),
+  Expired: (facts) => find(facts, 'Expired', 'True') !== undefined,
+  Disabled: (facts) => find(facts, 'Disabled', 'True') !== undefined,
+  Suspended: (facts) => find(facts, 'Accepted', 'True')?.reason === 'Suspended',
+  OverBudget: (facts) => find(facts, 'BudgetExhausted', 'True') !== undefined,
+  Held: ({ isHeld }) => isHeld,
+  Degraded: (facts) =>
+    find(facts, 'Degraded', 'True') !== undefined ||
+    find(facts, 'Healthy', 'False') !== undefined ||
+    facts.targets?.some(isUnhealthy) === true,
+  Pending: (facts) => find(facts, 'Ready', 'True') === undefined,
+  Serving: () => true,
+};
+
+function find({ conditions }: StateFacts, type: Condition['type'], status: Condition['status']) {
+  return conditions.find((condition) => condition.type === type && condition.status === status);
+}
+
+/** Nothing changes until somebody acts; an object that is past its end says so in a word of its own. */
+function waitsInVain(facts: StateFacts): boolean {
+  const stalled = find(facts, 'Stalled', 'True');
+  return stalled !== undefined && !facts.isHeld && stalled.reason !== 'PastExpiry';
+}
+
+function failsCalls(facts: StateFacts): boolean {
+  const reason = find(facts, 'Healthy', 'False')?.reason;
+  if (reason !== undefined && reason !== 'PartiallyHealthy') return true;
+  const used = facts.targets?.filter(({ state }) => state === 'Ready' || state === 'Unhealthy') ?? [];
+  return used.length > 0 && used.every(isUnhealthy);
+}
+
+function isUnhealthy({ state }: { readonly state: string }): boolean {
+  return state === 'Unhealthy';
+}
