@@ -84,6 +84,18 @@ const upstreamHealthSchema = z.object({
 });
 export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>;
 
+/** Calls of which none was answered. */
+const unansweredSchema = z.object({
+  /** `namespace/name` of the Provider. */
+  provider: z.string().min(1),
+  /** Where one model at the provider is meant. */
+  upstreamModel: z.string().min(1).optional(),
+  calls: z.int().min(1),
+  /** Of the last one, in one word of the ledger's `failure`. */
+  cause: z.string().max(64).optional(),
+});
+export type Unanswered = z.infer<typeof unansweredSchema>;
+
 /** What came of one drill. */
 export const drillOutcomeSchema = z.object({
   /** As in the order. */
@@ -119,6 +131,11 @@ export const exchangeResponseSchema = z.object({
   formats: z.object({ min: z.int().min(1), max: z.int().min(1) }),
   /** Providers and keys that traffic went to lately. */
   health: z.array(upstreamHealthSchema),
+  /**
+   * Upstreams of which this pod knows nothing but that each call failed, in the last ten minutes: too few calls yet to pass them over.
+   * Absent in the answers of older pods; older operators do not read it.
+   */
+  unanswered: z.array(unansweredSchema).optional(),
   /**
    * Models that their provider said, within ten minutes, it does not know, and has not served since. Absent in the answers
    * of older pods; older operators do not read it.

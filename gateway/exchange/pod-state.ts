@@ -33,6 +33,7 @@ export class PodState {
   /** What turns the clock's time into Unix milliseconds; kept while it is nearly right, so that a time said twice is the same. */
   private unixOffsetMs: number;
   private health: readonly UpstreamHealth[] = [];
+  private unanswered: ExchangeResponse['unanswered'];
   private misconfigured: ExchangeResponse['misconfigured'];
   private healthRevision = -1;
   private healthReadAtMs = Number.NEGATIVE_INFINITY;
@@ -59,10 +60,12 @@ export class PodState {
       return this.said.answer;
     }
     const misconfigured = this.misconfigured ? { misconfigured: this.misconfigured } : {};
+    const unanswered = this.unanswered ? { unanswered: this.unanswered } : {};
     const content = {
       ...of,
       formats: { min: 1, max: READER_FORMAT },
       health: [...health],
+      ...unanswered,
       ...misconfigured,
       drills: [...drills],
     };
@@ -114,6 +117,8 @@ export class PodState {
     const offsetMs = unixOffset(this.parts.clock);
     if (Math.abs(offsetMs - this.unixOffsetMs) > offMaxMs) this.unixOffsetMs = offsetMs;
     this.health = this.parts.health.report(nowMs, this.unixOffsetMs);
+    const unanswered = this.parts.health.unanswered(nowMs);
+    this.unanswered = unanswered.length === 0 ? undefined : [...unanswered];
     const misconfigured = this.parts.health.misconfiguredTargets();
     this.misconfigured = misconfigured.length === 0 ? undefined : [...misconfigured];
   }

@@ -26,7 +26,7 @@ export interface Circuit {
   readonly openings: number;
   readonly openedAtMs: number;
   readonly openUntilMs: number;
-  /** One word: the failure that opened it last. */
+  /** One word: the failure that opened it last, or the last one since. */
   readonly cause: string | undefined;
   /** When the last trial of a half-open circuit began. */
   readonly trialSinceMs: number | undefined;
@@ -161,7 +161,7 @@ export function onFailure(
       const recent = count(circuit.recent, 1, 1, nowMs);
       // guard: breaker-opens
       const isEnough = failures >= limits.consecutiveFailures || isMostlyFailing(recent);
-      if (!isEnough) return { ...circuit, failures, recent };
+      if (!isEnough) return { ...circuit, failures, recent, cause };
       return open(circuit, limits, cause, nowMs, random);
     }
   }

@@ -1,7 +1,7 @@
 // What has this pod learnt about each upstream? Kept per address of a provider, per model there, and per
 // key; never shared between pods: a shared breaker would be a shared failure.
 
-import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import type { Unanswered, UpstreamHealth } from '../../core/contract/exchange.ts';
 import type { TableView } from '../table/view.ts';
 import { AnsweredLately, answerMemoryMs } from './answered-lately.ts';
 import {
@@ -370,6 +370,7 @@ export class Health {
     // Circuits and rests go on by the mere passing of time.
     const phases = [
       ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),
+      ...this.unanswered(nowMs).map(({ provider, calls }) => `${provider} ${calls}`),
       ...this.rests.untrusted(nowMs, answerMemoryMs).map(([id]) => id),
     ].join();
     if (phases !== this.phases) this.changes++;
@@ -398,6 +399,21 @@ export class Health {
       const { provider, upstreamModel } = modelAtProvider(id);
       return upstreamModel === undefined ? [] : [{ provider, upstreamModel }];
     });
+  }
+
+  /** Upstreams whose calls all failed, as far as is remembered, and that are not passed over yet. */
+  unanswered(nowMs: number): readonly Unanswered[] {
+    if (this.circuits.size === 0) return [];
+    const answered = new Set([...this.answered.all().values()].map(({ address }) => address));
+    return [...this.circuits]
+      .filter(([id, { failures }]) => failures > 0 && !answered.has(addressOf(id)))
+      .filter(([, circuit]) => phaseOf(circuit, nowMs) === 'closed')
+      .slice(0, reportLinesMax)
+      .map(([id, { failures, cause }]) => ({
+        ...modelAtProvider(id),
+        calls: failures,
+        ...(cause === undefined ? {} : { cause }),
+      }));
   }
 
   /**
@@ -514,6 +530,12 @@ export class Health {
     const circuit = this.circuits.get(id) ?? closedCircuit;
     this.circuits.set(id, onStreamFailure(circuit, limits, { startedAtMs, cause }, nowMs, this.random()));
   }
+}
+
+/** Of the health id of a provider or a target: that of the provider. */
+function addressOf(id: string): string {
+  const at = id.indexOf('#');
+  return at < 0 ? id : id.slice(0, at);
 }
 
 function circuitIds({ target }: Candidate): readonly [endpointId: string, targetId: string] {

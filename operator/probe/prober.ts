@@ -50,7 +50,7 @@ interface Prober {
 /** Stands for a reason that the leader before knew. */
 export const FOUND_EARLIER = 'an earlier check found it so';
 
-/** The first check comes within so long. */
+/** The first check comes within so long; until something is known, so does the next one after a failure. */
 const firstWithinMs = 1_000;
 /** Of an interval, up or down: checks of many Providers spread. */
 const spread = 0.1;
@@ -153,7 +153,9 @@ export function createProber({ clock, random, send, onChange, onChecked }: Probe
         if (ending.signal.aborted) return;
         await checkAll(check, route, ending.signal);
         if (ending.signal.aborted) return;
-        cancel = clock.setTimer(check.intervalMs * (1 + spread * (2 * random() - 1)), run);
+        const isUnknown = known.get(check.provider)?.endpoint.state === 'unknown';
+        const nextMs = isUnknown ? Math.min(firstWithinMs, check.intervalMs) : check.intervalMs;
+        cancel = clock.setTimer(nextMs * (1 + spread * (2 * random() - 1)), run);
       });
     }
   }

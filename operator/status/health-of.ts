@@ -1,6 +1,6 @@
 // Does an upstream answer? What the gateway pods learnt from their calls, as one word per Provider and per key.
 
-import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import type { Unanswered, UpstreamHealth } from '../../core/contract/exchange.ts';
 import { type PodWord, podWordOf, wordOfKeys } from '../../core/contract/pod-word.ts';
 import type { KeyState, ProviderVerdict } from '../compile/verdict.ts';
 import type { PodAnswers } from '../pods/pods-state.ts';
@@ -48,6 +48,7 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
   if (heard.length === 0 || heard.some(({ answer }) => answer === undefined)) return () => undefined;
   const byProvider = new Map<string, PodView[]>();
   const unknownModels = new Map<string, Set<string>>();
+  const unanswered = new Map<string, (readonly Unanswered[])[]>();
   for (const { pod, answer } of heard) {
     // What a pod said before it fell silent may be long over.
     if (answer?.response === undefined || answer.failure !== undefined) continue;
@@ -56,13 +57,21 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
       views.push({ pod, entries });
       byProvider.set(provider, views);
     }
+    for (const [provider, calls] of Map.groupBy(answer.response.unanswered ?? [], (one) => one.provider))
+      unanswered.set(provider, [...(unanswered.get(provider) ?? []), calls]);
     for (const { provider, upstreamModel } of answer.response.misconfigured ?? []) {
       unknownModels.set(provider, (unknownModels.get(provider) ?? new Set()).add(upstreamModel));
     }
   }
   return (verdict) => {
     const id = `${verdict.namespace}/${verdict.name}`;
-    return healthOf(verdict, byProvider.get(id) ?? [], unknownModels.get(id) ?? new Set());
+    const views = byProvider.get(id);
+    if (views === undefined && verdict.isInTable) {
+      const failed = unanswered.get(id);
+      if (failed !== undefined)
+        return { ...healthOf(verdict, [], unknownModels.get(id) ?? new Set()), ...describeFailed(failed) };
+    }
+    return healthOf(verdict, views ?? [], unknownModels.get(id) ?? new Set());
   };
 }
 
@@ -125,6 +134,18 @@ function reasonOf(words: readonly PodWord[], working: number): ProviderHealth['r
   if (working > 0 || words.includes('partly')) return 'PartiallyHealthy';
   if (words.includes('failing')) return 'Unhealthy';
   return words.includes('exhausted') ? 'CredentialExhausted' : 'AuthenticationFailed';
+}
+
+/** No pod was ever answered, and none has failed often enough to pass the upstream over. @param failed by pod. */
+function describeFailed(
+  failed: readonly (readonly Unanswered[])[],
+): Pick<ProviderHealth, 'reason' | 'totalPods' | 'message'> {
+  const all = failed.flat();
+  const calls = all.reduce((sum, one) => sum + one.calls, 0);
+  const [cause] = all.flatMap((one) => one.cause ?? []).sort();
+  const why = cause === undefined ? '' : `: ${wordsFor(cause)}`;
+  const message = `${calls} of ${calls} calls failed in 10 minutes${why}`;
+  return { reason: 'Unhealthy', totalPods: failed.length, message };
 }
 
 /** Of a breaker of the whole address rather than of one model; the same in whichever order the pods are heard. */

@@ -47,6 +47,39 @@ function usable(health: Health, nowMs: number): string[] {
   return [keyA, keyB, other].filter((candidate) => health.isUsable(candidate, nowMs)).map(nameOf);
 }
 
+describe('an upstream that has answered nobody', () => {
+  test('is told of with its first failure, under the provider or the model, and the report changes with each', () => {
+    const health = newHealth();
+    const said = [health.revision(0)];
+    for (const at of [1, 2]) {
+      attempt(health, keyA, endpointFailure, at);
+      said.push(health.revision(at));
+    }
+    attempt(health, other, targetFailure, 3);
+    expect(new Set(said).size).toBe(3);
+    expect(health.unanswered(3)).toEqual([
+      { provider: 'platform/p', calls: 2, cause: 'connect_refused' },
+      {
+        provider: 'platform/q',
+        upstreamModel: other.target.entry.upstreamModel,
+        calls: 1,
+        cause: 'status_500',
+      },
+    ]);
+  });
+
+  test('is told of no longer once it answers, is passed over, or was not called for ten minutes', () => {
+    const answered = healthAfter(endpointFailure, 2);
+    attempt(answered, keyB, { type: 'success' }, 1);
+    attempt(answered, keyA, endpointFailure, 2);
+    expect(answered.unanswered(2)).toEqual([]);
+    expect(healthAfter(endpointFailure, 5).unanswered(0)).toEqual([]);
+    const old = healthAfter(endpointFailure, 2);
+    old.revision(600_001);
+    expect(old.unanswered(600_001)).toEqual([]);
+  });
+});
+
 test('everybody is welcome at first', () => {
   expect(usable(newHealth(), 0)).toEqual(['t0/a', 't0/b', 't1']);
 });

@@ -94,7 +94,12 @@ test('an upstream that never answered is unhealthy at the threshold of failures,
   answerWith(down);
   await pass(1_000);
   expect(state()).toBe('unknown');
-  await pass(MINUTE);
+  // Nothing is known of it: nobody waits an interval for the next word.
+  await pass(1_000);
+  expect(state()).toBe('unhealthy');
+  expect(await pass(MINUTE - 1)).toEqual([]);
+  answerWith(up);
+  await pass(1);
   expect(state()).toBe('unhealthy');
 });
 

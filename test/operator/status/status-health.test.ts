@@ -29,8 +29,47 @@ const working = reports(about('working'));
 const open = reports(about('open'));
 const silent: PodAnswer = { failure: 'it does not answer', atMs: 0 };
 
+const failed = (...calls: readonly (readonly [calls: number, cause?: string])[]) => {
+  const answer = reports();
+  if (answer.response === undefined) throw new Error('a pod that answered');
+  const unanswered = calls.map(([count, cause]) => ({
+    provider: 'team-a/openai',
+    calls: count,
+    ...(cause === undefined ? {} : { cause }),
+  }));
+  return { ...answer, response: { ...answer.response, unanswered } };
+};
 const healthOf = (...answers: (PodAnswer | undefined)[]) => indexHealth(...heard(answers))(VERDICT);
 const at = (seconds: number) => NOW_MS + seconds * 1000;
+
+describe('an upstream of which every call failed', () => {
+  test('is Unhealthy with the first of them, and says how many and why', () => {
+    expect(healthOf(failed([1, 'connect_refused']), reports())).toMatchObject({
+      reason: 'Unhealthy',
+      totalPods: 1,
+      failing: new Set(),
+      message:
+        '1 of 1 calls failed in 10 minutes: it refuses connections; see whether its address is right and its service is up',
+    });
+    expect(healthOf(failed([2, 'status_503']), failed([3]))).toMatchObject({
+      totalPods: 2,
+      message: '5 of 5 calls failed in 10 minutes: it answers 503; see whether its service is up',
+    });
+  });
+
+  test('is not, where another pod is answered, and never has had no call beside them', () => {
+    expect(healthOf(failed([2, 'connect_refused']), working)?.reason).toBe('Healthy');
+    const works = {
+      endpoint: { state: 'healthy' as const, against: 0, message: '' },
+      refusedKeys: new Map(),
+    };
+    const both = withChecks(healthOf(failed([2, 'connect_refused'])), works, ['main', 'spare']);
+    expect(both).toMatchObject({
+      reason: 'Unhealthy',
+      message: expect.stringMatching(/^2 of 2 calls failed/),
+    });
+  });
+});
 
 describe('an upstream', () => {
   test.each<[string, PodAnswer[], string | undefined, number, number]>([

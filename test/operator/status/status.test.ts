@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS, REASONS, type Reason } from '../../../core/catalog/conditions.ts';
 import type { Condition } from '../../../operator/compile/verdict.ts';
-import { podsState } from '../../../operator/pods/pods-state.ts';
+import { type PodAnswer, podsState } from '../../../operator/pods/pods-state.ts';
 import { apiKeyStatusSchema } from '../../../operator/resources/api-key.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
 import { modelRouteStatusSchema } from '../../../operator/resources/model-route.ts';
@@ -155,7 +155,8 @@ describe('Programmed', () => {
   test('counts the pods of a Provider or ModelRoute again when they come and go, without a word beside', () => {
     const verdict = judge('ModelRoute', ROUTE_PARTS);
     const stands = withStatus(route({}, META), written(look(route({}, META), verdict)));
-    const countAgain = (...pods: Parameters<typeof fleet>) => look(stands, verdict, { pods: fleet(...pods) });
+    const countAgain = (...pods: (PodAnswer | undefined)[]) =>
+      look(stands, verdict, { pods: fleet(...pods) });
     const three = countAgain(runs(7), runs(8), runs(7));
     expect(written(three).programmed?.pods).toBe('3/3');
     expect(three).toMatchObject({ type: 'write', transitions: [] });
