@@ -89,6 +89,13 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       else log('error', 'limits are not kept in the store', { why, instead: settings.limits.onStoreError });
     },
     onTelemetry: (message) => log('info', message),
+    onCertificate: (unusable) => {
+      if (unusable === undefined) log('info', 'a renewed TLS certificate is in use');
+      else
+        log('error', 'a renewed TLS certificate cannot be used, the one before serves on', {
+          reason: unusable,
+        });
+    },
     onFailure: (error, requestId, clientRequestId) => {
       log('error', 'a request failed', {
         requestId,

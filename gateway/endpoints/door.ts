@@ -30,6 +30,8 @@ export interface ServerParts extends PipelineParts {
   isOver(): boolean;
   /** For tests; those of the gateway's operations where left out. */
   readonly endpoints?: readonly OperationEndpoint[] | undefined;
+  /** What callers see; plain HTTP where left out. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   /** For tests; the gateway's own where left out. */
   readonly patience?: SenderPatience | undefined;
 }

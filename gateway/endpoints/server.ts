@@ -1,6 +1,7 @@
 // The client-facing HTTP server, built out of given parts. Nothing listens until the caller says so.
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Refusals, slowPace } from '../admission/refusals.ts';
 import type { OperationEndpoint } from '../operations/operation.ts';
@@ -38,18 +39,20 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     logger: false,
     bodyLimit: requestBytesMax,
     trustProxy: parts.proxies.length > 0 ? [...parts.proxies] : false,
-    serverFactory: (handle) =>
-      createServer(
-        {
-          headersTimeout: patience.headersMs,
-          requestTimeout: patience.requestMs,
-          keepAliveTimeout: keepAliveTimeoutMs,
-          connectionsCheckingInterval: patience.checkEveryMs,
-          // Node refuses such requests without a word; `checkRequest` says what is wrong.
-          requireHostHeader: false,
-        },
-        connections.oneByOne(admitted(parts, door, handle)),
-      ),
+    serverFactory(handle) {
+      const options = {
+        headersTimeout: patience.headersMs,
+        requestTimeout: patience.requestMs,
+        keepAliveTimeout: keepAliveTimeoutMs,
+        connectionsCheckingInterval: patience.checkEveryMs,
+        // Node refuses such requests without a word; `checkRequest` says what is wrong.
+        requireHostHeader: false,
+      };
+      const begin = connections.oneByOne(admitted(parts, door, handle));
+      return parts.tls
+        ? createTlsServer({ ...options, ...parts.tls, handshakeTimeout: patience.headersMs }, begin)
+        : createServer(options, begin);
+    },
     clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) => answer(door, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
@@ -57,7 +60,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
     return503OnClosing: false,
   });
-  app.server.on('connection', (socket) => void connections.onConnection(socket));
+  const opened = parts.tls ? 'secureConnection' : 'connection';
+  app.server.on(opened, (socket) => void connections.onConnection(socket));
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.server.on('connect', refuseTunnels(onClientError));

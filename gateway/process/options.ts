@@ -20,6 +20,10 @@ export interface GatewayOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Folder of the certificate that callers see, looked at again and again; plain HTTP where left out. */
+  readonly tlsFolder?: string | undefined;
+  /** A renewed certificate is in use, or, with a reason, cannot be. */
+  onCertificate?(unusable?: string): void;
   readonly metricsPort: number;
   readonly holder: TableHolder;
   readonly journal: Journal;

@@ -17,6 +17,8 @@ const settingsSchema = z.object({
   /** Address and port of the client-facing server. */
   PENSTOCK_HOST: z.string().min(1).default('0.0.0.0'),
   PENSTOCK_PORT: port.default(8080),
+  /** Folder with `tls.crt` and `tls.key`, as a Secret is mounted; without it that server speaks plain HTTP. */
+  PENSTOCK_TLS_DIR: z.string().min(1).optional(),
   /** Port of metrics and health, on the same address. */
   PENSTOCK_METRICS_PORT: port.default(9090),
   /** Port of the exchange with the operator, on the same address; used where the table comes from Secrets. */
@@ -118,6 +120,8 @@ export type TableSettings =
 export interface GatewaySettings {
   readonly host: string;
   readonly port: number;
+  /** Undefined: plain HTTP. */
+  readonly tlsFolder: string | undefined;
   readonly metricsPort: number;
   readonly internalPort: number;
   readonly table: TableSettings;
@@ -160,6 +164,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
   return Object.freeze({
     host: data.PENSTOCK_HOST,
     port: data.PENSTOCK_PORT,
+    tlsFolder: data.PENSTOCK_TLS_DIR,
     metricsPort: data.PENSTOCK_METRICS_PORT,
     internalPort: data.PENSTOCK_INTERNAL_PORT,
     table: readTableSettings(data),

@@ -1,5 +1,6 @@
 // A whole gateway out of its parts: serving when the promise resolves, gone when it is drained.
 
+import { Server as TlsServer } from 'node:https';
 import { hostname } from 'node:os';
 import { systemClock } from '../../core/clock.ts';
 import { listenAt } from '../../core/telemetry/process-server.ts';
@@ -33,6 +34,7 @@ import { createDrain, type Drain, type DrainState } from './drain.ts';
 import { buildInternalServer } from './internal-server.ts';
 import { openLimiter } from './open-limiter.ts';
 import { type GatewayOptions, pipelineDefaults } from './options.ts';
+import { readCertificate, watchCertificate } from './serving-certificate.ts';
 import { warmUp } from './warm-up.ts';
 
 export interface RunningGateway extends Drain {
@@ -104,7 +106,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const stopListening = adoptTables(holder, { pools, limiter, health, metrics });
   const defaults = pipelineDefaults(options);
   const connections = new ClientConnections(clock, defaults.timeouts.clientWriteMs);
+  const { tlsFolder } = options;
+  const tls = tlsFolder === undefined ? undefined : readCertificate(tlsFolder);
   const app = buildServer({
+    tls,
     clock,
     random,
     health,
@@ -175,7 +180,22 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   started.defer(() => limiter.close());
   await limiter.start();
   warmUp();
-  const url = await app.listen({ host: options.host, port: options.port, backlog: listenBacklog });
+  const plainUrl = await app.listen({ host: options.host, port: options.port, backlog: listenBacklog });
+  const url = tls ? plainUrl.replace(/^http:/, 'https:') : plainUrl;
+  const { server } = app;
+  if (tlsFolder !== undefined && tls !== undefined && server instanceof TlsServer) {
+    const stopWatching = watchCertificate({
+      folder: tlsFolder,
+      clock,
+      first: tls,
+      onRenewed(pair) {
+        server.setSecureContext(pair);
+        options.onCertificate?.();
+      },
+      onUnusable: (reason) => options.onCertificate?.(reason),
+    });
+    server.once('close', stopWatching);
+  }
   const metricsUrl = await listenAt(internal, options.host, options.metricsPort);
   started.defer(() => void internal.close());
   const internalUrl =

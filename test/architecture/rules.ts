@@ -23,10 +23,10 @@ const connectors = [
   'operator/probe/send-check.ts',
 ];
 const connectingModules =
-  /^(?:node:)?(?:https|http2|tls|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|http|net)$|^@opentelemetry\/(?:exporter-|sdk-node)/;
-/** Of node:http and node:net; also all of them at once. */
+  /^(?:node:)?(?:http2|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|https?|net|tls)$|^@opentelemetry\/(?:exporter-|sdk-node)/;
+/** Of node:http, node:https, node:net and node:tls; also all of them at once. */
 const connectingNames =
-  /(?<!type )\b(?:request|get|Agent|globalAgent|connect|createConnection|Socket)\b|^\*|^\w/;
+  /(?<!type )\b(?:request|get|Agent|globalAgent|connect|createConnection|Socket|TLSSocket)\b|^\*|^\w/;
 
 const kubernetesClient = '@kubernetes/client-node';
 /** Loaded where an endpoint is set, and only then. */
@@ -321,7 +321,7 @@ export const rules = {
             .filter(
               ([, names = '', module = '']) =>
                 connectingModules.test(module) ||
-                (/^node:(?:http|net)$/.test(module) && connectingNames.test(names)),
+                (/^node:(?:https?|net|tls)$/.test(module) && connectingNames.test(names)),
             )
             .map(([, , module]) => `${source.path} ${module}`),
           ...findCode(source, [

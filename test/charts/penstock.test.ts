@@ -648,6 +648,35 @@ describe('what is rendered', () => {
     expect(env.PENSTOCK_BASE_URL).toBe(`http://penstock-gateway.${RELEASE_NAMESPACE}.svc/v1`);
   });
 
+  test('the gateway speaks TLS with the certificate of a Secret, and all that call it know', async () => {
+    const values = { gateway: { tls: { secretName: 'models-tls' }, service: { port: 443 } } };
+    const objects = await render(plane(), values);
+    const { environment, template } = deploymentOf(objects, 'penstock-gateway');
+    const { tlsFolder } = readGatewaySettings(environment);
+    expect(template.spec.containers[0].volumeMounts).toContainEqual({
+      name: 'tls',
+      mountPath: tlsFolder,
+      readOnly: true,
+    });
+    expect(template.spec.volumes).toContainEqual({
+      name: 'tls',
+      secret: { secretName: 'models-tls', defaultMode: 0o440 },
+    });
+    const origin = `https://penstock-gateway.${RELEASE_NAMESPACE}.svc`;
+    expect(deploymentOf(objects, 'penstock-operator').env.PENSTOCK_BASE_URL).toBe(`${origin}/v1`);
+    const found = objects.find(({ kind, metadata }) => kind === 'Pod' && metadata.name === 'penstock-test');
+    const [tester] = found === undefined ? [] : podsOf(found);
+    expect(tester?.containers[0]?.env).toContainEqual({ name: 'PENSTOCK_BASE_URL', value: `${origin}/v1` });
+    expect(tester?.containers[0]?.env).toContainEqual({
+      name: 'NODE_EXTRA_CA_CERTS',
+      value: '/etc/penstock-tls/ca.crt',
+    });
+    const service = objects.find(
+      ({ kind, metadata }) => kind === 'Service' && metadata.name === 'penstock-gateway',
+    );
+    expect(service?.spec).toMatchObject({ ports: [{ port: 443, appProtocol: 'https' }] });
+  });
+
   test('only the namespaces of tenants are asked about, where there are some', async () => {
     const { env } = deploymentOf(await render(plane(), ONLY_TENANTS), 'penstock-operator');
     expect(readOperatorSettings(env).tenantNamespaces).toEqual(TENANTS);

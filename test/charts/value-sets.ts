@@ -120,6 +120,7 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
     'an Ingress and a load balancer',
     {
       gateway: {
+        tls: { secretName: 'models-tls' },
         service: { type: 'LoadBalancer', port: 8443, annotations: { 'example.com/idle': '4000' } },
         ingress: {
           enabled: true,

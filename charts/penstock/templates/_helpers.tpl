@@ -27,10 +27,15 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Host and port of the Service, from inside the cluster. */}}
-{{- define "penstock.gatewayHost" -}}
-{{- printf "%s-gateway.%s.svc" (include "penstock.instance" .) .Release.Namespace -}}
-{{- if ne (int .Values.gateway.service.port) 80 }}:{{ .Values.gateway.service.port }}{{ end -}}
+{{- define "penstock.gatewayScheme" -}}
+{{- ternary "https" "http" (ne .Values.gateway.tls.secretName "") -}}
+{{- end -}}
+
+{{/* Origin of the Service, from inside the cluster. */}}
+{{- define "penstock.gatewayUrl" -}}
+{{- $scheme := include "penstock.gatewayScheme" . -}}
+{{- printf "%s://%s-gateway.%s.svc" $scheme (include "penstock.instance" .) .Release.Namespace -}}
+{{- if ne (int .Values.gateway.service.port) (ternary 443 80 (eq $scheme "https")) }}:{{ .Values.gateway.service.port }}{{ end -}}
 {{- end -}}
 
 {{/* Address that callers use. */}}
@@ -47,7 +52,7 @@
 {{- if and $url (not (regexMatch (printf `^https?://%s%s(/[^ ?#]+)*/v1$` $host $port) $url)) -}}
 {{- fail (printf "gateway.publicUrl: %q is not an address of a gateway; begin with https:// and end with /v1, such as https://models.example.com/v1" $url) -}}
 {{- end -}}
-{{- $url | default (printf "http://%s/v1" (include "penstock.gatewayHost" .)) -}}
+{{- $url | default (printf "%s/v1" (include "penstock.gatewayUrl" .)) -}}
 {{- end -}}
 
 {{/* How the dashboard is opened, as JSON; browsers write them so in `Origin`. */}}
