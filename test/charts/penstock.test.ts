@@ -57,6 +57,7 @@ let everything: Rendered[];
 
 /** Of kinds that other projects bring: taken here as they are, judged by their own schemas in `npm run e2e`. */
 const FOREIGN_KINDS = {
+  'autoscaling.k8s.io/v1': ['VerticalPodAutoscaler'],
   'cilium.io/v2': ['CiliumNetworkPolicy'],
   'monitoring.coreos.com/v1': ['PodMonitor', 'ServiceMonitor', 'PrometheusRule'],
   'keda.sh/v1alpha1': ['ScaledObject'],
@@ -80,6 +81,7 @@ beforeAll(async () => {
   await apply([
     ...namespaces.map((metadata) => ({ apiVersion: 'v1', kind: 'Namespace', metadata })),
     ...foreignCrds(),
+    { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'gvisor' }, handler: 'runsc' },
   ]);
   await plane().mustKubectl(['wait', '--for=condition=Established', 'crd', '--all']);
   for (const [name, values] of VALUE_SETS) renderedBy.set(name, await render(plane(), values));
@@ -806,6 +808,82 @@ describe('what is rendered', () => {
         file === 'ledger-deployment.yaml' ? ['lookup'] : null,
       ]);
     }
+  });
+
+  describe('where pods run, and as whom,', () => {
+    const setOf = (name: string) => renderedBy.get(name) ?? [];
+    const podSchema = z.looseObject({
+      securityContext: z.looseObject({ runAsNonRoot: z.literal(true) }),
+      imagePullSecrets: z.unknown().optional(),
+    });
+    const fixed = { runAsUser: 65532, runAsGroup: 65532, fsGroup: 65532 };
+
+    test('is a user of the image, or one that the cluster chooses, in every pod', () => {
+      const contextsOf = (name: string) =>
+        setOf(name)
+          .flatMap(podsOf)
+          .map((pod) => podSchema.parse(pod).securityContext);
+      expect(contextsOf('the demo').length).toBeGreaterThan(5);
+      for (const context of contextsOf('the demo')) expect(context).toMatchObject(fixed);
+      const open = contextsOf('OpenShift, and a Gateway that takes no time limits');
+      expect(open.length).toBeGreaterThan(6);
+      for (const context of open)
+        for (const name of Object.keys(fixed)) expect(context).not.toHaveProperty(name);
+    });
+
+    test('is what the values say, in place of what the chart has', () => {
+      const names = ['operator', 'gateway', 'ledger', 'dashboard'];
+      for (const name of names) {
+        const { spec } = deploymentOf(setOf('every escape hatch'), `penstock-${name}`).template;
+        expect(spec).toMatchObject({
+          runtimeClassName: 'gvisor',
+          dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
+          hostAliases: [{ ip: '192.0.2.7', hostnames: ['models.internal'] }],
+          affinity: { nodeAffinity: expect.anything() },
+          topologySpreadConstraints: [{ whenUnsatisfiable: 'DoNotSchedule' }],
+        });
+        expect(spec.affinity).not.toHaveProperty('podAntiAffinity');
+        const account = setOf('every escape hatch').find(
+          ({ kind, metadata }) => kind === 'ServiceAccount' && metadata.name === `penstock-${name}`,
+        );
+        expect(account?.metadata.annotations).toEqual({
+          'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/penstock',
+        });
+      }
+    });
+
+    test('takes Secrets for the registry in either form', () => {
+      for (const pod of setOf('OpenShift, and a Gateway that takes no time limits').flatMap(podsOf))
+        expect(podSchema.parse(pod).imagePullSecrets).toEqual([{ name: 'registry' }, { name: 'other' }]);
+    });
+  });
+
+  test('a Gateway that takes no time limits gets none, and the Service says which pods are near', () => {
+    const specsOf = (name: string, kind: string) =>
+      renderedBy.get(name)?.flatMap((object) => (object.kind === kind ? [object.spec] : []));
+    const name = 'OpenShift, and a Gateway that takes no time limits';
+    expect(JSON.stringify(specsOf(name, 'HTTPRoute'))).not.toContain('timeouts');
+    expect(JSON.stringify(specsOf('an HTTPRoute', 'HTTPRoute'))).toContain('"timeouts":{"request":"0s"');
+    expect(specsOf(name, 'Service')).toContainEqual(
+      expect.objectContaining({ trafficDistribution: 'PreferSameZone' }),
+    );
+    expect(JSON.stringify(specsOf('nothing said', 'Service'))).not.toContain('trafficDistribution');
+  });
+
+  test('KEDA keeps pods while Prometheus is away, and a VerticalPodAutoscaler leaves the memory of a bounded heap', () => {
+    const scaled = renderedBy.get('KEDA')?.find(({ kind }) => kind === 'ScaledObject');
+    expect(scaled?.spec).toMatchObject({ fallback: { replicas: 4, behavior: 'currentReplicasIfHigher' } });
+    const vertical = (renderedBy.get('VerticalPodAutoscalers') ?? []).flatMap(({ kind, spec }) =>
+      kind === 'VerticalPodAutoscaler' ? [spec] : [],
+    );
+    const policy = (updateMode: string, controlledResources: readonly string[]) =>
+      expect.objectContaining({
+        updatePolicy: { updateMode },
+        resourcePolicy: {
+          containerPolicies: [expect.objectContaining({ controlledResources }), expect.anything()],
+        },
+      });
+    expect(vertical).toEqual([policy('Off', ['cpu', 'memory']), policy('Initial', ['cpu'])]);
   });
 
   test('on Cilium the API server is an entity, for it lies in no range there, and upstreams can be names', async () => {

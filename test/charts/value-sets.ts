@@ -36,6 +36,25 @@ const HATCHES = {
   podAnnotations: { 'example.com/seen': 'yes' },
   nodeSelector: { pool: 'general' },
   tolerations: [{ key: 'pool', operator: 'Exists', effect: 'NoSchedule' }],
+  topologySpreadConstraints: [
+    {
+      maxSkew: 1,
+      topologyKey: 'topology.kubernetes.io/zone',
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: { cost: 'ai' } },
+    },
+  ],
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'gpu', operator: 'DoesNotExist' }] }],
+      },
+    },
+  },
+  runtimeClassName: 'gvisor',
+  dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
+  hostAliases: [{ ip: '192.0.2.7', hostnames: ['models.internal'] }],
+  serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/penstock' } },
   extraArgs: ['--heapsnapshot-signal=SIGUSR2'],
   extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/ca/ca.crt' }],
   extraEnvFrom: [{ configMapRef: { name: 'more', optional: true } }],
@@ -97,6 +116,7 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
         autoscaling: {
           type: 'KEDA',
           targetInFlight: 50,
+          fallbackReplicas: 4,
           prometheusUrl: 'http://prometheus.monitoring.svc:9090',
         },
       },
@@ -202,6 +222,27 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
   [
     'a network by Cilium that knows its upstreams',
     { networkPolicy: { flavor: 'Cilium', upstreamNames: ['api.openai.com', '*.openai.azure.com'] } },
+  ],
+  [
+    'OpenShift, and a Gateway that takes no time limits',
+    {
+      podSecurity: { fixedUser: false },
+      networkPolicy: { dnsPorts: [5353] },
+      demo: { enabled: true },
+      dashboard: { enabled: true },
+      imagePullSecrets: [{ name: 'registry' }, 'other'],
+      gateway: {
+        httpRoute: { enabled: true, timeouts: false, parentRefs: [{ name: 'public' }] },
+        service: { trafficDistribution: 'PreferClose' },
+      },
+    },
+  ],
+  [
+    'VerticalPodAutoscalers',
+    {
+      operator: { verticalPodAutoscaler: { enabled: true } },
+      ledger: { verticalPodAutoscaler: { enabled: true, updateMode: 'Initial' } },
+    },
   ],
   ['a ledger without a volume', { ledger: { persistence: { enabled: false }, retentionDays: 0 } }],
   [

@@ -18,6 +18,7 @@ const KINDS = [
       ] as const,
   ),
   ['github.com/cilium/cilium', 'v1.18.2', 'pkg/k8s/apis/cilium.io/client/crds/v2/ciliumnetworkpolicies.yaml'],
+  ['k8s.io/autoscaler/vertical-pod-autoscaler', 'v1.4.1', 'deploy/vpa-v1-crd-gen.yaml'],
   ['github.com/kedacore/keda/v2', 'v2.21.0', 'config/crd/bases/keda.sh_scaledobjects.yaml'],
 ] as const;
 
@@ -37,7 +38,7 @@ test('every one of them, without a warning', async () => {
   for (const [, values] of VALUE_SETS) {
     for (const object of await render(plane(), values)) {
       if (
-        /^(cilium\.io|monitoring\.coreos\.com|keda\.sh|gateway\.networking\.k8s\.io)\//.test(
+        /^(autoscaling\.k8s\.io|cilium\.io|monitoring\.coreos\.com|keda\.sh|gateway\.networking\.k8s\.io)\//.test(
           object.apiVersion,
         )
       )
@@ -52,6 +53,7 @@ test('every one of them, without a warning', async () => {
     'PrometheusRule',
     'ScaledObject',
     'ServiceMonitor',
+    'VerticalPodAutoscaler',
   ]);
   const said = await plane().kubectl(
     ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'],

@@ -31,10 +31,12 @@ spec:
         - path:
             type: PathPrefix
             value: /
+      {{- if .timeouts }}
       # 0s: no limit. A stream ends by the timers of whoever sends it.
       timeouts:
         request: 0s
         backendRequest: 0s
+      {{- end }}
       backendRefs:
         - name: {{ $name }}
           port: {{ $port }}

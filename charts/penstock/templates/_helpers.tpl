@@ -265,24 +265,15 @@ annotations:
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
   {{- end }}
 {{- end }}
 {{- end -}}
 
 {{/* Where pods run: apart from each other, where there is room for it. Takes the same as podMetadata. */}}
 {{- define "penstock.scheduling" -}}
-{{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
-{{- with .values.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{ include "penstock.placement" . }}
+{{- if not .values.topologySpreadConstraints }}
 topologySpreadConstraints:
   {{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
   - maxSkew: 1
@@ -293,6 +284,8 @@ topologySpreadConstraints:
         {{- include "penstock.selectorLabels" $ | nindent 8 }}
     matchLabelKeys: [pod-template-hash]
   {{- end }}
+{{- end }}
+{{- if not .values.affinity }}
 affinity:
   podAntiAffinity:
     preferredDuringSchedulingIgnoredDuringExecution:
@@ -304,14 +297,26 @@ affinity:
               {{- include "penstock.selectorLabels" . | nindent 14 }}
           # Away from each other, not from the old ones that a rollout takes away: after one, all could be on one node.
           matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end -}}
+
+{{/* Where pods run and how they find names, as the values say. Takes the same as podMetadata. */}}
+{{- define "penstock.placement" -}}
+{{- $said := dict }}
+{{- range $name := list "priorityClassName" "runtimeClassName" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "dnsConfig" "hostAliases" }}
+{{- with get $.values $name }}{{ $_ := set $said $name . }}{{ end }}
+{{- end }}
+{{- with $said }}{{ toYaml . }}{{ end }}
 {{- end -}}
 
 {{/* What every pod must promise under the restricted pod security standard. */}}
 {{- define "penstock.podSecurityContext" -}}
 runAsNonRoot: true
+{{- if .Values.podSecurity.fixedUser }}
 runAsUser: 65532
 runAsGroup: 65532
 fsGroup: 65532
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
