@@ -23,16 +23,21 @@ export interface Answer {
 }
 
 export interface Asking {
-  ask(method: string, path: string, body?: unknown, contentType?: string): Promise<Answer>;
+  /** @param user in whose name it is asked, as `kubectl --as` does it; default: the admin. */
+  ask(method: string, path: string, body?: unknown, contentType?: string, user?: string): Promise<Answer>;
   close(): void;
 }
 
 export async function askAsAdmin({ url, caFile, adminToken }: ControlPlane): Promise<Asking> {
   const agent = new Agent({ ca: await readFile(caFile), keepAlive: true });
   return {
-    ask: (method, path, body, contentType = 'application/json') =>
+    ask: (method, path, body, contentType = 'application/json', user) =>
       new Promise((resolve, reject) => {
-        const headers = { authorization: `Bearer ${adminToken}`, 'content-type': contentType };
+        const headers = {
+          authorization: `Bearer ${adminToken}`,
+          'content-type': contentType,
+          ...(user !== undefined && { 'impersonate-user': user }),
+        };
         const asking = request(`${url}${path}`, { agent, method, headers }, (answer) => {
           const pieces: Buffer[] = [];
           answer.on('data', (piece: Buffer) => pieces.push(piece));
