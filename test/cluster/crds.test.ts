@@ -326,19 +326,19 @@ describe('kubectl', () => {
     [
       'mprov',
       provider(),
-      ['NAME', 'TYPE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
+      ['NAME', 'TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
       /^openai\s+OpenAI\s+Unknown\s/,
     ],
     [
       'mroute',
       route(),
-      ['NAME', 'MODEL', 'VISIBILITY', 'READY', 'TARGETS', 'AGE'],
+      ['NAME', 'MODEL', 'VISIBILITY', 'STATE', 'READY', 'TARGETS', 'AGE'],
       /^chat\s+chat\s+Listed\s+Unknown\s/,
     ],
     [
       'akey',
       apiKey({ owner: { name: 'Jo' } }),
-      ['NAME', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
+      ['NAME', 'STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
       /^bot\s+Unknown\s+Jo\s/,
     ],
   ] as const)('shows the columns of %s', async (shortName, object, columns, row) => {
@@ -349,7 +349,7 @@ describe('kubectl', () => {
     const [head = '', first = ''] = shown.split('\n');
     expect(head.split(/\s{2,}/).map((text) => text.trim())).toEqual(columns);
     expect(first).toMatch(row);
-    expect(wide.split('\n')[0]).toMatch(/\sPODS\s+REASON\s/);
+    expect(wide.split('\n')[0]).toMatch(/\sPROGRAMMED\s+REASON\s/);
   });
 
   test('lists all three kinds by their category', async () => {
