@@ -349,7 +349,7 @@ describe('kubectl', () => {
     const [head = '', first = ''] = shown.split('\n');
     expect(head.split(/\s{2,}/).map((text) => text.trim())).toEqual(columns);
     expect(first).toMatch(row);
-    expect(wide.split('\n')[0]).toMatch(/\sPROGRAMMED\s+REASON\s/);
+    expect(wide.split('\n')[0]).toMatch(/\s(PROGRAMMED|UNTIL)\s+REASON\s/);
   });
 
   test('lists all three kinds by their category', async () => {
