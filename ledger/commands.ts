@@ -1,17 +1,23 @@
-// What can be done with a ledger by hand? `export` and `rerate`, beside the process that serves it or on a copy of its file.
+// What can be done with a ledger by hand? Beside the process that serves it, or on a copy of its file.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { ledgerRecordSchema } from '../core/contract/ledger-record.ts';
+import { backUp, type Imported, importFile } from './backup.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportFormats } from './export/formats.ts';
 import { usdOf } from './money.ts';
 import { readPrices } from './prices/read-prices.ts';
 import { type Payer, type Rerated, rerate } from './prices/rerate.ts';
+import type { StorePlace } from './settings.ts';
+import { copyIn } from './store/copy.ts';
 import type { Filter, LedgerStore } from './store/store.ts';
 
 interface CommandParts {
+  /** Where the ledger is. */
+  place(): StorePlace;
   open(): Promise<LedgerStore>;
+  wallMs(): number;
   /** Of the events that the ledger beside it sends; undefined where there is none. */
   readonly source: string | undefined;
   /** Takes text; settled when there is room for more. */
@@ -23,7 +29,10 @@ const formatRule = `must be ${exportFormats.slice(0, -1).join(', ')} or ${export
 const USAGE = `usage: node dist/ledger.js                 pulls, keeps and answers, as the environment says
        node dist/ledger.js export --format ${exportFormats.join('|')} --from 2026-11-01 --to 2026-12-01
        node dist/ledger.js rerate --prices prices.json --from 2026-11-01 --to 2026-12-01 [--json]
---to is the first day that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down,
+       node dist/ledger.js backup --to folder [--keep 7]
+       node dist/ledger.js restore --from file     all of it, into a ledger that is empty
+       node dist/ledger.js import --from file      the records that this ledger has not; of a backup, or a ledger's own file
+Of days, --to is the first that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down,
 and --payer tenant|platform|own-key, of which rerate takes tenant where none is given.
 `;
 
@@ -53,6 +62,10 @@ type Options = z.infer<typeof optionsSchema>;
 /** @throws {UsageError} and what the store throws. */
 export async function runCommand(words: readonly string[], parts: CommandParts): Promise<void> {
   const [command, ...rest] = words;
+  if (command === 'backup' || command === 'restore' || command === 'import') {
+    await runCopy(command, rest, parts);
+    return;
+  }
   if (command !== 'export' && command !== 'rerate')
     throw new UsageError(`${command}: is no command\n${USAGE}`);
   const options = readOptions(rest);
@@ -75,36 +88,67 @@ export async function runCommand(words: readonly string[], parts: CommandParts):
   }
 }
 
-function readOptions(words: readonly string[]): Options {
-  let values: Record<string, unknown>;
-  try {
-    const text = { type: 'string' } as const;
-    const names = [
-      'from',
-      'to',
-      'format',
-      'prices',
-      'account',
-      'namespace',
-      'apiKey',
-      'route',
-      'provider',
-      'model',
-      'payer',
-    ];
-    const options = {
-      ...Object.fromEntries(names.map((name) => [name, text])),
-      json: { type: 'boolean' },
-    } as const;
-    ({ values } = parseArgs({ args: [...words], options, strict: true }));
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+async function runCopy(
+  command: 'backup' | 'restore' | 'import',
+  words: readonly string[],
+  { place, open, wallMs, write }: CommandParts,
+): Promise<void> {
+  const text = { type: 'string' } as const;
+  if (command === 'backup') {
+    const { to, keep } = parseWords(words, { to: text, keep: text });
+    if (to === undefined) throw new UsageError('--to: must name a folder');
+    if (keep !== undefined && !/^[1-9]\d{0,3}$/.test(String(keep)))
+      throw new UsageError('--keep: must be a number of backups from 1 to 9999');
+    const path = await backUp(place(), String(to), wallMs(), keep === undefined ? undefined : Number(keep));
+    await write(`${path}\n`);
+    return;
   }
+  const { from } = parseWords(words, { from: text });
+  if (from === undefined) throw new UsageError('--from: must name a file');
+  if (command === 'restore') {
+    await copyIn(String(from), place());
+    await write('All of it was restored.\n');
+    return;
+  }
+  const imported = await importFile(String(from), place(), open, wallMs());
+  await write(imported === undefined ? 'All of it was imported.\n' : describeImported(imported));
+}
+
+function describeImported({ added, duplicates, asides, sumsFrom }: Imported): string {
+  const lines = [`${added} records were added, ${duplicates} were there already, ${asides} were put aside.`];
+  if (sumsFrom !== undefined)
+    lines.push(
+      `Sums of days before ${sumsFrom}, whose records have gone, were left out: only a ledger that is empty takes them over.`,
+    );
+  return `${lines.join('\n')}\n`;
+}
+
+function readOptions(words: readonly string[]): Options {
+  const text = { type: 'string' } as const;
+  const names = [
+    ...['from', 'to', 'format', 'prices', 'account'],
+    ...['namespace', 'apiKey', 'route', 'provider', 'model', 'payer'],
+  ];
+  const values = parseWords(words, {
+    ...Object.fromEntries(names.map((name) => [name, text])),
+    json: { type: 'boolean' },
+  });
   // Without a prototype as it comes, which zod takes for no plain object.
   const parsed = optionsSchema.safeParse({ ...values });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new UsageError(`--${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+function parseWords(
+  words: readonly string[],
+  options: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>,
+): Record<string, unknown> {
+  try {
+    return parseArgs({ args: [...words], options, strict: true }).values;
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
 }
 
 function periodOf({ from, to, ...options }: Options): { from: string; to: string; where: Filter } {

@@ -30,6 +30,8 @@ async function command(): Promise<void> {
     const installation = readInstallation();
     await runCommand(words, {
       source: installation && sourceOf(installation),
+      place: () => readStorePlace(),
+      wallMs: systemClock.wallMs,
       open: () => openStore(readStorePlace(), { onBroken() {}, onEnd() {} }),
       async write(text) {
         if (!process.stdout.write(text)) await once(process.stdout, 'drain');

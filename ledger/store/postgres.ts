@@ -25,7 +25,7 @@ import {
 import { type LedgerStore, type Page, PURGED_REASON, type Taken } from './store.ts';
 
 /** Ours among the advisory locks of the database: the first eight letters of the name. */
-const lock = Buffer.from('penstock').readBigInt64BE().toString();
+export const POSTGRES_LOCK = Buffer.from('penstock').readBigInt64BE().toString();
 const connectMs = 5_000;
 const writeMs = 60_000;
 const readMs = 30_000;
@@ -200,7 +200,7 @@ async function transact<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<
   try {
     const run: Run = async ({ text, values }) => (await client.query<Row>(text, [...values])).rows;
     await client.query('BEGIN');
-    await client.query(`SELECT pg_advisory_xact_lock(${lock})`);
+    await client.query(`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`);
     const result = await work(run);
     await client.query('COMMIT');
     return result;

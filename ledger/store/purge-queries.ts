@@ -4,7 +4,7 @@ import type { Query } from './query.ts';
 import { SPAN_KEYS } from './row.ts';
 
 export const purgeCursors = (silentSinceMs: number): Query => ({
-  text: 'DELETE FROM ledger_cursors WHERE at_ms < $1',
+  text: `DELETE FROM ledger_cursors WHERE at_ms < $1 AND source NOT LIKE 'import-%'`,
   values: [silentSinceMs],
 });
 

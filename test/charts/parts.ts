@@ -10,6 +10,7 @@ const podSpec = z.looseObject({
 const withTemplate = z.looseObject({
   spec: z.looseObject({ template: z.looseObject({ spec: podSpec }) }),
 });
+const cronJob = z.looseObject({ spec: z.looseObject({ jobTemplate: withTemplate }) });
 const pod = z.looseObject({ spec: podSpec });
 
 export type PodSpec = z.infer<typeof podSpec>;
@@ -17,6 +18,7 @@ export type PodSpec = z.infer<typeof podSpec>;
 /** At most one. */
 export function podsOf(object: Rendered): PodSpec[] {
   if (object.kind === 'Pod') return [pod.parse(object).spec];
+  if (object.kind === 'CronJob') return [cronJob.parse(object).spec.jobTemplate.spec.template.spec];
   if (['Deployment', 'Job'].includes(object.kind)) return [withTemplate.parse(object).spec.template.spec];
   return [];
 }

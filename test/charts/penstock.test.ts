@@ -223,6 +223,31 @@ describe('the ledger', () => {
     expect(volumes('a ledger without a volume')).toContainEqual({ name: 'data', emptyDir: {} });
   });
 
+  test('takes over the records of a file before it starts, and is backed up beside its volume', () => {
+    const inPostgres = 'a ledger in Postgres with the records of a file';
+    const { template } = deploymentOf(renderedBy.get(inPostgres) ?? [], 'penstock-ledger');
+    expect(template.spec).toMatchObject({
+      initContainers: [
+        {
+          command: ['node', 'dist/ledger.js', 'import', '--from', '/import/ledger.sqlite'],
+          env: [expect.objectContaining({ name: 'PENSTOCK_LEDGER_URL' })],
+        },
+      ],
+    });
+    const backupOf = (name: string) => {
+      const job = renderedBy.get(name)?.find(({ kind }) => kind === 'CronJob');
+      return job === undefined ? undefined : podsOf(job)[0];
+    };
+    expect(backupOf('nothing said')).toBeUndefined();
+    expect(backupOf('a ledger with backups')).toMatchObject({
+      affinity: { podAffinity: expect.anything() },
+      nodeSelector: { disk: 'ssd' },
+      containers: [{ command: ['node', 'dist/ledger.js', 'backup', '--to', '/backups', '--keep', '7'] }],
+      volumes: [{ persistentVolumeClaim: { claimName: 'backups' } }, claimed],
+    });
+    expect(backupOf(inPostgres)).not.toHaveProperty('affinity');
+  });
+
   test('has none in Postgres, whose address comes from a Secret, as the bearer for events does', () => {
     const name = 'a ledger in Postgres that tells of every record';
     expect(claim(name)).toBeUndefined();
@@ -293,6 +318,18 @@ describe('a value is refused, and named:', () => {
       'gateway.autoscaling.maxReplicas',
     ],
     ['an address for events that is none', { ledger: { events: { url: 'billing' } } }, '/ledger/events/url'],
+    [
+      'backups that are kept nowhere',
+      { ledger: { backup: { schedule: '0 3 * * *' } } },
+      'ledger.backup.claimName',
+    ],
+    [
+      'backups of a ledger that goes with its pod',
+      {
+        ledger: { persistence: { enabled: false }, backup: { schedule: '0 3 * * *', claimName: 'backups' } },
+      },
+      'ledger.backup.schedule',
+    ],
     ['records of part of a day', { ledger: { retentionDays: 1.5 } }, '/ledger/retentionDays'],
     ['a collector without a scheme', { telemetry: { endpoint: 'collector:4318' } }, '/telemetry/endpoint'],
     ['more than all requests traced', { telemetry: { traces: { ratio: 2 } } }, '/telemetry/traces/ratio'],

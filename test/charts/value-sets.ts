@@ -264,6 +264,20 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
       },
     },
   ],
+  [
+    'a ledger with backups',
+    { ledger: { backup: { schedule: '0 3 * * *', claimName: 'backups' }, nodeSelector: { disk: 'ssd' } } },
+  ],
+  [
+    'a ledger in Postgres with the records of a file',
+    {
+      ledger: {
+        postgres: { secretName: 'ledger-postgres' },
+        import: { claimName: 'data-penstock-ledger-0' },
+        backup: { schedule: '@daily', claimName: 'backups', keep: 30 },
+      },
+    },
+  ],
   ['no ledger', { ledger: { enabled: false }, monitoring: { scrape: 'ServiceMonitor' } }],
   [
     'limits in a store that all gateways share',

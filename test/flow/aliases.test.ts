@@ -51,6 +51,10 @@ test(
     const words = ['rerate', '--prices', prices, '--from', november.from, '--to', november.to];
     await runCommand(words, {
       open,
+      place() {
+        throw new Error('it asks the store alone');
+      },
+      wallMs: () => 0,
       source: undefined,
       write: async (more) => {
         text += more;

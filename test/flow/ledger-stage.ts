@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import type { RoutingTable } from '../../core/contract/routing-table.ts';
+import type { StorePlace } from '../../ledger/settings.ts';
 import { openStore } from '../../ledger/store/open.ts';
 import type { LedgerStore, Sums } from '../../ledger/store/store.ts';
 import { builtCheckout } from '../cluster/checkout.ts';
@@ -26,9 +27,13 @@ export interface LedgerStage {
   /** A pod that somebody else plays, ready. */
   addPod(pod: { readonly name: string; readonly ip: string; readonly internalPort: number }): Promise<void>;
   /** The one ledger; the one before must have ended. */
-  launchLedger(nodeArgs?: readonly string[]): Promise<LedgerProcess>;
+  launchLedger(nodeArgs?: readonly string[], elsewhere?: StorePlace): Promise<LedgerProcess>;
+  /** Runs a command of the ledger's program beside it. Gives what it printed. @throws where it fails. */
+  command(words: readonly string[], elsewhere?: StorePlace): Promise<string>;
+  /** Where it is, unless another place is named. */
+  readonly place: StorePlace;
   /** Opened beside the ledger, to look into. */
-  openReader(): Promise<LedgerStore>;
+  openReader(elsewhere?: StorePlace): Promise<LedgerStore>;
   close(): Promise<void>;
 }
 
@@ -59,7 +64,21 @@ export async function openLedgerStage(
   let pods = 0;
   const started = parts.move();
 
+  const storeEnvironment = (place: StorePlace): Record<string, string> =>
+    place.type === 'sqlite' ? { PENSTOCK_LEDGER_FILE: place.path } : { PENSTOCK_LEDGER_URL: place.url };
+
   return {
+    place: store,
+    async command(words, elsewhere = store) {
+      const process = await startProcess(script, {
+        cwd: folder,
+        args: words,
+        env: storeEnvironment(elsewhere),
+      });
+      const { code } = await process.exit;
+      if (code !== 0) throw new Error(process.stderr());
+      return process.stdout();
+    },
     async startGateway() {
       const own = await makeFolder();
       started.defer(() => own.remove());
@@ -88,7 +107,7 @@ export async function openLedgerStage(
       const pod = await createGatewayPod(plane, { namespace, labels, ...standIn });
       await pod.setReady(true);
     },
-    async launchLedger(nodeArgs = []) {
+    async launchLedger(nodeArgs = [], elsewhere = store) {
       const process = await startProcess(script, {
         cwd: folder,
         nodeArgs,
@@ -99,9 +118,7 @@ export async function openLedgerStage(
           PENSTOCK_HOST: '127.0.0.1',
           PENSTOCK_PORT: '0',
           PENSTOCK_METRICS_PORT: '0',
-          ...(store.type === 'sqlite'
-            ? { PENSTOCK_LEDGER_FILE: store.path }
-            : { PENSTOCK_LEDGER_URL: store.url }),
+          ...storeEnvironment(elsewhere),
           KUBECONFIG: plane.adminKubeconfig,
         },
       });
@@ -111,8 +128,8 @@ export async function openLedgerStage(
         throw new Error('the ledger does not say where it listens');
       return { process, metricsUrl: String(said.metricsUrl) };
     },
-    async openReader() {
-      const reader = await openStore(store, { onBroken() {}, onEnd() {} });
+    async openReader(elsewhere = store) {
+      const reader = await openStore(elsewhere, { onBroken() {}, onEnd() {} });
       started.defer(() => reader.close());
       return reader;
     },

@@ -1,6 +1,6 @@
 // What do the commands of the ledger print?
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -39,6 +39,8 @@ async function print(...words: string[]): Promise<string> {
   let text = '';
   await runCommand(words, {
     open: openStore,
+    place: () => ({ type: 'sqlite', path: join(folder, 'ledger.sqlite') }),
+    wallMs: () => Date.parse('2026-12-01T12:00:00Z'),
     source: 'urn:penstock:penstock-system:penstock',
     async write(more) {
       text += more;
@@ -233,4 +235,33 @@ test('rerate says from when on the records are there that it has added up', asyn
   expect(await rerate()).toContain(sentence);
   expect(JSON.parse(await rerate('--json'))).toMatchObject({ keptFrom: '2026-11-02' });
   expect(await rerate('--from', '2026-11-02')).not.toContain('may have gone');
+});
+
+test('backup writes a file of the moment and keeps the newest, restore and import say what became of it', async () => {
+  const backups = join(folder, 'backups');
+  await mkdir(backups);
+  for (const name of ['ledger-20261129T000000Z.sqlite', 'ledger-20261130T000000Z.sqlite', 'mine.sqlite'])
+    await writeFile(join(backups, name), '');
+  const path = join(backups, 'ledger-20261201T120000Z.sqlite');
+  expect(await print('backup', '--to', backups, '--keep', '2')).toBe(`${path}\n`);
+  expect((await readdir(backups)).sort()).toEqual([
+    'ledger-20261130T000000Z.sqlite',
+    'ledger-20261201T120000Z.sqlite',
+    'mine.sqlite',
+  ]);
+  expect(await print('import', '--from', path)).toBe(
+    '0 records were added, 4 were there already, 0 were put aside.\n',
+  );
+  await expect(print('restore', '--from', path)).rejects.toThrow(/has records already\. Import adds those/);
+  await rm(join(folder, 'ledger.sqlite'));
+  expect(await print('restore', '--from', path)).toBe('All of it was restored.\n');
+});
+
+test.each([
+  [['backup'], /--to: must name a folder/],
+  [['backup', '--to', 'x', '--keep', '0'], /--keep: must be a number of backups from 1 to 9999/],
+  [['restore'], /--from: must name a file/],
+  [['import', '--from', '/nowhere/ledger.sqlite'], /^\/nowhere\/ledger\.sqlite: /],
+])('%j is refused with what is wrong', async (words, reason) => {
+  await expect(print(...words)).rejects.toThrow(reason);
 });

@@ -493,3 +493,17 @@ capabilities:
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
+
+{{/* Where the ledger is: also for its commands. */}}
+{{- define "penstock.ledgerStore" -}}
+{{- if .Values.ledger.postgres.secretName -}}
+- name: PENSTOCK_LEDGER_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.ledger.postgres.secretName }}
+      key: {{ .Values.ledger.postgres.secretKey }}
+{{- else -}}
+- name: PENSTOCK_LEDGER_FILE
+  value: /var/lib/penstock/ledger.sqlite
+{{- end }}
+{{- end -}}
