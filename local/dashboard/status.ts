@@ -3,6 +3,7 @@
 import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import { isRecord } from '../../core/kube/object.ts';
 import { timeOf } from '../../core/kube/time.ts';
+import { countTargets } from '../../operator/compile/count-targets.ts';
 import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts';
 import type { Condition, ProviderVerdict, Verdict } from '../../operator/compile/verdict.ts';
 import { formatRemark, type Remark } from '../manifests.ts';
@@ -97,9 +98,9 @@ function detailsOf(verdict: Verdict): Record<string, unknown> {
       return { ...(endpoint === undefined ? {} : { endpoint }), attachedRoutes, keys };
     }
     case 'ModelRoute': {
-      const { readyTargets, targets, conflictsWith } = verdict;
+      const { targets, conflictsWith } = verdict;
       return {
-        ...(readyTargets === '' ? {} : { readyTargets }),
+        ...countTargets(targets),
         targets: targets.map(({ upstream: _, ...target }) => target),
         ...(conflictsWith === undefined ? {} : { conflictsWith }),
       };

@@ -84,16 +84,12 @@ function isDrained({ targets }: ModelRouteVerdict): boolean {
 export function settleHeldRoute({ entry, held, present }: HeldClaim, hasConflict: boolean): CompiledRoute {
   if (hasConflict) return present;
   const { verdict } = present;
-  const count = entry.targets.length;
   return {
     verdict: {
       ...withHeld(verdict, held),
       ...(verdict.targets.length > 0
         ? {}
-        : {
-            readyTargets: `${count}/${count}`,
-            targets: entry.targets.map(({ name }) => ({ name, state: 'Ready' })),
-          }),
+        : { targets: entry.targets.map(({ name }) => ({ name, state: 'Ready' })) }),
     },
     entry,
     attachedTo: [...new Set(entry.targets.map(({ provider }) => provider))],

@@ -104,7 +104,6 @@ export function refuse(
       notEvaluated('Priced'),
     ],
     isInTable: false,
-    readyTargets: '',
     targets: [],
   };
 }
@@ -172,7 +171,6 @@ export function compileRoute(
       ...(lost === undefined ? [] : [holds('Conflicted', lost.reason, lost.message)]),
     ],
     isInTable,
-    readyTargets: `${usable.length}/${targets.length}`,
     targets: targets.map(({ spec: { name, upstreamModel }, state, finding, isUsable, providerId }) => ({
       name,
       state,

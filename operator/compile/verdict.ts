@@ -53,8 +53,6 @@ export interface ProviderVerdict extends VerdictBase {
 
 export interface ModelRouteVerdict extends VerdictBase {
   readonly kind: 'ModelRoute';
-  /** "1/2": targets that can be used, of all. */
-  readonly readyTargets: string;
   readonly targets: readonly {
     readonly name: string;
     readonly state: TargetState;

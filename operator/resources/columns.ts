@@ -33,13 +33,22 @@ export const untilColumn: Column = {
   priority: 1,
 };
 
-export const programmedColumn: Column = {
-  name: 'Programmed',
-  type: 'string',
-  jsonPath: '.status.programmed.pods',
-  description: 'Gateway pods that run the present form, of all that are ready now.',
-  priority: 1,
-};
+export const programmedColumns: readonly Column[] = [
+  {
+    name: 'Programmed',
+    type: 'integer',
+    jsonPath: '.status.programmed.runningPods',
+    description: 'Ready gateway pods that run the present form.',
+    priority: 1,
+  },
+  {
+    name: 'Pods',
+    type: 'integer',
+    jsonPath: '.status.programmed.readyPods',
+    description: 'Gateway pods that are ready.',
+    priority: 1,
+  },
+];
 
 export const reasonColumn: Column = {
   name: 'Reason',

@@ -189,7 +189,8 @@ export const programmedSchema = z.object({
     .min(0)
     .optional()
     .describe("Table generation that first carried the object's present form."),
-  pods: z.string().max(32).optional().describe('Gateway pods that run it, of all that are ready: "12/12".'),
+  runningPods: z.int32().min(0).optional().describe('Ready gateway pods that run it.'),
+  readyPods: z.int32().min(0).optional().describe('Gateway pods that are ready.'),
   observedAt: timeSchema.optional().describe('When this was observed.'),
 });
 

@@ -7,7 +7,7 @@ import { callersOwnMembers, retryReasonSchema } from '../../core/contract/routin
 import {
   ageColumn,
   conditionColumn,
-  programmedColumn,
+  programmedColumns,
   reasonColumn,
   stateColumn,
   untilColumn,
@@ -356,7 +356,8 @@ const targetStateSchema = z.enum([
 
 export const modelRouteStatusSchema = z.object({
   ...commonStatus,
-  readyTargets: z.string().max(16).optional().describe('Targets that can be used, of all: "2/2".'),
+  usableTargets: z.int32().min(0).optional().describe('Targets that can be used.'),
+  totalTargets: z.int32().min(0).optional().describe('Targets that the route names.'),
   targets: listMap(
     z.object({
       name: z.string().max(63).describe('Name of the target in spec.targets.'),
@@ -430,13 +431,19 @@ export const modelRouteResource = defineResource({
     stateColumn,
     conditionColumn('Ready'),
     {
-      name: 'Targets',
-      type: 'string',
-      jsonPath: '.status.readyTargets',
+      name: 'Usable',
+      type: 'integer',
+      jsonPath: '.status.usableTargets',
       description: 'Targets that can be used.',
     },
+    {
+      name: 'Targets',
+      type: 'integer',
+      jsonPath: '.status.totalTargets',
+      description: 'Targets that the route names.',
+    },
     untilColumn,
-    programmedColumn,
+    ...programmedColumns,
     reasonColumn,
     ageColumn,
   ],

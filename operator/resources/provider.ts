@@ -6,7 +6,7 @@ import { typesThat } from '../../core/catalog/provider-types.ts';
 import {
   ageColumn,
   conditionColumn,
-  programmedColumn,
+  programmedColumns,
   reasonColumn,
   stateColumn,
   untilColumn,
@@ -532,7 +532,7 @@ export const providerResource = defineResource({
       description: 'ModelRoutes that use it.',
     },
     untilColumn,
-    programmedColumn,
+    ...programmedColumns,
     reasonColumn,
     {
       name: 'Endpoint',

@@ -7,6 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ConditionType, REASONS, type Reason } from '../../core/catalog/conditions.ts';
 import { timeOf } from '../../core/kube/time.ts';
+import { countTargets } from '../compile/count-targets.ts';
 import { readyCondition } from '../compile/ready.ts';
 import type { Condition, Verdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
@@ -256,9 +257,7 @@ function details(
     case 'ModelRoute': {
       const drilled = settleDrill(verdict.drill, drill, present);
       return {
-        ...(targets === undefined || targets.readyTargets === ''
-          ? {}
-          : { readyTargets: targets.readyTargets }),
+        ...countTargets(targets?.targets ?? []),
         targets: (targets?.targets ?? []).map(({ message, ...target }) => ({
           ...target,
           ...withMessage(message),

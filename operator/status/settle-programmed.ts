@@ -88,23 +88,24 @@ function keptTrue(facts: ProgrammedFacts): SettledProgrammed | undefined {
 /** Not of ApiKeys: there are so many of them that each pod that comes would cost minutes of writes. */
 function isCountedAgain(
   { verdict, pods, since }: ProgrammedFacts,
-  { pods: before }: NonNullable<ObjectStatus['programmed']>,
+  before: NonNullable<ObjectStatus['programmed']>,
 ): boolean {
-  if (verdict.kind === 'ApiKey' || before === `${pods.ready}/${pods.ready}`) return false;
+  const isSame = before.runningPods === pods.ready && before.readyPods === pods.ready;
+  if (verdict.kind === 'ApiKey' || isSame) return false;
   return pods.areKnown && (pods.ready === 0 || (since !== undefined && allRun(pods, since)));
 }
 
 function sayProgrammed({ verdict, pods, nowMs }: ProgrammedFacts, since: number): SettledProgrammed {
-  const count = `${pods.ready}/${pods.ready}`;
+  const { ready } = pods;
   const what = verdict.isInTable ? 'on' : 'out of service on';
   return {
     condition: {
       type: 'Programmed',
       status: 'True',
       reason: 'Programmed',
-      message: `${what} ${count} gateway pods at table generation ${since}`,
+      message: `${what} ${ready}/${ready} gateway pods at table generation ${since}`,
     },
-    where: { tableGeneration: since, pods: count, observedAt: timeOf(nowMs) },
+    where: { tableGeneration: since, runningPods: ready, readyPods: ready, observedAt: timeOf(nowMs) },
   };
 }
 
@@ -142,12 +143,12 @@ function saidPending({ since, present }: ProgrammedFacts): SettledProgrammed | u
 function sayPending({ since, pods, nowMs }: ProgrammedFacts, hasDetail: boolean): SettledProgrammed {
   const { running, ready, lagging } =
     since === undefined ? { running: 0, ready: pods.ready, lagging: [] } : progressOf(pods, since);
-  const count = `${running}/${ready}`;
   return {
     condition: { type: 'Programmed', status: 'False', reason: 'Pending', message: text() },
     where: {
       ...(since === undefined ? {} : { tableGeneration: since }),
-      pods: count,
+      runningPods: running,
+      readyPods: ready,
       observedAt: timeOf(nowMs),
     },
   };
@@ -159,7 +160,7 @@ function sayPending({ since, pods, nowMs }: ProgrammedFacts, hasDetail: boolean)
     if (!hasDetail) return `waiting for ${ready - running} of ${ready} gateway pods`;
     const more = lagging.length - podsNamedMax;
     return [
-      `${count} gateway pods`,
+      `${running}/${ready} gateway pods`,
       ...lagging.slice(0, podsNamedMax),
       ...(more > 0 ? [`and ${more} more`] : []),
     ].join('; ');

@@ -10,8 +10,6 @@ type TargetStatus = NonNullable<ModelRouteStatus['targets']>[number];
 
 export interface SettledTargets {
   readonly targets: readonly TargetStatus[];
-  /** "1/2"; empty where none was judged. */
-  readonly readyTargets: string;
   /** It will say something else then. */
   readonly againMs?: number;
 }
@@ -65,12 +63,7 @@ export function settleTargets(
     }
     return say(isFailing, timeOf(nowMs));
   });
-  const ready = targets.filter(({ state }) => state === 'Ready').length;
-  return {
-    targets,
-    readyTargets: verdict.readyTargets === '' ? '' : `${ready}/${targets.length}`,
-    ...(againMs === undefined ? {} : { againMs }),
-  };
+  return { targets, ...(againMs === undefined ? {} : { againMs }) };
 }
 
 function isUnknown(model: string): string {

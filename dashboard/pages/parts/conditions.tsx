@@ -1,5 +1,6 @@
 // How are the conditions of an object shown? In plain words, what is wrong first with its way out, what is well behind it.
 
+import { countOf } from '../words/format.ts';
 import type { CommonStatus } from '../words/kube.ts';
 import type { ConditionWords } from '../words/standing.ts';
 import { Ago, Badge, Empty } from './basics.tsx';
@@ -13,6 +14,7 @@ const words = { good: 'Good', busy: 'Under way', warn: 'Look', bad: 'Act', off: 
 
 export function Conditions({ conditions, programmed }: ConditionsProps) {
   if (conditions.length === 0) return <Empty title="The operator has not seen it yet" />;
+  const pods = countOf(programmed?.runningPods, programmed?.readyPods);
   const rank = { bad: 0, warn: 1, busy: 2, off: 3, good: 4 } as const;
   const sorted = conditions.toSorted((a, b) => rank[a.tone] - rank[b.tone]);
   return (
@@ -35,13 +37,13 @@ export function Conditions({ conditions, programmed }: ConditionsProps) {
           </li>
         ))}
       </ul>
-      {programmed?.pods !== undefined && (
+      {pods !== undefined && (
         <p class="faint small">
-          Runs on {programmed.pods} gateway pods
-          {programmed.tableGeneration !== undefined && (
+          Runs on {pods} gateway pods
+          {programmed?.tableGeneration !== undefined && (
             <>, each of them at table generation {programmed.tableGeneration} or a later one</>
           )}
-          {programmed.observedAt !== undefined && (
+          {programmed?.observedAt !== undefined && (
             <>
               {' '}
               (seen <Ago at={programmed.observedAt} />)

@@ -6,6 +6,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { type Asked, mayAnywhere, useObjects, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
+import { countOf } from '../words/format.ts';
 import type { KubeObject, ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 
@@ -131,7 +132,8 @@ function standingColumn<Kind extends KubeObject>(): Column<Kind> {
 
 const podsColumn: Column<KubeObject> = {
   label: 'Gateway pods',
-  cell: ({ status }) => status?.programmed?.pods ?? <span class="faint">–</span>,
+  cell: ({ status }) =>
+    countOf(status?.programmed?.runningPods, status?.programmed?.readyPods) ?? <span class="faint">–</span>,
 };
 
 function providerColumns(hasNamespace: boolean): readonly Column<Provider>[] {
@@ -165,7 +167,10 @@ function routeColumns(hasNamespace: boolean): readonly Column<ModelRoute>[] {
     nameColumn('routes', hasNamespace),
     { label: 'Model', cell: ({ spec }) => <code>{spec.model}</code> },
     standingColumn(),
-    { label: 'Targets ready', cell: ({ status }) => status?.readyTargets ?? '–' },
+    {
+      label: 'Targets ready',
+      cell: ({ status }) => countOf(status?.usableTargets, status?.totalTargets) ?? '–',
+    },
     {
       label: 'Last drill',
       cell: ({ spec, status }) => {

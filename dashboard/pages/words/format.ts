@@ -117,3 +117,8 @@ export function durationMs(text: string): number {
     sum += Number(amount) * (unitMs[unit] ?? 0);
   return sum;
 }
+
+/** `2/3`; undefined where it was not counted. */
+export function countOf(part: number | undefined, whole: number | undefined): string | undefined {
+  return part === undefined || whole === undefined ? undefined : `${part}/${whole}`;
+}

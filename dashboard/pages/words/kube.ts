@@ -26,7 +26,8 @@ export interface CommonStatus {
   readonly conditions?: readonly Condition[];
   readonly programmed?: {
     readonly tableGeneration?: number;
-    readonly pods?: string;
+    readonly runningPods?: number;
+    readonly readyPods?: number;
     readonly observedAt?: string;
   };
 }
@@ -163,7 +164,8 @@ export interface ModelRoute extends KubeObject {
     }[];
   };
   readonly status?: CommonStatus & {
-    readonly readyTargets?: string;
+    readonly usableTargets?: number;
+    readonly totalTargets?: number;
     readonly conflictsWith?: { readonly namespace: string; readonly name: string };
     readonly targets?: readonly {
       readonly name: string;

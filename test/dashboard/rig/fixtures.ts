@@ -22,7 +22,7 @@ function conditionsOf(said: Readonly<Record<string, Said>>): Shown[] {
   }));
 }
 
-const programmed = { tableGeneration: 1_795_312_400_123, pods: '3/3', observedAt: ago(1) };
+const programmed = { tableGeneration: 1_795_312_400_123, runningPods: 3, readyPods: 3, observedAt: ago(1) };
 const metaOf = (namespace: string, name: string, at: number): Shown => ({
   name,
   namespace,
@@ -290,7 +290,7 @@ export const providers: Shown[] = [
       endpoint: 'https://models.example.com/v1',
       attachedRoutes: 1,
       keys: [{ name: 'main', state: 'Missing', lastTransitionTime: ago(40), message: 'label the Secret' }],
-      programmed: { ...programmed, pods: '0/3' },
+      programmed: { ...programmed, runningPods: 0, readyPods: 3 },
       conditions: conditionsOf({
         Accepted: { reason: 'Accepted' },
         ResolvedRefs: {
@@ -335,7 +335,8 @@ export const routes: Shown[] = [
     },
     status: {
       observedGeneration: 1,
-      readyTargets: '2/2',
+      usableTargets: 2,
+      totalTargets: 2,
       targets: [
         { name: 'main', state: 'Ready', lastTransitionTime: ago(9000) },
         {
@@ -374,7 +375,8 @@ export const routes: Shown[] = [
     },
     status: {
       observedGeneration: 1,
-      readyTargets: '1/1',
+      usableTargets: 1,
+      totalTargets: 1,
       targets: [{ name: 'main', state: 'Ready', lastTransitionTime: ago(9000) }],
       drill: {
         lastRunTime: ago(600),
@@ -402,7 +404,8 @@ export const routes: Shown[] = [
     },
     status: {
       observedGeneration: 1,
-      readyTargets: '0/1',
+      usableTargets: 0,
+      totalTargets: 1,
       targets: [
         {
           name: 'main',
@@ -411,7 +414,7 @@ export const routes: Shown[] = [
           lastTransitionTime: ago(40),
         },
       ],
-      programmed: { ...programmed, pods: '2/3' },
+      programmed: { ...programmed, runningPods: 2, readyPods: 3 },
       conditions: conditionsOf({
         Accepted: {
           status: 'False',

@@ -344,7 +344,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       made.status = {
         observedGeneration: 1,
         keyHint: imports?.at(-1)?.hint ?? 'psk_…new1',
-        programmed: { pods: '3/3', tableGeneration: 1_795_312_400_200, observedAt: ago(0) },
+        programmed: { runningPods: 3, readyPods: 3, tableGeneration: 1_795_312_400_200, observedAt: ago(0) },
         conditions: ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'].map((type) => ({
           type,
           status: 'True',

@@ -119,7 +119,7 @@ const keyPath = `${folder}/apikeys/bot`;
 const programmedSchema = z.object({
   metadata: z.object({ generation: z.number() }),
   status: z.object({
-    programmed: z.object({ pods: z.string() }).optional(),
+    programmed: z.object({ runningPods: z.number(), readyPods: z.number() }).optional(),
     conditions: z.array(
       z.object({ type: z.string(), status: z.string(), observedGeneration: z.number().optional() }),
     ),
@@ -136,7 +136,8 @@ async function isProgrammed({ client }: ControlPlane, path: string, pods?: numbe
   const condition = read.data?.status.conditions.find(({ type }) => type === 'Programmed');
   const isNow =
     condition?.status === 'True' && condition.observedGeneration === read.data?.metadata.generation;
-  return isNow && (pods === undefined || read.data?.status.programmed?.pods === `${pods}/${pods}`);
+  const { runningPods, readyPods } = read.data?.status.programmed ?? {};
+  return isNow && (pods === undefined || (runningPods === pods && readyPods === pods));
 }
 
 export interface BadWayRun {

@@ -148,7 +148,7 @@ test.each(
 )('the columns of %s', (kind, columns) => {
   const expected: Record<string, string[]> = {
     Provider: ['TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
-    ModelRoute: ['MODEL', 'VISIBILITY', 'STATE', 'READY', 'TARGETS', 'AGE'],
+    ModelRoute: ['MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE'],
     ApiKey: ['STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
   };
   expect(columns).toEqual(expected[kind]);

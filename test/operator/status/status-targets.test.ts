@@ -120,7 +120,8 @@ describe('in the status', () => {
   test('a target that fails is Unhealthy, not counted, and Ready does not mind', () => {
     const status = written(look(ROUTE, VERDICT, { failingTargets: fails }));
     expect(status).toMatchObject({
-      readyTargets: '1/2',
+      usableTargets: 1,
+      totalTargets: 2,
       targets: [
         {
           name: 'main',
@@ -135,7 +136,8 @@ describe('in the status', () => {
 
   test('a target whose upstream does not know its model says which, and what to do', () => {
     expect(written(look(ROUTE, VERDICT, { failingTargets: unknown }))).toMatchObject({
-      readyTargets: '1/2',
+      usableTargets: 1,
+      totalTargets: 2,
       targets: [
         {
           name: 'main',
@@ -149,7 +151,8 @@ describe('in the status', () => {
 
   test('a target whose keys are out of money says so, and where more is told', () => {
     expect(written(look(ROUTE, VERDICT, { failingTargets: exhausted }))).toMatchObject({
-      readyTargets: '1/2',
+      usableTargets: 1,
+      totalTargets: 2,
       targets: [
         {
           name: 'main',
@@ -173,7 +176,11 @@ describe('in the status', () => {
       untilMs: at(61),
     });
     const back = written(look(failing, VERDICT, { failingTargets: none, nowMs: at(61) }));
-    expect(back).toMatchObject({ readyTargets: '2/2', targets: [{ state: 'Ready' }, { state: 'Ready' }] });
+    expect(back).toMatchObject({
+      usableTargets: 2,
+      totalTargets: 2,
+      targets: [{ state: 'Ready' }, { state: 'Ready' }],
+    });
   });
 
   test('a second look writes nothing', () => {

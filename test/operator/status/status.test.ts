@@ -148,7 +148,7 @@ describe('Programmed', () => {
   test('is true in one write, once every pod runs the generation', () => {
     const status = written(look(KEY, keyVerdict()));
     expect(say(status, 'Programmed')).toBe('True Programmed: on 2/2 gateway pods at table generation 7');
-    expect(status.programmed).toEqual({ tableGeneration: 7, pods: '2/2', observedAt: NOW });
+    expect(status.programmed).toEqual({ tableGeneration: 7, runningPods: 2, readyPods: 2, observedAt: NOW });
     expect(say(status, 'Ready')).toBe('True Programmed');
   });
 
@@ -158,9 +158,9 @@ describe('Programmed', () => {
     const countAgain = (...pods: (PodAnswer | undefined)[]) =>
       look(stands, verdict, { pods: fleet(...pods) });
     const three = countAgain(runs(7), runs(8), runs(7));
-    expect(written(three).programmed?.pods).toBe('3/3');
+    expect(written(three).programmed).toMatchObject({ runningPods: 3, readyPods: 3 });
     expect(three).toMatchObject({ type: 'write', transitions: [] });
-    expect(written(countAgain()).programmed?.pods).toBe('0/0');
+    expect(written(countAgain()).programmed).toMatchObject({ runningPods: 0, readyPods: 0 });
     // One that is not heard yet says nothing, and a key is not written for it: there may be fifty thousand.
     expect(countAgain(runs(7), undefined).type).toBe('same');
     expect(look(programmedKey(), keyVerdict(), { pods: fleet(runs(7), runs(7), runs(7)) }).type).toBe('same');
@@ -212,7 +212,7 @@ describe('Programmed', () => {
         'pod c runs table generation 5: it does not answer (ECONNREFUSED); pod d runs no table: it was not heard yet; ' +
         'and 1 more',
     );
-    expect(status.programmed).toMatchObject({ tableGeneration: 7, pods: '1/5' });
+    expect(status.programmed).toMatchObject({ tableGeneration: 7, runningPods: 1, readyPods: 5 });
   });
 
   test('pending is written at 5 s, once more at 30 s, and then at most every 30 s', () => {
@@ -253,7 +253,7 @@ describe('Programmed', () => {
       }),
     );
     expect(status.observedGeneration).toBe(4);
-    expect(status.programmed).toEqual({ tableGeneration: 7, pods: '2/2', observedAt: NOW });
+    expect(status.programmed).toEqual({ tableGeneration: 7, runningPods: 2, readyPods: 2, observedAt: NOW });
     expect(say(status, 'Programmed')).toBe('True Programmed: on 2/2 gateway pods at table generation 7');
   });
 
