@@ -50,6 +50,7 @@ const TEXTS = {
  * applied for one of which there is nothing to wait for.
  */
 const UNSEEN = {
+  state: 'Pending',
   conditions: [
     {
       type: 'Ready',

@@ -272,7 +272,10 @@ describe('status', () => {
     const bySpecDoor = await change(key, { status });
     const byStatusDoor = await change(key, { status, spec: { disabled: true } }, '/status');
     await remove(key);
-    const unseen = { conditions: [expect.objectContaining({ type: 'Ready', status: 'Unknown' })] };
+    const unseen = {
+      state: 'Pending',
+      conditions: [expect.objectContaining({ type: 'Ready', status: 'Unknown' })],
+    };
     expect(bySpecDoor.body.status).toEqual(unseen);
     expect(byStatusDoor.body).toMatchObject({ status, spec: { disabled: false } });
   });
@@ -327,19 +330,19 @@ describe('kubectl', () => {
       'mprov',
       provider(),
       ['NAME', 'TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
-      /^openai\s+OpenAI\s+Unknown\s/,
+      /^openai\s+OpenAI\s+Pending\s+Unknown\s/,
     ],
     [
       'mroute',
       route(),
-      ['NAME', 'MODEL', 'VISIBILITY', 'STATE', 'READY', 'TARGETS', 'AGE'],
-      /^chat\s+chat\s+Listed\s+Unknown\s/,
+      ['NAME', 'MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE'],
+      /^chat\s+chat\s+Listed\s+Pending\s+Unknown\s/,
     ],
     [
       'akey',
       apiKey({ owner: { name: 'Jo' } }),
       ['NAME', 'STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
-      /^bot\s+Unknown\s+Jo\s/,
+      /^bot\s+Pending\s+Unknown\s+Jo\s/,
     ],
   ] as const)('shows the columns of %s', async (shortName, object, columns, row) => {
     await create(object);
@@ -349,7 +352,7 @@ describe('kubectl', () => {
     const [head = '', first = ''] = shown.split('\n');
     expect(head.split(/\s{2,}/).map((text) => text.trim())).toEqual(columns);
     expect(first).toMatch(row);
-    expect(wide.split('\n')[0]).toMatch(/\s(PROGRAMMED|UNTIL)\s+REASON\s/);
+    expect(wide.split('\n')[0]).toMatch(/\s(PODS|UNTIL)\s+REASON\s/);
   });
 
   test('lists all three kinds by their category', async () => {
