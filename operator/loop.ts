@@ -7,6 +7,7 @@
 //       │ addAfter     └── at once ◄── or backoff ◄─────┘
 
 import type { Clock } from '../core/clock.ts';
+import { createFairLine, type Lane } from './fair-line.ts';
 import { createTokenBucket } from './token-bucket.ts';
 import { letOthers } from './turn.ts';
 
@@ -28,6 +29,8 @@ export interface QueueOptions {
   /** A run has failed and will be tried again after so long; 0: the queue is closed, it will not. */
   onError(key: string, error: unknown, retryInMs: number): void;
   readonly metrics?: QueueMetrics;
+  /** Lanes take turns. Left out: one for all, in the order of arrival. */
+  laneOf?(key: string): Lane;
 }
 
 export interface QueueStats {
@@ -82,10 +85,8 @@ const runsPerTurn = 50;
 
 export function createQueue(options: QueueOptions): WorkQueue {
   const { name, clock, metrics, backoffMaxMs = backoffMaxMsDefault } = options;
-  /** In line, in the order of arrival, with the time of it. */
-  const line = new Map<string, number>();
-  /** Stands at the head of it: a walk that began anew would step over the gap of each key that was taken. */
-  let head = line.entries();
+  /** In line, with the time of arrival. */
+  const line = createFairLine(options.laneOf);
   /** Begun since the line was empty, or since others had their turn. */
   let runsInARow = 0;
   let othersTurn: Promise<void> | undefined;
@@ -112,7 +113,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
       again.add(key);
       return;
     }
-    line.set(key, clock.now());
+    line.add(key, clock.now());
     startRuns();
   }
 
@@ -147,17 +148,10 @@ export function createQueue(options: QueueOptions): WorkQueue {
     }
   }
 
-  function takeNext(): [key: string, addedAtMs: number] | undefined {
-    let next = head.next();
-    if (next.done === true) {
-      // One that has come to the end does not see what is added later.
-      head = line.entries();
-      next = head.next();
-    }
-    if (next.done === true) return undefined;
-    line.delete(next.value[0]);
-    runsInARow = line.size === 0 ? 0 : runsInARow + 1;
-    return next.value;
+  function takeNext(): readonly [key: string, addedAtMs: number] | undefined {
+    const next = line.take();
+    if (next !== undefined) runsInARow = line.size === 0 ? 0 : runsInARow + 1;
+    return next;
   }
 
   async function runKey(key: string, startedAtMs: number): Promise<void> {
@@ -179,7 +173,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
     } finally {
       running.delete(key);
       metrics?.ended(name, clock.now() - startedAtMs, outcome);
-      if (again.delete(key) && !isClosed) line.set(key, clock.now());
+      if (again.delete(key) && !isClosed) line.add(key, clock.now());
       startRuns();
       if (running.size === 0) onIdle?.();
     }

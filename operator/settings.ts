@@ -238,13 +238,13 @@ const settingsSchema = z.object({
   PENSTOCK_HOST: z.string().min(1).default('0.0.0.0'),
   PENSTOCK_METRICS_PORT: port.default(9090),
   /** Calls a second to the API server, and how many may follow each other at once. */
-  PENSTOCK_KUBE_QPS: rate.default(50),
+  PENSTOCK_KUBE_QPS: rate.default(200),
   PENSTOCK_KUBE_BURST: z.coerce
     .number('must be a whole number from 1')
     .int('must be a whole number from 1')
     .min(1, 'must be a whole number from 1')
     .max(10_000, 'must be at most 10000')
-    .default(100),
+    .default(200),
   /** Outside a cluster. */
   KUBECONFIG: z.string().optional(),
 });

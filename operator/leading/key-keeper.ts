@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/kube/log.ts';
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
+import { laneOfObject } from '../fair-line.ts';
 import type { Waits } from '../hold/waits.ts';
 import type { KeyIssuer } from '../keys/issue-key.ts';
 import { createQueue, type QueueOptions, type RunResult, type WorkQueue } from '../loop.ts';
@@ -61,7 +62,14 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
   const coming = new Map<string, string>();
   /** Keys that are in the table and not in use yet: since which generation, as far as this term knows. */
   const staged = new Map<string, { readonly digest: string; readonly since: number }>();
-  const queue: WorkQueue = createQueue({ ...parts.queue, clock, name: 'apikey', workers: 4, run });
+  const queue: WorkQueue = createQueue({
+    ...parts.queue,
+    clock,
+    name: 'apikey',
+    workers: 4,
+    laneOf: laneOfObject,
+    run,
+  });
 
   return {
     queue,

@@ -1,6 +1,7 @@
 // What does this term do for every object? It writes its status, the Secret of its keys, and what it has used.
 
 import type { Verdict } from '../compile/verdict.ts';
+import { laneOfObject } from '../fair-line.ts';
 import { createKeyIssuer } from '../keys/issue-key.ts';
 import { createQueue, type WorkQueue } from '../loop.ts';
 import { createStatusPublisher } from '../status/publish-status.ts';
@@ -36,7 +37,7 @@ export function createObjects(parts: Parts): LedObjects {
   const keys = openKeys(parts, (key) => look([key]));
   const spending = openSpending(parts, (key) => look([key]));
   const run = createStatusRun({ ...parts, statuses, keys, spending });
-  const statusQueue = createQueue({ ...parts.queue, name: 'status', workers: 8, run });
+  const statusQueue = createQueue({ ...parts.queue, name: 'status', workers: 8, laneOf: laneOfObject, run });
 
   return {
     queues: [statusQueue, keys.queue, ...spending.queues],

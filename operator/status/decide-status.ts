@@ -85,6 +85,8 @@ export type StatusDecision =
     };
 
 const transientMs = 5_000;
+/** Where thousands of keys are made, each waits a while for its turn; that would be a write more for each. */
+const issueMs = 60_000;
 const messageCharsMax = 32_768;
 const detailCharsMax = 1_024;
 
@@ -314,7 +316,7 @@ function holdTransient(
   waitingSinceMs: number,
 ): number | undefined {
   if (verdict.kind === 'ApiKey' && verdict.needsSecret && issueFailure === undefined) {
-    return waitingSinceMs + transientMs;
+    return waitingSinceMs + issueMs;
   }
   // While many routes come or go, their number would be written with each of them.
   if (verdict.kind === 'Provider' && present !== undefined && 'attachedRoutes' in present) {

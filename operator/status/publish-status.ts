@@ -95,7 +95,12 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
         forget(key);
         return { did: 'gone' };
       }
-      for (const fact of eventsFor(transitions)) events.record(ref, fact);
+      const isNewKey =
+        ref.kind === 'ApiKey' && presentStatus('ApiKey', object)?.observedGeneration === undefined;
+      for (const fact of eventsFor(transitions)) {
+        // Keys are made by the thousand, and that each works is no news.
+        if (!isNewKey || fact.type === 'Warning') events.record(ref, fact);
+      }
       if (facts.verdict.kind === 'ApiKey') {
         for (const fact of keyNews(presentStatus('ApiKey', object), status)) events.record(ref, fact);
       }

@@ -33,8 +33,8 @@ test('what need not be said has a default', () => {
     baseUrl: 'http://penstock.penstock-system.svc/v1',
     host: '0.0.0.0',
     metricsPort: 9090,
-    kubeCallsPerSecond: 50,
-    kubeCallsBurst: 100,
+    kubeCallsPerSecond: 200,
+    kubeCallsBurst: 200,
     lastKnownGoodMs: 3_600_000,
     kubeconfig: undefined,
   });

@@ -169,10 +169,10 @@ describe('an object', () => {
     expect(readings(failed, VERDICT, {}, at)).toEqual(['0 s Current']);
   });
 
-  test('whose key is about to be written is not worth a word for 5 s, then in progress', () => {
+  test('whose key is about to be written is not worth a word for a minute, then in progress', () => {
     const key = apiKey({ imports: undefined }, { generation: 3 });
     const verdict = judge('ApiKey', { apiKeys: [key] });
-    expect(readings(key, verdict)).toEqual(['5 s InProgress', '610 s Failed']);
+    expect(readings(key, verdict)).toEqual(['60 s InProgress', '720 s Failed']);
   });
 
   test('with one target of two works, and is current', () => {
