@@ -7,7 +7,7 @@ export interface Lane {
   readonly isFirst: boolean;
 }
 
-export interface FairLine {
+interface FairLine {
   readonly size: number;
   has(key: string): boolean;
   /** At the end of its lane, with the time of its arrival. */
