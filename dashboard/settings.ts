@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { anyAddress } from '../core/telemetry/process-server.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
 import { isLoopback, type Place, placeOf } from './guard/places.ts';
 
@@ -16,7 +17,10 @@ const mustBeOrigins =
   'must be addresses such as https://penstock.example.com, separated by commas; plain http only of this machine';
 
 const settingsSchema = z.object({
-  PENSTOCK_DASHBOARD_HOST: z.string().min(1).default('0.0.0.0'),
+  PENSTOCK_DASHBOARD_HOST: z
+    .string()
+    .min(1)
+    .default(() => anyAddress()),
   PENSTOCK_DASHBOARD_PORT: port.default(8080),
   /** For Kubernetes and Prometheus. */
   PENSTOCK_DASHBOARD_METRICS_PORT: port.default(9090),

@@ -1,6 +1,7 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
+import { anyAddress } from '../core/telemetry/process-server.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
 import { type TenantBudgets, tenantBudgetsSchema } from './budgets.ts';
 
@@ -88,7 +89,10 @@ const settingsSchema = z.object({
     .optional(),
   /** Bearer for it. */
   PENSTOCK_LEDGER_EVENTS_TOKEN: bearer.optional(),
-  PENSTOCK_HOST: z.string().min(1).default('0.0.0.0'),
+  PENSTOCK_HOST: z
+    .string()
+    .min(1)
+    .default(() => anyAddress()),
   /** Of the read API. */
   PENSTOCK_PORT: port.default(8080),
   PENSTOCK_METRICS_PORT: port.default(9090),

@@ -5,6 +5,7 @@ import { limitMembers } from '../core/catalog/limits.ts';
 import { budgetPeriodSchema } from '../core/contract/budget.ts';
 import { rateLimitsSchema } from '../core/contract/routing-table.ts';
 import { parseAddressRules } from '../core/egress/address-rules.ts';
+import { anyAddress } from '../core/telemetry/process-server.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
 import { durationMs } from './resources/duration.ts';
 import { inWords } from './resources/in-words.ts';
@@ -235,7 +236,10 @@ const settingsSchema = z.object({
     .url({ protocol: /^http$/, error: 'must be an http address, such as http://penstock-ledger' })
     .optional(),
   /** Address of metrics and health. */
-  PENSTOCK_HOST: z.string().min(1).default('0.0.0.0'),
+  PENSTOCK_HOST: z
+    .string()
+    .min(1)
+    .default(() => anyAddress()),
   PENSTOCK_METRICS_PORT: port.default(9090),
   /** Calls a second to the API server, and how many may follow each other at once. */
   PENSTOCK_KUBE_QPS: rate.default(200),

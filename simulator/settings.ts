@@ -2,7 +2,7 @@
 
 type Settings = { port: number; host: string; models: string[] | undefined };
 
-/** `PORT` (default 9090), `HOST` (default 127.0.0.1), `MODELS` (comma-separated ids to list). Throws on a bad value. */
+/** `PORT` (default 9090), `HOST` (default 127.0.0.1; empty: everywhere), `MODELS` (comma-separated ids to list). Throws on a bad value. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): Settings {
   const port = environment.PORT ?? '9090';
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {

@@ -1,5 +1,6 @@
 // What do Kubernetes and Prometheus ask every process? Whether it lives, whether it may be sent work, and its figures, on a port of its own.
 
+import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
@@ -72,4 +73,12 @@ function state(badStatus: number, fault: string | undefined): ProcessPage {
 
 function told(status: number, text: string): ProcessPage {
   return { status, type: 'text/plain', body: `${text}\n` };
+}
+
+/** Linux has this file with IPv6 alone. */
+const ipv6File = '/proc/net/if_inet6';
+
+/** Where a server listens for callers from everywhere: `::` takes IPv4 too, and a kernel without IPv6 has none. */
+export function anyAddress(platform: string = process.platform, hasFile = existsSync): string {
+  return platform !== 'linux' || hasFile(ipv6File) ? '::' : '0.0.0.0';
 }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { threadsDefault } from '../../core/egress/lookup-lanes.ts';
+import { anyAddress } from '../../core/telemetry/process-server.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../../core/telemetry/settings.ts';
 import type { DoorBounds } from '../admission/bounds.ts';
 import { matchAddresses } from '../admission/connections.ts';
@@ -15,7 +16,10 @@ const count = z.coerce.number().int().min(1);
 
 const settingsSchema = z.object({
   /** Address and port of the client-facing server. */
-  PENSTOCK_HOST: z.string().min(1).default('0.0.0.0'),
+  PENSTOCK_HOST: z
+    .string()
+    .min(1)
+    .default(() => anyAddress()),
   PENSTOCK_PORT: port.default(8080),
   /** Folder with `tls.crt` and `tls.key`, as a Secret is mounted; without it that server speaks plain HTTP. */
   PENSTOCK_TLS_DIR: z.string().min(1).optional(),

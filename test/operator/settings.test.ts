@@ -1,6 +1,7 @@
 // What does the operator make of its environment, and what does it say where that is wrong?
 
 import { expect, test } from 'vitest';
+import { anyAddress } from '../../core/telemetry/process-server.ts';
 import { readSettings } from '../../operator/settings.ts';
 
 const smallest = {
@@ -31,7 +32,7 @@ test('what need not be said has a default', () => {
     },
     tenantNamespaces: [],
     baseUrl: 'http://penstock.penstock-system.svc/v1',
-    host: '0.0.0.0',
+    host: anyAddress(),
     metricsPort: 9090,
     kubeCallsPerSecond: 200,
     kubeCallsBurst: 200,
