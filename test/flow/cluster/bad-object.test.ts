@@ -333,7 +333,7 @@ test('a target that no gateway gets an answer from is Unhealthy, and its route s
   const unhealthy = 'jsonpath={.status.targets[?(@.name=="dead")].state}=Unhealthy';
   await plane.mustKubectl(['wait', 'modelroute/half', '-n', 'team-a', `--for=${unhealthy}`, '--timeout=20s']);
   expect(await columnsOf(plane, 'modelroute/half', 'team-a')).toMatch(
-    /half +half +Listed +Degraded +True +1\/2 /,
+    /half +half +Listed +Degraded +True +1 +2 /,
   );
   expect(await readingOf('modelroute/half')).toBe('Current');
 
