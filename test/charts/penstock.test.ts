@@ -923,6 +923,14 @@ describe('what is rendered', () => {
     expect(vertical).toEqual([policy('Off', ['cpu', 'memory']), policy('Initial', ['cpu'])]);
   });
 
+  test('the values of one of three regions send every record to the receiver of all', async () => {
+    const values: Values = parseYaml(await readFile(join(ROOT, 'docs/examples/regions/values.yaml'), 'utf8'));
+    const { env } = deploymentOf(await render(plane(), values), 'penstock-ledger');
+    expect(readLedgerSettings({ ...env, PENSTOCK_LEDGER_EVENTS_TOKEN: 'word' })).toMatchObject({
+      events: { url: 'https://billing.example.com/events' },
+    });
+  });
+
   test('on Cilium the API server is an entity, for it lies in no range there, and upstreams can be names', async () => {
     const of = async (networkPolicy: object, more: Values = {}) => {
       const objects = await render(plane(), {

@@ -22,7 +22,7 @@ import { CHANGES } from './crd-cases/changes.ts';
 import { explained, publishedFields } from './crd-cases/explain.ts';
 import { type Answer, type Asking, askAsAdmin } from './crd-cases/post.ts';
 import { pasted } from './pasted.ts';
-import type { Ran } from './run.ts';
+import { type Ran, run } from './run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const RESOURCES = [providerResource, modelRouteResource, apiKeyResource];
@@ -317,6 +317,22 @@ describe('kubectl', () => {
       );
     },
   );
+
+  test('applies the key of three regions as the guide makes it', async () => {
+    const guide = readFileSync(join(ROOT, 'docs/guides/regions.md'), 'utf8');
+    const [, make = ''] = /```sh\n(KEY=.*?)```/s.exec(guide) ?? [];
+    const kubectl = 'kubectl() { shift 2; cat; echo ---; }\n';
+    const made = await run('bash', ['-c', kubectl + make], { cwd: ROOT });
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    const hashes = made.stdout.match(/(?<=sha256: )[0-9a-f]{64}(?= )/g) ?? [];
+    expect([hashes.length, new Set(hashes).size]).toEqual([3, 1]);
+    expect(hashes[0]).not.toMatch(/^9f86d081/);
+    await plane().kubectl(['create', 'namespace', 'team-a']);
+    const applied = await plane().kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], {
+      stdin: made.stdout,
+    });
+    expect(applied).toMatchObject({ code: 0, stderr: '' });
+  });
 
   test('applies the quickstart manifests unchanged', async () => {
     const folder = join(ROOT, 'docs/examples/quickstart');
