@@ -53,6 +53,15 @@ export const ledgerMetrics = {
     meaning:
       'Since when the journal that is longest behind may hold records that are not stored. Alert above a minute: budgets do not hear of them yet, and a pod that goes takes them along.',
   },
+  leads: {
+    name: 'penstock.ledger.leads',
+    type: 'gauge',
+    unit: '',
+    labels: [],
+    help: 'Whether this process takes records off the gateways.',
+    meaning:
+      'Whether this process takes records off the gateways: 1, or 0 where another one does and this one stands by. Alert where none has 1.',
+  },
   pullFailures: {
     name: 'penstock.ledger.pull_failures',
     type: 'counter',

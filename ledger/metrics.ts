@@ -8,6 +8,7 @@ import type { PodLag } from './pull.ts';
 /** What is asked of the running process when metrics are read. */
 interface LedgerReadings {
   lags(): Iterable<PodLag>;
+  isLeading(): boolean;
   /** For how long the receiver of events has taken nothing although there is something for it. */
   eventsUntakenMs(): number;
 }
@@ -27,7 +28,7 @@ export interface LedgerMetrics {
   onEventLeftOut(): void;
 }
 
-export function createMetrics({ lags, eventsUntakenMs }: LedgerReadings): LedgerMetrics {
+export function createMetrics({ lags, isLeading, eventsUntakenMs }: LedgerReadings): LedgerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const records = addCounter(registry, table.records);
@@ -50,6 +51,7 @@ export function createMetrics({ lags, eventsUntakenMs }: LedgerReadings): Ledger
     for (const { lagMs } of lags()) longestMs = Math.max(longestMs, lagMs);
     tell(longestMs / 1_000);
   });
+  addGauge(registry, table.leads, (tell) => tell(isLeading() ? 1 : 0));
   addGauge(registry, table.eventsUntaken, (tell) => tell(eventsUntakenMs() / 1_000));
 
   return {

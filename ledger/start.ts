@@ -5,7 +5,7 @@ import type { KubeClient } from '../core/kube/client.ts';
 import type { Log } from '../core/kube/log.ts';
 import { listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import { openGatewayAsker } from './ask-gateway.ts';
-import { openJournalClient } from './ask-journal.ts';
+import { type JournalPod, openJournalClient } from './ask-journal.ts';
 import { watchBudgets } from './budgets.ts';
 import { sourceOf } from './export/cloud-events.ts';
 import { EVENTS_SINK, type EventSender, sendEvents } from './export/send-events.ts';
@@ -44,8 +44,10 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   await using started = new AsyncDisposableStack();
   started.defer(() => store.close());
 
+  let duties: AsyncDisposableStack | undefined;
   const metrics = createMetrics({
     lags: () => pulls.lags(),
+    isLeading: () => duties !== undefined,
     eventsUntakenMs: () => sender?.untakenMs() ?? 0,
   });
   const journals = openJournalClient(clock);
@@ -73,7 +75,6 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
       recovered: ({ name }) => log('info', 'a journal is read again', { pod: name }),
     },
   });
-  started.defer(() => pulls.close());
 
   const budgets = watchBudgets({
     ...settings,
@@ -110,59 +111,95 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   const metricsUrl = await listenAt(health, settings.host, settings.metricsPort);
   started.defer(() => stopServer(health));
 
-  const { events } = settings;
-  if (events !== undefined) {
-    sender = sendEvents({
-      ...events,
-      store,
-      clock,
-      random,
-      source: sourceOf(settings),
-      onSent: (records) => metrics.onEventsSent(records),
-      onFailed(reason) {
-        metrics.onEventsFailed();
-        log('warn', 'events were not taken; they are sent again', { reason });
-      },
-      onLeftOut(record) {
-        metrics.onEventLeftOut();
-        log(
-          'error',
-          'an event is too large for its receiver even alone; it is left out, and stays in the ledger',
-          {
-            ...record,
-          },
-        );
-      },
-    });
-    const { close } = sender;
-    started.defer(close);
-  }
-  const keeper = keepYoung({
-    store,
-    clock,
-    retentionDays: settings.retentionDays,
-    sink: events === undefined ? undefined : EVENTS_SINK,
-    onPurged(records) {
-      metrics.onPurged(records);
-      log('info', 'records have gone because of their age; their daily sums stay', { records });
-    },
-    onOddClock: (reason) => log('warn', 'the clock does not fit the records', { reason }),
-    onFailed: (reason) => log('warn', 'old records could not be removed', { reason }),
-  });
-  started.defer(() => keeper.close());
+  let pods: readonly JournalPod[] = [];
   const watched = watchPods({
     ...settings,
     client,
     clock,
     random,
-    onPods: (pods) => pulls.setPods(pods),
+    onPods(seen) {
+      pods = seen;
+      if (duties !== undefined) pulls.setPods(pods);
+    },
     onTrouble: (name, trouble) => log('warn', 'a watch has trouble', { watch: name, ...trouble }),
   });
   watch = watched;
   started.defer(() => watched.close());
 
+  const stopDuties = async (): Promise<void> => {
+    const over = duties;
+    duties = undefined;
+    pulls.setPods([]);
+    await over?.disposeAsync();
+  };
+  const leadership = store.lead({
+    onElected() {
+      duties = startDuties();
+      pulls.setPods(pods);
+      log('info', 'this ledger leads: it takes records off the gateways');
+    },
+    onLost(reason) {
+      log('warn', 'this ledger leads no more; it stands by', { reason });
+      void stopDuties();
+    },
+  });
+  started.defer(async () => {
+    await stopDuties();
+    await pulls.close();
+    await leadership.close();
+  });
+
   const running = started.move();
   return { metrics, url, metricsUrl, close: () => running.disposeAsync() };
+
+  /** What one ledger does alone. */
+  function startDuties(): AsyncDisposableStack {
+    const own = new AsyncDisposableStack();
+    const { events } = settings;
+    if (events !== undefined) {
+      const started = sendEvents({
+        ...events,
+        store,
+        clock,
+        random,
+        source: sourceOf(settings),
+        onSent: (records) => metrics.onEventsSent(records),
+        onFailed(reason) {
+          metrics.onEventsFailed();
+          log('warn', 'events were not taken; they are sent again', { reason });
+        },
+        onLeftOut(record) {
+          metrics.onEventLeftOut();
+          log(
+            'error',
+            'an event is too large for its receiver even alone; it is left out, and stays in the ledger',
+            {
+              ...record,
+            },
+          );
+        },
+      });
+      sender = started;
+      own.defer(async () => {
+        if (sender === started) sender = undefined;
+        await started.close();
+      });
+    }
+    const keeper = keepYoung({
+      store,
+      clock,
+      retentionDays: settings.retentionDays,
+      sink: events === undefined ? undefined : EVENTS_SINK,
+      onPurged(records) {
+        metrics.onPurged(records);
+        log('info', 'records have gone because of their age; their daily sums stay', { records });
+      },
+      onOddClock: (reason) => log('warn', 'the clock does not fit the records', { reason }),
+      onFailed: (reason) => log('warn', 'old records could not be removed', { reason }),
+    });
+    own.defer(() => keeper.close());
+    return own;
+  }
 }
 
 function messageOf(error: unknown): string {

@@ -1,10 +1,11 @@
 // The ledger in Postgres. Whoever writes holds a lock while it does: sequences are in the order of commits, so nobody who
-// reads by sequence passes over a record, also where two ledgers write for a moment.
+// reads by sequence passes over a record, also where an import writes beside the ledger that leads.
 
 import { randomUUID } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
+import type { Client, Pool } from 'pg';
 import { Semaphore } from '../semaphore.ts';
 import { markQuery, sumUpserts } from './add-queries.ts';
+import { type Leadership, leadPostgres } from './lead-postgres.ts';
 import { purgeAsides, purgeCursors, purgeFirstContents, purgeHours, purgeRecords } from './purge-queries.ts';
 import type { Query, Row } from './query.ts';
 import { readingOf } from './reading.ts';
@@ -49,15 +50,14 @@ export async function openPostgresStore(
 ): Promise<LedgerStore> {
   // Loaded where it is wanted: most installations have no Postgres.
   const { default: pg } = await import('pg');
+  const common = {
+    connectionString: url,
+    connectionTimeoutMillis: connectMs,
+    application_name: 'penstock-ledger',
+    keepAlive: true,
+  };
   const open = (max: number, statement_timeout: number): QueuedPool => {
-    const pool = new pg.Pool({
-      connectionString: url,
-      max,
-      statement_timeout,
-      connectionTimeoutMillis: connectMs,
-      application_name: 'penstock-ledger',
-      keepAlive: true,
-    });
+    const pool = new pg.Pool({ ...common, max, statement_timeout });
     pool.on('error', (error) => onError(reasonOf(error)));
     return { pool, queue: new Semaphore(max) };
   };
@@ -74,6 +74,18 @@ export async function openPostgresStore(
       return rows;
     };
   const rows = rowsOf(readers);
+  let leadership: Leadership | undefined;
+  /** Over the connection that leads, where this one stands for leader. */
+  const write = async <T>(work: (run: Run) => Promise<T>): Promise<T> => {
+    if (leadership === undefined) return await inTransaction(writers, work);
+    const standing = leadership;
+    return await writers.queue.run(async () => {
+      const client = standing.client();
+      // guard: only-leader-writes
+      if (client === undefined) throw new Error('another ledger leads, or none can');
+      return await transactAsLeader(client, work);
+    });
+  };
 
   try {
     await inTransaction(writers, async (run) => {
@@ -91,11 +103,19 @@ export async function openPostgresStore(
   }
 
   return {
+    lead(duty) {
+      const openLeader = () =>
+        // A server that has vanished answers nothing at all.
+        new pg.Client({ ...common, statement_timeout: writeMs, query_timeout: writeMs + connectMs });
+      const standing = leadPostgres(openLeader, duty);
+      leadership = standing;
+      return standing;
+    },
     async cursorOf(source) {
       const [row] = await rows(cursorQuery(source));
       return row === undefined ? undefined : String(row.cursor);
     },
-    take: (page, nowMs) => inTransaction(writers, (run) => takePage(run, page, nowMs)),
+    take: (page, nowMs) => write((run) => takePage(run, page, nowMs)),
     ...readingOf('postgres', rows),
     spend: readingOf('postgres', rowsOf(tellers)),
     async sinkCursor(sink) {
@@ -103,12 +123,12 @@ export async function openPostgresStore(
       return Number(row?.sequence ?? 0);
     },
     async setSinkCursor(sink, sequence) {
-      await inTransaction(writers, (run) => run(putSink(sink, sequence)));
+      await write((run) => run(putSink(sink, sequence)));
     },
     async purge({ before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs, nowMs }) {
       let gone = 0;
       for (;;) {
-        const piece = await inTransaction(writers, async (run) => {
+        const piece = await write(async (run) => {
           // In the same step: what goes now is never taken for new when it comes again.
           const raise = raisePurgedBefore(await run(metaQuery(PURGED_BEFORE)), before, nowMs);
           if (raise !== undefined) await run(raise);
@@ -190,7 +210,7 @@ function inTransaction<T>({ pool, queue }: QueuedPool, work: (run: Run) => Promi
 }
 
 async function transact<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<T> {
-  const client: PoolClient = await pool.connect().catch(rethrow);
+  const client = await pool.connect().catch(rethrow);
   let broken: Error | undefined;
   // A connection that breaks says so itself, beside failing what is under way; unheard, that ends the process.
   const onError = (error: Error): void => {
@@ -198,12 +218,7 @@ async function transact<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<
   };
   client.on('error', onError);
   try {
-    const run: Run = async ({ text, values }) => (await client.query<Row>(text, [...values])).rows;
-    await client.query('BEGIN');
-    await client.query(`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`);
-    const result = await work(run);
-    await client.query('COMMIT');
-    return result;
+    return await commit(client, work);
   } catch (error) {
     // Also one that only failed is given up: whether it still stands in a transaction need not be asked.
     broken = error instanceof Error ? error : new Error('the transaction failed');
@@ -212,6 +227,25 @@ async function transact<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<
     client.off('error', onError);
     client.release(broken);
   }
+}
+
+async function transactAsLeader<T>(client: Client, work: (run: Run) => Promise<T>): Promise<T> {
+  try {
+    return await commit(client, work);
+  } catch (error) {
+    // The lock of the leader is of the connection: only one that is broken is given up.
+    await client.query('ROLLBACK').catch(() => client.end().catch(() => {}));
+    return rethrow(error);
+  }
+}
+
+async function commit<T>(client: Pick<Client, 'query'>, work: (run: Run) => Promise<T>): Promise<T> {
+  const run: Run = async ({ text, values }) => (await client.query<Row>(text, [...values])).rows;
+  await client.query('BEGIN');
+  await client.query(`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`);
+  const result = await work(run);
+  await client.query('COMMIT');
+  return result;
 }
 
 /** Without what `pg` puts beside its message: details quote values. */

@@ -39,6 +39,11 @@ export async function openSqliteStore(
   });
 
   return {
+    // A file has one ledger.
+    lead(duty) {
+      duty.onElected();
+      return { async close() {} };
+    },
     async cursorOf(source) {
       // Of the writer: what it has committed is what counts.
       const [row] = await writer.call('query', cursorQuery(source));

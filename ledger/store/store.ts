@@ -265,7 +265,16 @@ export interface PurgeOptions {
   readonly nowMs: number;
 }
 
+/** What a ledger does only while no other one does. */
+export interface Duty {
+  onElected(): void;
+  /** Until it is elected again, nothing can be written. */
+  onLost(reason: string): void;
+}
+
 export interface LedgerStore {
+  /** Stands for leader among the ledgers of one database, until it is closed. From then on it writes only while it leads. */
+  lead(duty: Duty): { close(): Promise<void> };
   /** Undefined: nothing was taken from this journal yet. */
   cursorOf(source: string): Promise<string | undefined>;
   /** All of it or nothing: records, sums and cursor together. A page that was taken before changes nothing. */

@@ -226,6 +226,8 @@ describe('the ledger', () => {
   test('takes over the records of a file before it starts, and is backed up beside its volume', () => {
     const inPostgres = 'a ledger in Postgres with the records of a file';
     const { template } = deploymentOf(renderedBy.get(inPostgres) ?? [], 'penstock-ledger');
+    // What it takes over is of one that has ended.
+    expect(workload(inPostgres)?.spec).toMatchObject({ strategy: { type: 'Recreate' } });
     expect(template.spec).toMatchObject({
       initContainers: [
         {
@@ -252,6 +254,15 @@ describe('the ledger', () => {
     const name = 'a ledger in Postgres that tells of every record';
     expect(claim(name)).toBeUndefined();
     expect(volumes(name)).not.toContainEqual(data);
+    // Two, one after the other, and never none.
+    expect(workload(name)?.spec).toMatchObject({
+      replicas: 2,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    });
+    const budget = renderedBy
+      .get(name)
+      ?.find(({ kind, metadata }) => kind === 'PodDisruptionBudget' && metadata.name === 'penstock-ledger');
+    expect(budget).toMatchObject({ spec: { maxUnavailable: 1 } });
     expect(settings(name)).toMatchObject({
       store: { type: 'postgres' },
       events: { url: 'https://billing.example.com:8443/events', token: 'word' },

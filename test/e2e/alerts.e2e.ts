@@ -78,6 +78,7 @@ const failovers = (provider: string, value: Series['value']): Series => ({
 });
 const exhausted = (value: Series['value']): Series => ({ metric: 'penstock_operator_exhausted_keys', value });
 const lag = (value: Series['value']): Series => ({ metric: 'penstock_ledger_lag_seconds', value });
+const leads = (value: Series['value']): Series => ({ metric: 'penstock_ledger_leads', value });
 const untaken = (value: Series['value']): Series => ({
   metric: 'penstock_ledger_events_untaken_seconds',
   value,
@@ -90,8 +91,13 @@ test.each<readonly [alert: string, when: string, series: readonly Series[]]>([
     [requests, failovers('p/a', (minute) => minute * 10), failovers('p/b', (minute) => minute * 10)],
   ],
   ['PenstockBudgetsUsedUp', 'a budget of a key is used up', [exhausted((minute) => (minute < 20 ? 0 : 1))]],
-  ['PenstockLedgerBehind', 'a journal is not read to its end', [lag((minute) => minute * 60)]],
+  [
+    'PenstockLedgerBehind',
+    'a journal is not read to its end',
+    [lag((minute) => minute * 60), leads(() => 1)],
+  ],
   ['PenstockLedgerBehind', 'the ledger says nothing at all', [requests]],
+  ['PenstockLedgerBehind', 'no ledger leads', [lag(() => 0), leads(() => 0)]],
   [
     'PenstockLedgerEventsNotTaken',
     'the receiver has taken nothing for over a quarter of an hour, however seldom it is asked',
@@ -113,7 +119,11 @@ test.each<readonly [alert: string, where: string, series: readonly Series[]]>([
     [requests, failovers('p/a', (minute) => Math.min(Math.max(0, minute - 20), 5) * 60)],
   ],
   ['PenstockBudgetsUsedUp', 'all budgets have money left', [exhausted(() => 0)]],
-  ['PenstockLedgerBehind', 'it catches up within a minute', [lag((minute) => (minute === 20 ? 50 : 0))]],
+  [
+    'PenstockLedgerBehind',
+    'it catches up within a minute',
+    [lag((minute) => (minute === 20 ? 50 : 0)), leads(() => 1)],
+  ],
   [
     'PenstockLedgerEventsNotTaken',
     'the receiver takes something every ten minutes',

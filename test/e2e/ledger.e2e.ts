@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { judgeLedger } from '../flow/killed-ledger/judge.ts';
-import { runKilledLedger } from '../flow/killed-ledger/run.ts';
+import { runKilledLeader, runKilledLedger } from '../flow/killed-ledger/run.ts';
 import { type Postgres, startPostgres } from '../ledger/postgres.ts';
 import { makeRandom } from '../simulation/random.ts';
 import { openScorecard } from './scorecard.ts';
@@ -67,3 +67,21 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(card.misses()).toEqual([]);
   },
 );
+
+test('of two with postgres the one that leads is killed: the other goes on, and every attempt is there once', async () => {
+  const seen = await runKilledLeader({ plane: plane(), kills, random: makeRandom(seed), postgres });
+  const { lost, doubled, offPicodollars } = judgeLedger(seen);
+  const card = openScorecard(`the leading ledger killed with SIGKILL, seed ${seed}`);
+  const sorted = seen.failoverMs.toSorted((a, b) => a - b).map(Math.round);
+  card.add({
+    what: 'failovers that took 15 s or more',
+    tried: kills,
+    failed: sorted.filter((ms) => ms >= 15_000).length,
+    figures: `p50 ${sorted[Math.floor(sorted.length / 2)]} ms, max ${sorted.at(-1)} ms`,
+  });
+  card.add({ what: 'attempts lost', tried: seen.callsMade, failed: lost });
+  card.add({ what: 'attempts counted twice', tried: seen.callsMade, failed: doubled });
+  card.add({ what: 'sums that differ from their records', tried: 1, failed: offPicodollars === 0n ? 0 : 1 });
+  card.print();
+  expect(card.misses()).toEqual([]);
+});

@@ -20,6 +20,7 @@ test.each([
   'penstock_ledger_journals{state="behind"} 1',
   'penstock_ledger_journals{state="failing"} 1',
   'penstock_ledger_lag_seconds 90',
+  'penstock_ledger_leads 1',
   'penstock_ledger_events_untaken_seconds 1200.5',
 ])('%s', async (line) => {
   expect((await text()).split('\n')).toContain(line);

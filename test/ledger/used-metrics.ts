@@ -11,6 +11,7 @@ export function usedMetrics(): LedgerMetrics {
       { pod, lagMs: 1_500, failure: undefined },
       { pod, lagMs: 90_000, failure: 'it does not answer' },
     ],
+    isLeading: () => true,
     eventsUntakenMs: () => 1_200_500,
   });
   metrics.onTaken({ added: 5, duplicates: 4, asides: 3, skipped: 2 });

@@ -367,6 +367,12 @@ export const guards: readonly Guard[] = [
     tests: ['test/ledger/pull.test.ts'],
   },
   {
+    mark: 'only-leader-writes',
+    name: 'a ledger that does not lead writes nothing',
+    to: 'if (client === undefined) return await transact(writers.pool, work);',
+    tests: ['test/ledger/store/leader.test.ts'],
+  },
+  {
     mark: 'price-owner',
     name: 'a tenant does not set the price of a Provider of the platform',
     to: '',

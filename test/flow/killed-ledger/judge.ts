@@ -1,6 +1,6 @@
 // What is missing, what is there twice, and do the sums say the same as the records? Pure.
 
-import type { KilledLedgerSeen } from './run.ts';
+import type { LedgerSeen } from './run.ts';
 
 export interface LedgerVerdict {
   /** Attempts of answered requests that have no record. */
@@ -17,7 +17,7 @@ export function judgeLedger({
   records,
   sums,
   spentPicodollars,
-}: Pick<KilledLedgerSeen, 'asked' | 'callsMade' | 'records' | 'sums' | 'spentPicodollars'>): LedgerVerdict {
+}: Pick<LedgerSeen, 'asked' | 'callsMade' | 'records' | 'sums' | 'spentPicodollars'>): LedgerVerdict {
   const byRequest = Map.groupBy(records, ({ request }) => request);
   let lost = Math.max(0, callsMade - records.length);
   for (const [request, attempts] of asked)

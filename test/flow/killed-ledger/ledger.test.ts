@@ -5,7 +5,7 @@ import { useControlPlane } from '../../cluster/control-plane.ts';
 import { type Postgres, startPostgres } from '../../ledger/postgres.ts';
 import { makeRandom } from '../../simulation/random.ts';
 import { judgeLedger } from './judge.ts';
-import { runKilledLedger } from './run.ts';
+import { runKilledLeader, runKilledLedger } from './run.ts';
 
 const plane = useControlPlane({ hasControllers: false });
 let postgres: Postgres;
@@ -34,3 +34,10 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(judgeLedger(seen)).toEqual({ lost: 0, doubled: 0, offPicodollars: 0n });
   },
 );
+
+test('of two with postgres the one that leads is killed: the other goes on within seconds, and every attempt is there once', async () => {
+  const seen = await runKilledLeader({ plane: plane(), kills, random: makeRandom(7), postgres });
+  expect(seen.failoverMs).toHaveLength(kills);
+  expect(Math.max(...seen.failoverMs)).toBeLessThan(15_000);
+  expect(judgeLedger(seen)).toEqual({ lost: 0, doubled: 0, offPicodollars: 0n });
+});

@@ -14,6 +14,7 @@ import { startWall } from '../../support/wall.ts';
 import {
   figure,
   type LedgerProcess,
+  type LedgerStage,
   openLedgerStage,
   recordsOf,
   spendOf,
@@ -30,7 +31,7 @@ export interface KilledLedger {
   readonly postgres?: Postgres;
 }
 
-export interface KilledLedgerSeen {
+export interface LedgerSeen {
   /** Ids of requests that were answered, with the attempts that they took. */
   readonly asked: ReadonlyMap<string, number>;
   /** Upstream calls that the providers saw. */
@@ -39,6 +40,14 @@ export interface KilledLedgerSeen {
   readonly sums: Sums | undefined;
   /** What the one key has spent. */
   readonly spentPicodollars: bigint | undefined;
+}
+
+export interface KilledLeaderSeen extends LedgerSeen {
+  /** Of each kill, until the next one had stored a record. */
+  readonly failoverMs: readonly number[];
+}
+
+export interface KilledLedgerSeen extends LedgerSeen {
   /** Processes of the ledger, and of Postgres, that a kill has ended. */
   readonly killedLedgers: number;
   readonly killedPostgres: number;
@@ -51,12 +60,17 @@ const callers = 4;
 /** From the first record that is stored to the kill. */
 const lifeMsMax = 250;
 
-export async function runKilledLedger({
-  plane,
-  kills,
-  random,
-  postgres,
-}: KilledLedger): Promise<KilledLedgerSeen> {
+interface Load {
+  readonly stage: LedgerStage;
+  readonly asked: ReadonlyMap<string, number>;
+}
+
+/** Gateways, and callers who do not stop, while `kill` runs; then what the ledger says. */
+async function underLoad(
+  plane: ControlPlane,
+  postgres: Postgres | undefined,
+  kill: (load: Load) => Promise<void>,
+): Promise<LedgerSeen> {
   await using parts = new AsyncDisposableStack();
   const first = await startWall(({ number }) =>
     number % 3 === 0 ? { type: 'status', status: 503 } : { type: 'answer' },
@@ -79,11 +93,38 @@ export async function runKilledLedger({
   const calling = Array.from({ length: callers }, async (_, at) => {
     while (!isOver) await askOne(doors[at % gateways] ?? { port: 0 }, asked);
   });
+  try {
+    await kill({ stage, asked });
+  } finally {
+    isOver = true;
+    await Promise.all(calling);
+  }
 
+  const callsMade = first.calls.length + second.calls.length;
+  const last = await stage.launchLedger();
+  // Records are written in groups, after the answer.
+  const reader = await stage.openReader();
+  await untilTaken(reader, last, callsMade);
+  await last.process.stop();
+  return {
+    asked,
+    callsMade,
+    records: await recordsOf(reader),
+    sums: await sumsOf(reader),
+    spentPicodollars: await spendOf(reader),
+  };
+}
+
+export async function runKilledLedger({
+  plane,
+  kills,
+  random,
+  postgres,
+}: KilledLedger): Promise<KilledLedgerSeen> {
   let killedLedgers = 0;
   let killedPostgres = 0;
   let endedByThemselves = 0;
-  try {
+  const seen = await underLoad(plane, postgres, async ({ stage }) => {
     for (let life = 0; life < kills; life++) {
       const ledger = await stage.launchLedger();
       const before = await recordsStored(ledger);
@@ -103,27 +144,41 @@ export async function runKilledLedger({
       ledger.process.signal('SIGKILL');
       if ((await ledger.process.exit).signal === 'SIGKILL') killedLedgers++;
     }
-  } finally {
-    isOver = true;
-    await Promise.all(calling);
-  }
+  });
+  return { ...seen, killedLedgers, killedPostgres, endedByThemselves };
+}
 
-  const callsMade = first.calls.length + second.calls.length;
-  const last = await stage.launchLedger();
-  // Records are written in groups, after the answer.
-  const reader = await stage.openReader();
-  await untilTaken(reader, last, callsMade);
-  await last.process.stop();
-  return {
-    asked,
-    callsMade,
-    records: await recordsOf(reader),
-    sums: await sumsOf(reader),
-    spentPicodollars: await spendOf(reader),
-    killedLedgers,
-    killedPostgres,
-    endedByThemselves,
-  };
+/** Two ledgers in one Postgres; again and again the one that leads is killed, and another one comes to stand by. */
+export async function runKilledLeader({
+  plane,
+  kills,
+  random,
+  postgres,
+}: Required<KilledLedger>): Promise<KilledLeaderSeen> {
+  const failoverMs: number[] = [];
+  const seen = await underLoad(plane, postgres, async ({ stage }) => {
+    let standing = [await stage.launchLedger(), await stage.launchLedger()];
+    const leaderOf = async (): Promise<LedgerProcess | undefined> => {
+      for (const ledger of standing) if ((await figure(ledger, 'penstock_ledger_leads')) === 1) return ledger;
+      return undefined;
+    };
+    for (let life = 0; life < kills; life++) {
+      const leader = await until(leaderOf);
+      const before = await recordsStored(leader);
+      await until(async () => (await recordsStored(leader)) > before, 5);
+      await pause(random.between(0, lifeMsMax));
+      leader.process.signal('SIGKILL');
+      const killedMs = performance.now();
+      await leader.process.exit;
+      standing = standing.filter((ledger) => ledger !== leader);
+      const next = await until(leaderOf);
+      await until(async () => (await recordsStored(next)) > 0, 5);
+      failoverMs.push(performance.now() - killedMs);
+      standing.push(await stage.launchLedger());
+    }
+    for (const { process } of standing) await process.stop();
+  });
+  return { ...seen, failoverMs };
 }
 
 async function askOne(door: RawTarget, asked: Map<string, number>): Promise<void> {
