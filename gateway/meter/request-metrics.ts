@@ -94,7 +94,11 @@ export class RequestMetrics {
   }
 
   /** Its route is out of service. How long the answer took says nothing about it when it is served. */
-  onUnavailable(endpoint: string, status: number, { model, reason }: UnavailableRoute): void {
+  onUnavailable(
+    endpoint: string,
+    status: number,
+    { model, reason }: Pick<UnavailableRoute, 'model' | 'reason'>,
+  ): void {
     this.counters.requests.add(1, endpoint, model, String(status));
     this.counters.unavailableRequests.add(1, model, reason);
   }

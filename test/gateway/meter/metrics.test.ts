@@ -53,6 +53,7 @@ function usedMetrics(): Metrics {
   metrics.onTableLoaded(1);
   metrics.onStaleReuse('platform/p');
   metrics.onNoTarget('m');
+  metrics.onUnavailable('/chat/completions', 503, { model: 'm', reason: 'Suspended' });
   metrics.onTelemetryDropped('traces', 'full', 1);
   metrics.onTelemetryFailed('metrics');
   return metrics;

@@ -39,8 +39,9 @@ describe('what is asked', () => {
     expect(healthChecks).toMatchObject([{ request: { type: 'ListModels' }, intervalMs: 60_000 }]);
     const kind: unknown = parse(readFileSync(join(root, 'crds/provider.yaml'), 'utf8'));
     const member = 'spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.healthCheck';
-    expect(kind).toHaveProperty(`${member}.default`, { passive: expect.anything() });
-    expect(kind).not.toHaveProperty(`${member}.properties.active.default`);
+    expect(kind).toHaveProperty(`${member}.properties.active`);
+    for (const place of [member, `${member}.properties.active`])
+      expect(kind).not.toHaveProperty(`${place}.default`);
   });
 
   test('a list of the models with the own key, unless something else is wanted', () => {
