@@ -41,6 +41,12 @@ export const exemptions: readonly Exemption[] = [
     reason: 'It has one volume. Gateways keep the records of a time without it.',
   },
   {
+    judge: 'kube-score',
+    check: 'deployment-strategy',
+    objects: ['Deployment penstock-ledger'],
+    reason: 'Two of them cannot have its one volume: the old one ends before the new one starts.',
+  },
+  {
     judge: 'checkov',
     check: 'CKV_K8S_11',
     reason: 'CPU limits should be set: as for container-resources of kube-score.',
