@@ -44,7 +44,7 @@ COPY --from=bundles \
   /app/dist/token-thread.js \
   /app/dist/gateway-telemetry.js \
   /app/dist/metrics-telemetry.js \
-  /app/dist/apply-demo.js \
+  /app/dist/apply-objects.js \
   /app/dist/helm-test.js \
   /app/dist/package.json \
   /app/dist/LICENSE \

@@ -1,9 +1,10 @@
 // Who may spend how much? Budgets of ApiKeys are followed in the cluster; those of whole namespaces are the platform's, and come with
-// the settings.
+// the table: what gateways keep is what is told here, also while the operator is away.
 
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
 import { type BudgetPeriod, budgetPeriodSchema } from '../core/contract/budget.ts';
+import type { Manifest } from '../core/contract/manifest.ts';
 import type { KubeClient } from '../core/kube/client.ts';
 import { isRecord, type KubeObject } from '../core/kube/object.ts';
 import { collectionPath, type Resource } from '../core/kube/paths.ts';
@@ -41,8 +42,8 @@ export interface BudgetWatchOptions {
   random(): number;
   /** Whose ApiKeys are followed; none: those of the whole cluster. */
   readonly tenantNamespaces: readonly string[];
-  /** Each namespace once. */
-  readonly tenantBudgets: readonly TenantBudgets[];
+  /** Each namespace once, the same list as before where none is another; undefined while the table was not read. */
+  tenantBudgets(): readonly TenantBudgets[] | undefined;
   onTrouble(trouble: Trouble): void;
 }
 
@@ -50,7 +51,7 @@ const apiKeys: Resource = { group: 'penstock.dev', version: 'v1alpha1', plural: 
 /** The shortest first. */
 const PERIODS = budgetPeriodSchema.options;
 
-/** As an ApiKey has them, and the settings; what else stands beside them is nobody's here. */
+/** As an ApiKey has them; what else stands beside them is nobody's here. */
 const budgetsSchema = z
   .array(
     z
@@ -66,23 +67,51 @@ const budgetsSchema = z
         return z.NEVER;
       }),
   )
-  .transform((budgets) => budgets.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)));
+  .transform((budgets) => budgets.toSorted(byPeriod));
 
-export const tenantBudgetsSchema = z.array(
-  z.object({ namespace: z.string().min(1), budgets: budgetsSchema }),
-);
-export type TenantBudgets = z.infer<typeof tenantBudgetsSchema>[number];
+function byPeriod(a: Budget, b: Budget): number {
+  return PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period);
+}
+
+export interface TenantBudgets {
+  readonly namespace: string;
+  /** Each period once for each action, the shortest first. */
+  readonly budgets: readonly Budget[];
+}
+
+type Settings = Manifest['settings'];
+
+/** Of each namespace what blocks and what warns, as the table has them. */
+export function readTenantBudgets({
+  tenantBudgets = [],
+  tenantWarnings = [],
+}: Pick<Settings, 'tenantBudgets' | 'tenantWarnings'>): readonly TenantBudgets[] {
+  const all = [
+    ...tenantBudgets.map((one) => ({ ...one, action: 'Block' as const })),
+    ...tenantWarnings.map((one) => ({ ...one, action: 'Warn' as const })),
+  ];
+  return [...Map.groupBy(all, ({ namespace }) => namespace)].map(([namespace, of]) => ({
+    namespace,
+    budgets: of
+      .flatMap(({ action, budgets }) =>
+        budgets.map(({ period, limitMicrodollars }): Budget => {
+          return { period, action, limitPicodollars: BigInt(limitMicrodollars) * picodollarsPerMicrodollar };
+        }),
+      )
+      .toSorted(byPeriod),
+  }));
+}
+
+const picodollarsPerMicrodollar = 1_000_000n;
 
 export function watchBudgets(options: BudgetWatchOptions): BudgetWatch {
-  const { client, clock, tenantNamespaces, tenantBudgets, onTrouble } = options;
+  const { client, clock, tenantNamespaces, onTrouble } = options;
   const paths =
     tenantNamespaces.length === 0
       ? [collectionPath(apiKeys)]
       : tenantNamespaces.map((namespace) => collectionPath(apiKeys, namespace));
-  const ofNamespaces = tenantBudgets.map(
-    ({ namespace, budgets }): Budgeted => ({ namespace, spender: 'namespace', name: namespace, budgets }),
-  );
   let sorted: readonly Budgeted[] | undefined;
+  let sortedWith: readonly TenantBudgets[] | undefined;
   const watches = paths.map(
     (path): Reflector<Budgeted | undefined> =>
       startReflector({
@@ -103,9 +132,19 @@ export function watchBudgets(options: BudgetWatchOptions): BudgetWatch {
 
   return {
     budgets() {
-      if (!watches.every((watch) => watch.hasSynced())) return undefined;
+      const tenantBudgets = options.tenantBudgets();
+      if (tenantBudgets === undefined || !watches.every((watch) => watch.hasSynced())) return undefined;
+      if (sortedWith !== tenantBudgets) sorted = undefined;
+      sortedWith = tenantBudgets;
       sorted ??= [
-        ...ofNamespaces,
+        ...tenantBudgets.map(
+          ({ namespace, budgets }): Budgeted => ({
+            namespace,
+            spender: 'namespace',
+            name: namespace,
+            budgets,
+          }),
+        ),
         ...watches.flatMap(({ store }) => [...store.values()].filter((one) => one !== undefined)),
       ].sort((a, b) => order(a.namespace, b.namespace) || order(a.name, b.name));
       return sorted;

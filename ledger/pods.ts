@@ -1,13 +1,16 @@
-// Which gateway pods have a journal, and with which token is it read? Two watches: the pods of the release, and the pointer
-// Secret alone.
+// Which gateway pods have a journal, with which token is it read, and what may namespaces spend? Two watches: the pods of the
+// release, and the pointer Secret alone.
 
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
-import { POINTER_DATA, pointerName } from '../core/contract/manifest.ts';
+import { manifestSchema, POINTER_DATA, pointerName } from '../core/contract/manifest.ts';
 import type { KubeClient } from '../core/kube/client.ts';
 import { isRecord, type KubeObject } from '../core/kube/object.ts';
 import { collectionPath, pods, secrets } from '../core/kube/paths.ts';
 import { type Reflector, startReflector, type Trouble } from '../core/kube/watch.ts';
 import type { JournalPod } from './ask-journal.ts';
+import { readTenantBudgets, type TenantBudgets } from './budgets.ts';
 
 interface PodWatchOptions {
   readonly client: KubeClient;
@@ -27,6 +30,8 @@ interface PodWatchOptions {
 export interface PodWatch {
   /** The bearer of the exchange; undefined while it is not known. */
   token(): string | undefined;
+  /** Of the table in use, the same list as before where none is another; undefined while it was not read. */
+  tenantBudgets(): readonly TenantBudgets[] | undefined;
   /** Those that take requests, as their Pods say. */
   readyPods(): readonly JournalPod[];
   hasSynced(): boolean;
@@ -37,6 +42,13 @@ interface SeenPod {
   readonly pod: JournalPod;
   readonly isReady: boolean;
 }
+
+interface SeenPointer {
+  readonly token: string | undefined;
+  readonly tenantBudgets: readonly TenantBudgets[];
+}
+
+const none: readonly TenantBudgets[] = [];
 
 /** Name of the container port. */
 const INTERNAL_PORT = 'internal';
@@ -62,16 +74,21 @@ export function watchPods(options: PodWatchOptions): PodWatch {
     onEvent: tell,
     onTrouble: (trouble) => options.onTrouble('pods', trouble),
   });
-  const tokens = startReflector<string | undefined>({
+  const readBudgets = createBudgetReader();
+  const tokens = startReflector<SeenPointer>({
     ...edge,
     path: collectionPath(secrets, tableNamespace),
     query: { fieldSelector: `metadata.name=${pointer}` },
-    convert: readToken,
+    convert: (object) => ({ token: readToken(object), tenantBudgets: readBudgets(object) }),
     onEvent: tell,
     onTrouble: (trouble) => options.onTrouble('pointer', trouble),
   });
   return {
-    token: () => tokens.store.get(`${tableNamespace}/${pointer}`),
+    token: () => tokens.store.get(`${tableNamespace}/${pointer}`)?.token,
+    tenantBudgets() {
+      if (!tokens.hasSynced()) return undefined;
+      return tokens.store.get(`${tableNamespace}/${pointer}`)?.tenantBudgets ?? none;
+    },
     readyPods: () => seen().flatMap(({ pod, isReady }) => (isReady ? [pod] : [])),
     hasSynced: () => gateways.hasSynced() && tokens.hasSynced(),
     async close() {
@@ -100,10 +117,41 @@ function isReady({ metadata, status }: KubeObject): boolean {
   return records(status.conditions).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 
-function readToken({ data }: KubeObject): string | undefined {
-  const value = isRecord(data) ? data[POINTER_DATA.exchangeToken] : undefined;
-  const token = typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '';
-  return token === '' ? undefined : token;
+function readToken(pointer: KubeObject): string | undefined {
+  return readText(pointer, 'exchangeToken') || undefined;
+}
+
+function readText({ data }: KubeObject, member: keyof typeof POINTER_DATA): string {
+  const value = isRecord(data) ? data[POINTER_DATA[member]] : undefined;
+  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '';
+}
+
+/** A heartbeat every ten seconds brings the same manifest. One that cannot be read leaves what was known. */
+function createBudgetReader(): (pointer: KubeObject) => readonly TenantBudgets[] {
+  const settings = z.object({
+    settings: manifestSchema.shape.settings.pick({ tenantBudgets: true, tenantWarnings: true }),
+  });
+  let last: { readonly text: string; readonly budgets: readonly TenantBudgets[] } = {
+    text: '',
+    budgets: none,
+  };
+  return (pointer) => {
+    const text = readText(pointer, 'manifest');
+    if (text !== last.text) {
+      const read = settings.safeParse(jsonOf(text));
+      const budgets = read.success ? readTenantBudgets(read.data.settings) : last.budgets;
+      last = { text, budgets: isDeepStrictEqual(budgets, last.budgets) ? last.budgets : budgets };
+    }
+    return last.budgets;
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function records(value: unknown): readonly Readonly<Record<string, unknown>>[] {

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { anyAddress } from '../core/telemetry/process-server.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
-import { type TenantBudgets, tenantBudgetsSchema } from './budgets.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const mustBeNamespace = 'must be the name of a namespace, such as penstock-system';
@@ -29,26 +28,6 @@ const storeSchema = {
     .optional(),
 };
 
-const mustBeBudgets =
-  'must be a JSON list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", "limit": "dollars"}]}';
-const tenantBudgets = z
-  .string()
-  .default('[]')
-  .transform((text, context): readonly TenantBudgets[] => {
-    const parsed = tenantBudgetsSchema.safeParse(jsonOf(text));
-    if (parsed.success) return parsed.data;
-    context.addIssue({ code: 'custom', message: mustBeBudgets });
-    return z.NEVER;
-  });
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const settingsSchema = z.object({
   ...storeSchema,
   /** Names all that belongs to this installation of the table. */
@@ -72,8 +51,6 @@ const settingsSchema = z.object({
     .default('')
     .transform((text) => text.split(',').flatMap((name) => name.trim() || []))
     .pipe(z.array(namespace)),
-  /** What the ApiKeys of namespaces may spend together, as JSON. */
-  PENSTOCK_TENANT_BUDGETS: tenantBudgets,
   /** Gateways keep budgets together. */
   PENSTOCK_LIMITS_IN_STORE: z.enum(['true', 'false'], 'must be true or false').default('false'),
   /** Records of older days go; their sums stay. */
@@ -113,7 +90,6 @@ export interface LedgerSettings {
   readonly gatewaySelector: string;
   /** None: all. */
   readonly tenantNamespaces: readonly string[];
-  readonly tenantBudgets: readonly TenantBudgets[];
   readonly hasLimitStore: boolean;
   /** 0: records are kept for ever. */
   readonly retentionDays: number;
@@ -138,7 +114,6 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Ledg
     tableNamespace: data.PENSTOCK_TABLE_NAMESPACE,
     gatewaySelector: data.PENSTOCK_GATEWAY_SELECTOR,
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
-    tenantBudgets: data.PENSTOCK_TENANT_BUDGETS,
     hasLimitStore: data.PENSTOCK_LIMITS_IN_STORE === 'true',
     retentionDays: data.PENSTOCK_LEDGER_RETENTION_DAYS,
     events:

@@ -81,6 +81,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     client,
     clock,
     random,
+    tenantBudgets: () => watch?.tenantBudgets(),
     onTrouble: (trouble) => log('warn', 'a watch has trouble', { watch: 'apikeys', ...trouble }),
   });
   started.defer(() => budgets.close());

@@ -5,8 +5,15 @@ import type { RoutingTable } from '../core/contract/routing-table.ts';
 import { isRecord } from '../core/kube/object.ts';
 import { READ_CONDITIONS } from '../operator/compile/checks/provider-not-ready.ts';
 import { type CompileResult, createCompiler } from '../operator/compile/compile.ts';
+import { createPolicyJudge } from '../operator/compile/judge-policies.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';
-import type { ConfigMapRecord, NamespaceRecord, SecretRecord, Snapshot } from '../operator/watch/snapshot.ts';
+import type {
+  ConfigMapRecord,
+  JudgedPolicy,
+  NamespaceRecord,
+  SecretRecord,
+  Snapshot,
+} from '../operator/watch/snapshot.ts';
 import { findFieldPaths } from './field-line.ts';
 import { issueKeys } from './issue.ts';
 import type { KeyStore } from './key-store.ts';
@@ -79,8 +86,11 @@ export function createDeployer(parts: DeployParts): Deployer {
 
   const judge = async (manifests: Manifests) => {
     const issued = await issueKeys(manifests, parts.keyStore, localPlatform.keyPrefix, parts.baseUrl);
-    const result = compile(sameSnapshot(buildSnapshot(manifests, issued.secrets)), parts.wallMs());
-    return { issued, result, ...remarksOn(manifests, result) };
+    const policies = createPolicyJudge(localPlatform)(manifests.policies);
+    const snapshot = sameSnapshot(buildSnapshot(manifests, policies, issued.secrets));
+    const result = compile(snapshot, parts.wallMs());
+    const { problems, notes } = remarksOn(manifests, result);
+    return { issued, result, problems: [...problems, ...problemsOf(policies, manifests)], notes };
   };
   /** What those in use have not. At the start there are none: whatever is wrong is left out alone. */
   const newOf = (problems: readonly Remark[]): readonly Remark[] =>
@@ -119,6 +129,21 @@ export function createDeployer(parts: DeployParts): Deployer {
     },
     foresee: async (manifests) => newOf((await judge(manifests)).problems),
   };
+}
+
+function problemsOf(policies: readonly JudgedPolicy[], { places }: Manifests): Remark[] {
+  return policies.flatMap(({ object, problems }) => {
+    const subject = objectId('TenantPolicy', '', object.metadata.name);
+    const place = places.get(subject);
+    return problems.map(({ path, message }) => {
+      const text = `${subject}: ${path}: ${message}`;
+      return {
+        ...(place === undefined ? {} : { place: `${place.file}:${place.lineOf(path)}` }),
+        id: text,
+        text,
+      };
+    });
+  });
 }
 
 /** Conditions that say what is wrong when they are not true. */

@@ -4,6 +4,7 @@ import type {
   ConfigMapRecord,
   NamespaceRecord,
   RawObject,
+  RawPolicy,
   SecretRecord,
 } from '../operator/watch/snapshot.ts';
 
@@ -38,10 +39,11 @@ export interface Manifests {
   readonly providers: readonly RawObject[];
   readonly modelRoutes: readonly RawObject[];
   readonly apiKeys: readonly RawObject[];
+  readonly policies: readonly RawPolicy[];
   readonly secrets: readonly SecretRecord[];
   readonly configMaps: readonly ConfigMapRecord[];
   readonly namespaces: readonly NamespaceRecord[];
-  /** By `Kind namespace/name`; objects that stand in no file have none. */
+  /** By `objectId`; objects that stand in no file have none. */
   readonly places: ReadonlyMap<string, Place>;
   /** Files of which something could not be read: there may be more in them than is known. */
   readonly unread: ReadonlySet<string>;
@@ -55,6 +57,7 @@ export const noManifests: Manifests = {
   providers: [],
   modelRoutes: [],
   apiKeys: [],
+  policies: [],
   secrets: [],
   configMaps: [],
   namespaces: [],
@@ -64,8 +67,9 @@ export const noManifests: Manifests = {
   notes: [],
 };
 
+/** @param namespace Empty: it is in none. */
 export function objectId(kind: string, namespace: string, name: string): string {
-  return `${kind} ${namespace}/${name}`;
+  return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }
 
 export function formatRemark({ place, text }: Remark): string {
@@ -81,6 +85,7 @@ export function overlayManifests(first: Manifests, second: Manifests): Manifests
       (route) => first.modelRoutes.includes(route) || !claimedModels(route).some((id) => models.has(id)),
     ),
     apiKeys: withoutNames(first.apiKeys, second.apiKeys, nameOfObject),
+    policies: withoutNames(first.policies, second.policies, ({ metadata }) => metadata.name),
     secrets: withoutNames(first.secrets, second.secrets, ({ namespace, name }) => `${namespace}/${name}`),
     configMaps: withoutNames(
       first.configMaps,

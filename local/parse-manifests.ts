@@ -9,6 +9,7 @@ import type {
   ConfigMapRecord,
   NamespaceRecord,
   RawObject,
+  RawPolicy,
   SecretRecord,
 } from '../operator/watch/snapshot.ts';
 import { offsetOfField } from './field-line.ts';
@@ -34,7 +35,7 @@ export function parseManifests(
 }
 
 const apiVersion = `${API_GROUP}/${API_VERSION}`;
-const ownKinds = ['Provider', 'ModelRoute', 'ApiKey'];
+const ownKinds = ['Provider', 'ModelRoute', 'ApiKey', 'TenantPolicy'];
 const secretMembers = ['apiVersion', 'kind', 'metadata', 'type', 'data', 'stringData', 'immutable'];
 const defaultNamespace = 'default';
 
@@ -45,6 +46,7 @@ interface Found {
   readonly kind: string;
   readonly fields: Fields;
   readonly metadata: Fields;
+  /** Empty: it belongs to none. */
   readonly namespace: string;
   readonly name: string;
   readonly place: Place;
@@ -56,6 +58,7 @@ class Gatherer {
   private readonly providers: RawObject[] = [];
   private readonly modelRoutes: RawObject[] = [];
   private readonly apiKeys: RawObject[] = [];
+  private readonly policies: RawPolicy[] = [];
   private readonly secrets: SecretRecord[] = [];
   private readonly configMaps: ConfigMapRecord[] = [];
   private readonly namespaces = new Map<string, NamespaceRecord>();
@@ -76,6 +79,7 @@ class Gatherer {
       providers: this.providers,
       modelRoutes: this.modelRoutes,
       apiKeys: this.apiKeys,
+      policies: this.policies,
       secrets: this.secrets,
       configMaps: this.configMaps,
       namespaces: [...this.namespaces.values()],
@@ -118,7 +122,7 @@ class Gatherer {
       this.fileProblem(file, String(place.lineOf()), text);
       return;
     }
-    const { namespace = defaultNamespace } = metadata;
+    const { namespace = kind === 'TenantPolicy' ? '' : defaultNamespace } = metadata;
     if (typeof namespace !== 'string') {
       const line = place.lineOf('metadata.namespace');
       this.fileProblem(file, String(line), 'metadata.namespace: must be a string; put it in quotes');
@@ -177,10 +181,21 @@ class Gatherer {
       case 'ApiKey':
         this.apiKeys.push(object);
         return;
+      case 'TenantPolicy':
+        this.policy(found, { ...fields, metadata: { ...rest, name, creationTimestamp } });
+        return;
       default: {
         const text = `there is no such kind in ${apiVersion}; the kinds are ${ownKinds.join(', ')}`;
         this.problems.push(remarkOn(found, 'kind', text));
       }
+    }
+  }
+
+  private policy(found: Found, object: RawPolicy): void {
+    if (found.namespace === '') this.policies.push(object);
+    else {
+      const text = 'metadata.namespace: a TenantPolicy belongs to no namespace; remove it';
+      this.problems.push(remarkOn(found, 'metadata.namespace', text));
     }
   }
 

@@ -1,6 +1,7 @@
 // Manifests to a snapshot: what the operator would have read from a cluster that holds them.
 
-import type { PlatformSettings, SecretRecord, Snapshot } from '../operator/watch/snapshot.ts';
+import { applyPolicies } from '../operator/compile/apply-policies.ts';
+import type { JudgedPolicy, PlatformSettings, SecretRecord, Snapshot } from '../operator/watch/snapshot.ts';
 import type { Manifests } from './manifests.ts';
 
 /** On a laptop, `default` is the platform, and only it may reach what runs on the laptop. */
@@ -16,7 +17,12 @@ export const localPlatform: PlatformSettings = {
   hasExactLimits: true,
 };
 
-export function buildSnapshot(manifests: Manifests, issued: readonly SecretRecord[]): Snapshot {
+export function buildSnapshot(
+  manifests: Manifests,
+  policies: readonly JudgedPolicy[],
+  issued: readonly SecretRecord[],
+): Snapshot {
+  const specs = policies.flatMap(({ spec }) => spec ?? []);
   return {
     providers: manifests.providers,
     modelRoutes: manifests.modelRoutes,
@@ -24,6 +30,7 @@ export function buildSnapshot(manifests: Manifests, issued: readonly SecretRecor
     secrets: [...manifests.secrets, ...issued],
     configMaps: manifests.configMaps,
     namespaces: manifests.namespaces,
-    platform: localPlatform,
+    policies,
+    platform: applyPolicies(localPlatform, specs, manifests.namespaces),
   };
 }

@@ -12,6 +12,7 @@ import type { HeldCounts } from './hold/hold-absent.ts';
 import { createObjects } from './leading/objects.ts';
 import type { LeadingParts, Term, TermParts } from './leading/parts.ts';
 import { createPods } from './leading/pods.ts';
+import { createPolicies } from './leading/policies.ts';
 import type { SpendReading } from './leading/spending.ts';
 import { createTable } from './leading/table.ts';
 import { createVerdictBook, type FailedRun, type PublishedRun } from './leading/verdict-book.ts';
@@ -66,10 +67,14 @@ export function startLeading(parts: LeadingParts): Leading {
     ...shared,
     table,
     onObjects: (keys) => objects.look(keys),
-    onMoved: () => objects.podsMoved(),
+    onMoved() {
+      objects.podsMoved();
+      policies.lookAtAll();
+    },
   });
-  const objects = createObjects({ ...shared, table, pods });
-  const queues = [table.queue, ...objects.queues];
+  const objects = createObjects({ ...shared, table, pods, onNamespaces: () => policies.lookAtAll() });
+  const policies = createPolicies({ ...shared, pods, spending: objects.spending });
+  const queues = [table.queue, ...objects.queues, policies.queue];
   table.begin();
 
   return {
@@ -79,6 +84,7 @@ export function startLeading(parts: LeadingParts): Leading {
       if (change.type === 'pods') pods.changed();
       if (change.type === 'pointer') table.pointerChanged();
       if (change.type === 'shard-gone') table.shardGone(change.name);
+      if (change.type === 'policy-status') policies.look(change.name);
       if (change.type === 'status') objects.look([`${change.kind}/${change.key}`]);
     },
     tableGeneration: table.generation,
@@ -119,6 +125,7 @@ export function startLeading(parts: LeadingParts): Leading {
     objects.judged(book.judgePublished(run));
     objects.published(run.generation, run.waits);
     pods.watchDrills(run);
+    policies.published(run);
     pods.look();
   }
 

@@ -1,15 +1,12 @@
 // What does the environment say? Read once, validated, frozen.
 
 import { z } from 'zod';
-import { limitMembers } from '../core/catalog/limits.ts';
-import { budgetPeriodSchema } from '../core/contract/budget.ts';
-import { rateLimitsSchema } from '../core/contract/routing-table.ts';
 import { parseAddressRules } from '../core/egress/address-rules.ts';
 import { anyAddress } from '../core/telemetry/process-server.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
+import { createPolicyJudge } from './compile/judge-policies.ts';
 import { durationMs } from './resources/duration.ts';
-import { inWords } from './resources/in-words.ts';
-import type { PlatformSettings, TenantBudgets, TenantLimits } from './watch/snapshot.ts';
+import type { PlatformSettings, RawPolicy } from './watch/snapshot.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const mustBeNamespace = 'must be the name of a namespace, such as penstock-system';
@@ -53,107 +50,32 @@ const metadataPrefixes = z
     'must be prefixes of labels with commas between them, such as reloader.example.com; penstock.dev is for the operator',
   );
 
-const egressSchema = z.array(
-  z.strictObject({ cidr: z.string().min(1), namespaces: z.array(z.string().min(1)).min(1) }),
-);
-
-/** A list as JSON, in a variable that is empty by default. `fault` says what is wrong with one that parses, where anything is. */
-function jsonList<T>(
-  schema: z.ZodType<readonly T[]>,
-  { example, shape, fault }: JsonList<T>,
-): z.ZodType<readonly T[], string | undefined> {
-  return z
-    .string()
-    .default('[]')
-    .transform((text, context): readonly T[] => {
-      const refuse = (message: string): never => {
-        context.addIssue({ code: 'custom', message });
-        return z.NEVER;
-      };
-      let value: unknown;
-      try {
-        value = JSON.parse(text);
-      } catch {
-        return refuse(`must be JSON, such as ${example}`);
-      }
-      const parsed = schema.safeParse(value);
-      if (!parsed.success) return refuse(shape(parsed.error.issues[0]?.path.join('.') || 'its root'));
-      const found = fault(parsed.data);
-      return found === undefined ? parsed.data : refuse(found);
-    });
-}
-
-interface JsonList<T> {
-  readonly example: string;
-  /** What it must be, for one that is not at that path. */
-  shape(path: string): string;
-  fault(list: readonly T[]): string | undefined;
-}
-
-const egressAllow = jsonList<PlatformSettings['egressAllow'][number]>(egressSchema, {
-  example: '[{"cidr":"10.1.0.0/16","namespaces":["team-a"]}]',
-  shape: () => 'must be a list of {"cidr": …, "namespaces": […]}; namespaces ["*"] means all',
-  fault(list) {
-    try {
-      parseAddressRules(list);
-      return undefined;
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+/** TenantPolicies as JSON, each as it would be applied. */
+const tenantPolicies = z
+  .string()
+  .default('[]')
+  .transform((text, context): readonly RawPolicy[] => {
+    const refuse = (message: string): never => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    const parsed = z.array(policySchema).safeParse(jsonOf(text));
+    if (!parsed.success) return refuse('must be a JSON list of TenantPolicies');
+    for (const { object, problems } of createPolicyJudge({ servicePrefix: '' })(parsed.data)) {
+      const [first] = problems;
+      if (first !== undefined) return refuse(`${object.metadata.name}: ${first.path}: ${first.message}`);
     }
-  },
-});
+    return parsed.data;
+  });
 
-const tenantBudgetsSchema = z.array(
-  z.strictObject({
-    namespace,
-    budgets: z
-      .array(
-        z.strictObject({
-          period: budgetPeriodSchema,
-          limit: z.string().regex(/^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/),
-          action: z.enum(['Block', 'Warn']).default('Block'),
-          warnPercent: z.int().min(1).max(100).default(80),
-        }),
-      )
-      .min(1)
-      .refine((budgets) => new Set(budgets.map(({ period }) => period)).size === budgets.length),
-  }),
-);
+const policySchema = z.looseObject({ metadata: z.looseObject({ name: z.string() }) });
 
-const tenantBudgets = jsonList<TenantBudgets>(tenantBudgetsSchema, {
-  example: '[{"namespace":"team-a","budgets":[{"period":"Month","limit":"500"}]}]',
-  shape: (path) =>
-    `must be a list of {"namespace": …, "budgets": [{"period": "Day", "Week", "Month" or "Total", once each, "limit": "dollars"; "action": "Block" or "Warn" and "warnPercent": 1 to 100, if need be}]}; it is not at ${path}`,
-  fault: (list) => namedTwice(list, 'budgets'),
-});
-
-const limitsInWords = inWords(
-  limitMembers.map((member) => `"${member}"`),
-  'or',
-);
-
-const tenantLimitsSchema = z.array(
-  z.strictObject({
-    namespace,
-    limits: z
-      .strictObject(rateLimitsSchema.shape)
-      .refine((limits) => Object.values(limits).some((limit) => limit !== undefined)),
-  }),
-);
-
-const tenantLimits = jsonList<TenantLimits>(tenantLimitsSchema, {
-  example: '[{"namespace":"team-a","limits":{"requestsPerMinute":600}}]',
-  shape: (path) =>
-    `must be a list of {"namespace": …, "limits": {${limitsInWords}: a whole number from 1}}; it is not at ${path}`,
-  fault: (list) => namedTwice(list, 'limits'),
-});
-
-function namedTwice(list: readonly { readonly namespace: string }[], what: string): string | undefined {
-  const names = list.map(({ namespace: name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  return twice === undefined
-    ? undefined
-    : `names the namespace ${twice} twice; put its ${what} into one entry`;
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const egressDeny = z
@@ -199,18 +121,14 @@ const settingsSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ and -, such as psk_')
     .default('psk_'),
-  PENSTOCK_PLATFORM_NAMESPACES: namespaceList,
   /** Prefixes that labels and annotations for Secrets with issued keys may have, separated by commas. */
   PENSTOCK_SECRET_METADATA_PREFIXES: metadataPrefixes,
-  PENSTOCK_EGRESS_ALLOW: egressAllow,
+  /** TenantPolicies of the chart's values, as JSON: each holds until there is an object of its name. */
+  PENSTOCK_TENANT_POLICIES: tenantPolicies,
   /** Ranges of public space that gateways must not reach either, separated by commas. */
   PENSTOCK_EGRESS_DENY: egressDeny,
   /** The gateways keep limits in a store that they share. */
   PENSTOCK_LIMITS_IN_STORE: z.enum(['true', 'false'], 'must be true or false').default('false'),
-  /** What the ApiKeys of namespaces may spend together, as JSON. */
-  PENSTOCK_TENANT_BUDGETS: tenantBudgets,
-  /** How much may pass for the ApiKeys of namespaces together, as JSON. */
-  PENSTOCK_TENANT_LIMITS: tenantLimits,
   /** Empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: namespaceList,
   /** How long the last good form of a Provider or ModelRoute stands in for one that cannot be served. */
@@ -260,6 +178,8 @@ export interface OperatorSettings {
   readonly gatewaySelector: string;
   readonly podName: string;
   readonly platform: PlatformSettings;
+  /** TenantPolicies of the chart's values. */
+  readonly policies: readonly RawPolicy[];
   /** Empty: the whole cluster. */
   readonly tenantNamespaces: readonly string[];
   /** 0: nothing is held. */
@@ -294,14 +214,13 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
     platform: Object.freeze({
       servicePrefix: data.PENSTOCK_SERVICE_PREFIX,
       keyPrefix: data.PENSTOCK_KEY_PREFIX,
-      platformNamespaces: data.PENSTOCK_PLATFORM_NAMESPACES,
+      platformNamespaces: [],
       metadataPrefixes: data.PENSTOCK_SECRET_METADATA_PREFIXES,
-      egressAllow: data.PENSTOCK_EGRESS_ALLOW,
+      egressAllow: [],
       egressDeny: data.PENSTOCK_EGRESS_DENY,
       hasExactLimits: data.PENSTOCK_LIMITS_IN_STORE === 'true',
-      tenantBudgets: data.PENSTOCK_TENANT_BUDGETS,
-      tenantLimits: data.PENSTOCK_TENANT_LIMITS,
     }),
+    policies: data.PENSTOCK_TENANT_POLICIES,
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,
     baseUrl: data.PENSTOCK_BASE_URL,

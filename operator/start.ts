@@ -104,6 +104,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     tableNamespace: settings.tableNamespace,
     gatewaySelector: settings.gatewaySelector,
     platform: settings.platform,
+    policies: settings.policies,
     onChange: (change) => leading?.onChange(change),
     onTrouble(trouble) {
       if (trouble.retryInMs > 0) metrics.onWatchRestart(trouble.watch, trouble.reason);

@@ -11,6 +11,7 @@ import { dialectsReference } from '../operator/resources/dialects-reference.ts';
 import { modelRouteResource } from '../operator/resources/model-route.ts';
 import { providerResource } from '../operator/resources/provider.ts';
 import { apiReference, reasonsReference } from '../operator/resources/reference.ts';
+import { tenantPolicyResource } from '../operator/resources/tenant-policy.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { pagesChoices } from './pages-choices.ts';
 import { pagesConditions } from './pages-conditions.ts';
@@ -29,6 +30,7 @@ const CRD_FILES = [
   { name: 'provider.yaml', resource: providerResource },
   { name: 'model-route.yaml', resource: modelRouteResource },
   { name: 'api-key.yaml', resource: apiKeyResource },
+  { name: 'tenant-policy.yaml', resource: tenantPolicyResource },
 ] as const;
 
 export const GENERATED: readonly Generated[] = [
@@ -45,7 +47,7 @@ export const GENERATED: readonly Generated[] = [
   ]),
   {
     path: 'docs/api.md',
-    content: () => apiReference([providerResource, modelRouteResource, apiKeyResource]),
+    content: () => apiReference([providerResource, modelRouteResource, apiKeyResource, tenantPolicyResource]),
   },
   { path: 'docs/reasons.md', content: reasonsReference },
   { path: 'docs/dialects.md', content: dialectsReference },

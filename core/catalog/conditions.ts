@@ -1,6 +1,6 @@
 // What can a condition say? One row for each type and each reason, which are API: a sentence for the reference, and words for the dashboard.
 
-type Kind = 'Provider' | 'ModelRoute' | 'ApiKey';
+type Kind = 'Provider' | 'ModelRoute' | 'ApiKey' | 'TenantPolicy';
 /** How a page shows it. */
 type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'off';
 
@@ -14,7 +14,8 @@ export interface ConditionFacts {
   readonly tone?: Tone;
 }
 
-const ALL: readonly Kind[] = ['Provider', 'ModelRoute', 'ApiKey'];
+const ALL: readonly Kind[] = ['Provider', 'ModelRoute', 'ApiKey', 'TenantPolicy'];
+const OF_TENANTS: readonly Kind[] = ['Provider', 'ModelRoute', 'ApiKey'];
 
 /** In the order in which one reads them. */
 export const CONDITIONS = {
@@ -67,7 +68,7 @@ export const CONDITIONS = {
     title: { yes: 'Every target has a price', no: 'A target has no price' },
   },
   Degraded: {
-    kinds: ALL,
+    kinds: OF_TENANTS,
     shown: 'when-true',
     text: 'The object works, but not all of it, or not in its present form.',
     title: { yes: 'It works, but not all of it', no: 'Not degraded' },
@@ -116,9 +117,9 @@ export const CONDITIONS = {
     tone: 'warn',
   },
   BudgetExhausted: {
-    kinds: ['ApiKey'],
+    kinds: ['ApiKey', 'TenantPolicy'],
     shown: 'when-true',
-    text: 'A budget with the action Block is used up, of the key or of its namespace: calls are refused until its next period, or until it allows more. It is left out of Ready: the object is as its owner wishes.',
+    text: 'A budget with the action Block is used up, of the key, or of a namespace of the TenantPolicy: calls are refused until its next period, or until it allows more. It is left out of Ready: the object is as its owner wishes.',
     title: { yes: 'The budget is used up', no: 'The budget is not used up' },
     tone: 'bad',
   },

@@ -43,7 +43,7 @@ export type Timeouts = z.infer<typeof timeoutsSchema>;
  * How much may pass in all pods together; what is absent has no limit. An older gateway does not read them, wherever they
  * stand, and lets all through.
  */
-export const rateLimitsSchema = z.object(
+const rateLimitsSchema = z.object(
   Object.fromEntries(limitMembers.map((member) => [member, z.int().min(1).optional()])) as Record<
     LimitMember,
     z.ZodOptional<z.ZodInt>
@@ -390,6 +390,10 @@ export const tableContentSchema = z.object({
     egressDeny: z.array(z.string().min(1)).optional(),
     /** What the ApiKeys of a namespace may spend together. An older gateway does not read them, and lets all through. */
     tenantBudgets: z
+      .array(z.object({ namespace: z.string().min(1), budgets: z.array(budgetSchema).min(1) }))
+      .optional(),
+    /** Those that only warn: the ledger tells how they stand, gateways need to know nothing of them. */
+    tenantWarnings: z
       .array(z.object({ namespace: z.string().min(1), budgets: z.array(budgetSchema).min(1) }))
       .optional(),
     /** How much may pass for the ApiKeys of a namespace together, as the platform says it. */

@@ -27,25 +27,39 @@ type BudgetSpec = Pick<NonNullable<ApiKeySpec['budgets']>[number], 'period' | 'l
 const MICRODOLLAR_DECIMALS = 6;
 
 /** Those that block: of those that only warn, gateways need to know nothing. Nothing where there are none. */
-export function buildBudgets(specs: readonly BudgetSpec[] = []): { readonly budgets?: Budget[] } {
+export function buildBudgets(
+  specs: readonly BudgetSpec[] = [],
+  wanted: BudgetSpec['action'] = 'Block',
+): { readonly budgets?: Budget[] } {
   const budgets = specs
-    .filter(({ action }) => action === 'Block')
+    .filter(({ action }) => action === wanted)
     .map(({ period, limit }) => ({ period, limitMicrodollars: scaled(limit, MICRODOLLAR_DECIMALS) }))
     .sort((a, b) => compareText(a.period, b.period));
   return budgets.length === 0 ? {} : { budgets };
 }
 
-/** Nothing where no tenant has one. */
+interface BudgetsOfTenant {
+  readonly namespace: string;
+  readonly budgets: Budget[];
+}
+
+/** Those that block, and those that warn; nothing where no tenant has one. */
 export function buildTenantBudgets(tenants: readonly TenantBudgets[] = []): {
-  readonly tenantBudgets?: { readonly namespace: string; readonly budgets: Budget[] }[];
+  readonly tenantBudgets?: BudgetsOfTenant[];
+  readonly tenantWarnings?: BudgetsOfTenant[];
 } {
-  const tenantBudgets = tenants
-    .flatMap(({ namespace, budgets: specs }) => {
-      const { budgets } = buildBudgets(specs);
-      return budgets === undefined ? [] : [{ namespace, budgets }];
-    })
-    .sort((a, b) => compareText(a.namespace, b.namespace));
-  return tenantBudgets.length === 0 ? {} : { tenantBudgets };
+  const budgetsThat = (action: BudgetSpec['action']): BudgetsOfTenant[] =>
+    tenants
+      .flatMap(({ namespace, budgets: specs }) => {
+        const { budgets } = buildBudgets(specs, action);
+        return budgets === undefined ? [] : [{ namespace, budgets }];
+      })
+      .sort((a, b) => compareText(a.namespace, b.namespace));
+  const [tenantBudgets, tenantWarnings] = [budgetsThat('Block'), budgetsThat('Warn')];
+  return {
+    ...(tenantBudgets.length === 0 ? {} : { tenantBudgets }),
+    ...(tenantWarnings.length === 0 ? {} : { tenantWarnings }),
+  };
 }
 
 /** Nothing where no tenant has one. */

@@ -40,7 +40,7 @@ export function narrowed(sharedWith: SharedWith, by: SharedWith): SharedWith {
 }
 
 /** Label selector semantics of Kubernetes: all requirements hold; NotIn also holds where the label is absent. */
-function matches(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+export function matches(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   return (
     Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
     (selector.matchExpressions ?? []).every((requirement) => meets(requirement, labels))

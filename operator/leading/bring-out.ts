@@ -17,7 +17,7 @@ import type { Published, PublishOptions } from '../publish/publish-table.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
 import type { Cluster } from '../watch/cluster.ts';
-import type { RetiredKey, Snapshot } from '../watch/snapshot.ts';
+import type { JudgedPolicy, RetiredKey, Snapshot } from '../watch/snapshot.ts';
 import { createGatherer, type Judged, withVerdict } from './judged.ts';
 
 export interface BringOutParts {
@@ -73,6 +73,7 @@ export type TableRun =
       readonly found: FormOf | undefined;
       readonly content: TableContent;
       readonly healthChecks: readonly HealthCheck[];
+      readonly policies: readonly JudgedPolicy[];
     })
   | (RunFacts & {
       readonly type: 'failed';
@@ -190,6 +191,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
         found,
         content: published,
         healthChecks: compiled.healthChecks,
+        policies: snapshot.policies ?? [],
       };
     },
   };

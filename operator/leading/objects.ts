@@ -16,10 +16,13 @@ import { createStatusRun } from './write-status.ts';
 interface Parts extends TermParts {
   readonly table: LedTable;
   readonly pods: LedPods;
+  /** What was spent of budgets of namespaces is another. */
+  onNamespaces(): void;
 }
 
 interface LedObjects extends Pick<Spending, 'reading'>, Pick<KeyKeeper, 'published'> {
   readonly queues: readonly WorkQueue[];
+  readonly spending: Pick<Spending, 'ofNamespace'>;
   /** There may be something new to say of them; by `Kind/namespace/name`. */
   look(keys: Iterable<string>): void;
   lookAtAll(): void;
@@ -41,6 +44,7 @@ export function createObjects(parts: Parts): LedObjects {
 
   return {
     queues: [statusQueue, keys.queue, ...spending.queues],
+    spending,
     reading: spending.reading,
     published: keys.published,
     look,
@@ -100,14 +104,15 @@ function openKeys(parts: Parts, onFailure: (key: string) => void): KeyKeeper {
 }
 
 function openSpending(parts: Parts, onBudget: (key: string) => void): Spending {
-  const { settings, table, pods } = parts;
+  const { cluster, settings, table, pods } = parts;
   return createSpending({
     ...parts,
     ledgerAddress: settings.ledgerAddress,
-    tenantBudgets: settings.platform.tenantBudgets,
+    tenantBudgets: () => cluster.snapshot().platform.tenantBudgets ?? [],
     gateways: () => ({ ready: pods.pods().ready, haveStore: settings.platform.hasExactLimits === true }),
     tokenOf: table.exchangeToken,
     onBudget,
+    onNamespaces: parts.onNamespaces,
     onAway: (reason) =>
       table.tell(
         'LedgerAway',

@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { periodAt } from '../../core/contract/budget.ts';
+import type { Spent } from '../../core/contract/spend.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
 import type { WorkQueue } from '../loop.ts';
 import { budgetsIn } from '../resources/api-key.ts';
@@ -19,7 +20,7 @@ import { followLedger, type LedgerFollowerParts, pollMs } from '../usage/follow-
 import { joinName, type KeyName, splitName } from '../usage/key-name.ts';
 import { createUsageReporter, type UsageReporterParts } from '../usage/report-usage.ts';
 import { createSpendBook, type SpendNews } from '../usage/spend-book.ts';
-import { watchTenantBudgets } from '../usage/tenant-budgets.ts';
+import { type BudgetsOf, watchTenantBudgets } from '../usage/tenant-budgets.ts';
 import type { Cluster } from '../watch/cluster.ts';
 import type { RawObject, TenantBudgets } from '../watch/snapshot.ts';
 import { createAlarm } from './alarm.ts';
@@ -34,16 +35,18 @@ export interface SpendingParts
   readonly ledgerAddress: string | undefined;
   /** Over HTTP where left out. */
   readonly askLedger?: AskLedger | undefined;
-  /** Of whole namespaces, each of them once; undefined: none has one. */
-  readonly tenantBudgets: readonly TenantBudgets[] | undefined;
+  /** Of whole namespaces, each of them once; the same list as before where none is another. */
+  tenantBudgets(): readonly TenantBudgets[];
   /** Other budgets of this ApiKey are used up than its status says; by `Kind/namespace/name`. */
   onBudget(key: string): void;
+  /** Namespaces with budgets have spent something, or a new period has begun. */
+  onNamespaces(): void;
 }
 
 export interface SpendReading {
   /** Since the ledger has told something, if only that there is nothing new. */
   readonly newsAgeMs: number;
-  /** ApiKeys whose calls are refused because of a budget, their own or that of their namespace. */
+  /** ApiKeys whose calls are refused because of a budget of their own. */
   readonly exhaustedKeys: number;
 }
 
@@ -57,6 +60,8 @@ export interface Spending {
   forget(apiKey: KeyName): void;
   /** There may be more gateways than before, or fewer. */
   gatewaysMoved(): void;
+  /** What the keys of a namespace have spent; undefined while that is not known. */
+  ofNamespace(): ((namespace: string) => Spent | undefined) | undefined;
   /** Undefined where there is no ledger. */
   reading(): SpendReading | undefined;
   close(): Promise<void>;
@@ -79,13 +84,14 @@ const withoutLedger: Spending = {
   judged() {},
   forget() {},
   gatewaysMoved() {},
+  ofNamespace: () => undefined,
   reading: () => undefined,
   close: async () => {},
 };
 
 function startSpending(parts: SpendingParts, address: string): Spending {
   const { cluster, clock } = parts;
-  const tenantBudgets = new Map(parts.tenantBudgets?.map(({ namespace, budgets }) => [namespace, budgets]));
+  const tenantBudgets = indexBudgets(parts.tenantBudgets);
   const book = createSpendBook();
   const reporter = createUsageReporter({ ...parts, book });
   const tenants = watchTenantBudgets(tenantBudgets, book);
@@ -101,6 +107,7 @@ function startSpending(parts: SpendingParts, address: string): Spending {
   });
   const newPeriod = createAlarm(clock, () => {
     waitForPeriod();
+    parts.onNamespaces();
     lookAtAll().catch(onFault);
   });
   const follower = followLedger({ ...parts, book, ask: parts.askLedger ?? ledger.ask, onNews, onFault });
@@ -123,6 +130,7 @@ function startSpending(parts: SpendingParts, address: string): Spending {
       }
       readyBefore = ready;
     },
+    ofNamespace: () => (book.isWhole() ? book.ofNamespace : undefined),
     reading: () => ({ newsAgeMs: follower.newsAgeMs(), exhaustedKeys: exhaustedKeys.size }),
     async close() {
       isOver = true;
@@ -147,19 +155,18 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     if (!wasWhole) {
       wasWhole = true;
       tenants.learn(clock.wallMs());
+      parts.onNamespaces();
       lookAtAll().catch(onFault);
       return;
     }
     if (news.type === 'anew') return;
     for (const apiKey of news.keys) look(apiKey);
-    const limited = new Set(news.namespaces.filter((namespace) => tenantBudgets.has(namespace)));
+    const limited = new Set(news.namespaces.filter((namespace) => tenantBudgets().has(namespace)));
     if (limited.size === 0) return;
+    parts.onNamespaces();
     for (const { namespace, reason, note } of tenants.look(limited, clock.wallMs())) {
       const subject = { apiVersion: 'v1', kind: 'Namespace', namespace, name: namespace };
       parts.events.record(subject, { type: EVENT_REASONS[reason].type, reason, action: 'Meter', note });
-    }
-    for (const { metadata } of cluster.snapshot().apiKeys) {
-      if (limited.has(metadata.namespace)) lookAtBudgets(joinName(metadata));
     }
   }
 
@@ -191,26 +198,29 @@ function startSpending(parts: SpendingParts, address: string): Spending {
     if (object === undefined) return;
     const present = presentStatus('ApiKey', object);
     const said = present?.conditions?.find(({ type }) => type === 'BudgetExhausted');
-    const isLimited = hasBudgets(object) || tenantBudgets.has(namespace);
-    if (!isLimited && said === undefined && !exhaustedKeys.has(apiKey)) return;
+    if (!hasBudgets(object) && said === undefined && !exhaustedKeys.has(apiKey)) return;
     if (settleBudget(exhausted(object), present)?.message !== said?.message)
       parts.onBudget(`ApiKey/${apiKey}`);
   }
 
   function exhausted(object: RawObject): readonly Exhausted[] | undefined {
     if (!book.isWhole()) return undefined;
-    const { namespace } = object.metadata;
     const apiKey = joinName(object.metadata);
-    const nowMs = clock.wallMs();
-    const ofTenant = tenantBudgets.get(namespace) ?? [];
-    const found = [
-      ...exhaustedOf(budgetsIn(object.spec), book.ofKey(apiKey), nowMs),
-      ...exhaustedOf(ofTenant, book.ofNamespace(namespace), nowMs, namespace),
-    ];
+    const found = exhaustedOf(budgetsIn(object.spec), book.ofKey(apiKey), clock.wallMs());
     if (found.length > 0) exhaustedKeys.add(apiKey);
     else exhaustedKeys.delete(apiKey);
     return found;
   }
+}
+
+/** Made again only where the list is another. */
+function indexBudgets(list: SpendingParts['tenantBudgets']): () => BudgetsOf {
+  let last: { readonly of: readonly TenantBudgets[]; readonly index: BudgetsOf } | undefined;
+  return () => {
+    const of = list();
+    if (last?.of !== of) last = { of, index: new Map(of.map((one) => [one.namespace, one.budgets])) };
+    return last.index;
+  };
 }
 
 function hasBudgets({ spec }: RawObject): boolean {

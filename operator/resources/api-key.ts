@@ -143,7 +143,7 @@ const budgetSchema = z.strictObject({
     .describe('Share of the limit at which a warning is given.'),
 });
 export type Budget = z.infer<typeof budgetSchema>;
-const budgetsSchema = listMap(budgetSchema, 'period', 4);
+export const budgetsSchema = listMap(budgetSchema, 'period', 4);
 
 /** Of a field of `secret`. That one is optional, so it is compared from above. */
 function immutableInSecret(field: string, absent: string): Rule<unknown> {

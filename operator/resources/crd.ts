@@ -103,14 +103,15 @@ export function crd(resource: Resource, bundleVersion: string) {
     },
     spec: {
       group: API_GROUP,
-      scope: 'Namespaced',
+      scope: resource.scope ?? 'Namespaced',
       names: {
         kind: resource.kind,
         listKind: `${resource.kind}List`,
         plural: resource.plural,
         singular: resource.kind.toLowerCase(),
         shortNames: [resource.shortName],
-        categories: ['penstock'],
+        // A tenant that may not read policies would get an error from the category.
+        categories: resource.scope === 'Cluster' ? [] : ['penstock'],
       },
       versions: [
         {

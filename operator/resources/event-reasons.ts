@@ -34,7 +34,7 @@ export const EVENT_REASONS = {
   TenantBudgetExhausted: {
     of: 'the namespace',
     type: 'Warning',
-    text: 'A budget that the platform gives a namespace is used up. With the action Block all of its keys are refused, and say BudgetExhausted.',
+    text: 'A budget that the platform gives a namespace is used up. With the action Block all of its keys are refused, and the TenantPolicy says BudgetExhausted.',
   },
   LedgerAway: {
     of: 'the pointer',

@@ -44,7 +44,7 @@ export const secretKeyRefSchema = refObject({
 const label = z.string().max(63);
 
 /** A Kubernetes label selector, with bounds. An empty selector selects everything. */
-const labelSelectorSchema = z.strictObject({
+export const labelSelectorSchema = z.strictObject({
   matchLabels: stringMap({ entriesMax: 16, valueMax: 63 })
     .optional()
     .describe('Labels that must be there with exactly these values.'),

@@ -44,10 +44,12 @@ function schemasOf(resource: Resource): Schemas {
 
 function buildObjectSchema(resource: Resource) {
   const { nameRule } = resource;
+  const metaSchema: z.ZodType<{ readonly name: string }> =
+    resource.scope === 'Cluster' ? objectMetaSchema.omit({ namespace: true }) : objectMetaSchema;
   const metadata =
     nameRule === undefined
-      ? objectMetaSchema
-      : objectMetaSchema.superRefine((meta, context) => {
+      ? metaSchema
+      : metaSchema.superRefine((meta, context) => {
           if (nameRule.check !== 'needs-old-object' && !nameRule.check(meta.name)) {
             context.addIssue({ code: 'custom', path: ['name'], message: nameRule.message });
           }

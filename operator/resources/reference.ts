@@ -17,7 +17,7 @@ export function apiReference(resources: readonly Resource[]): string {
     GENERATED,
     '# API reference',
     '',
-    `Group \`${API_GROUP}\`, version \`${API_VERSION}\`, all kinds namespaced, category \`penstock\`: \`kubectl get penstock\` shows them all.`,
+    `Group \`${API_GROUP}\`, version \`${API_VERSION}\`, all kinds but TenantPolicy namespaced, with the category \`penstock\`: \`kubectl get penstock\` shows them all. TenantPolicy belongs to the cluster.`,
     'What conditions and their reasons mean stands in [reasons.md](reasons.md).',
     '',
     'Durations are written `500ms`, `30s`, `1m30s` or `2160h`; money as decimal strings, never as numbers; times as RFC 3339.',

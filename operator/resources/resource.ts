@@ -4,10 +4,13 @@ import type { z } from 'zod';
 import type { Column } from './columns.ts';
 import type { CelRule, Rule } from './rule.ts';
 
+/** The kinds that tenants write, each object in its namespace. */
 export type Kind = 'Provider' | 'ModelRoute' | 'ApiKey';
 
 export interface Resource {
-  readonly kind: Kind;
+  readonly kind: Kind | 'TenantPolicy';
+  /** Left out: its objects are in namespaces. */
+  readonly scope?: 'Cluster';
   readonly plural: string;
   readonly shortName: string;
   readonly description: string;

@@ -2,7 +2,7 @@
 
 import { isRecord } from '../../core/kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
-import type { RawObject } from '../watch/snapshot.ts';
+import type { RawPolicy } from '../watch/snapshot.ts';
 import { conditionsOf } from './object-status.ts';
 
 interface Published {
@@ -90,7 +90,7 @@ export function createProgrammedTracker(): ProgrammedTracker {
  * The generation that the object's own status names, where it speaks about the present spec and says that
  * every pod ran it. Only to be trusted where the stored table holds the same entries as the new one.
  */
-export function recordedGeneration({ metadata, status }: RawObject): number | undefined {
+export function recordedGeneration({ metadata, status }: RawPolicy): number | undefined {
   if (!isRecord(status) || status.observedGeneration !== metadata.generation) return undefined;
   const isProgrammed = conditionsOf(status).some((one) => one.type === 'Programmed' && one.status === 'True');
   const generation = isRecord(status.programmed) ? status.programmed.tableGeneration : undefined;

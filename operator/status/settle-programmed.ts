@@ -14,7 +14,7 @@ import { allRun, type PodsState, progressOf } from '../pods/pods-state.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 interface ProgrammedFacts {
-  readonly verdict: Verdict;
+  readonly verdict: Pick<Verdict, 'isInTable' | 'generation' | 'held'> & { readonly kind: string };
   /** All but Programmed, Ready and Healthy. */
   readonly conditions: readonly Condition[];
   readonly since: number | undefined;
@@ -54,7 +54,10 @@ export function settleProgrammed(facts: ProgrammedFacts): SettledProgrammed {
  * The condition that keeps it out. An object that is right and is kept out by its own wish (suspended, disabled, past
  * its end) is programmed once every pod runs a table without it.
  */
-function refusedBy(verdict: Verdict, conditions: readonly Condition[]): Condition | undefined {
+function refusedBy(
+  verdict: Pick<Verdict, 'isInTable'>,
+  conditions: readonly Condition[],
+): Condition | undefined {
   if (verdict.isInTable) return undefined;
   const find = (wanted: string) => conditions.find(({ type }) => type === wanted);
   const fault = faultOf(conditions);

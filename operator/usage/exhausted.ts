@@ -1,4 +1,4 @@
-// Which budgets are used up, and until when? Pure: of a key, and of the namespace that it is in.
+// Which budgets of a key are used up, and until when? Pure.
 
 import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 import type { Spent } from '../../core/contract/spend.ts';
@@ -8,8 +8,6 @@ import { useIn } from './spend-book.ts';
 
 /** A budget whose limit is reached, and that refuses calls for it. */
 export interface Exhausted {
-  /** Undefined: of the key itself. */
-  readonly namespace?: string | undefined;
   readonly period: BudgetPeriod;
   /** Dollars, as the budget has it. */
   readonly limit: string;
@@ -21,14 +19,13 @@ export interface Exhausted {
   readonly untilMs: number | undefined;
 }
 
-/** A limit, as a key or the platform has it. */
+/** A limit, as a key has it. */
 export type BudgetLimit = Pick<Budget, 'period' | 'limit' | 'action'>;
 
 export function exhaustedOf(
   budgets: readonly BudgetLimit[],
   spent: Spent | undefined,
   nowMs: number,
-  namespace?: string,
 ): readonly Exhausted[] {
   return budgets.flatMap(({ period, limit, action }): Exhausted[] => {
     const spend = dollarsOf(BigInt(useIn(spent, period, nowMs).costPicodollars));
@@ -36,19 +33,17 @@ export function exhaustedOf(
     if (action !== 'Block' || spentMicros === undefined || limitMicros === undefined) return [];
     if (spentMicros < limitMicros) return [];
     const { start: since, endMs: untilMs } = periodAt(period, nowMs);
-    return [{ namespace, period, limit, spend, since, untilMs }];
+    return [{ period, limit, spend, since, untilMs }];
   });
 }
 
 /** What a period is called in a sentence. */
 const WORDS = { Day: 'day', Week: 'week', Month: 'month', Total: 'all time' } as const;
 
-export function sayExhausted({ namespace, period, limit, spend, since, untilMs }: Exhausted): string {
-  const whose = namespace === undefined ? 'the budget' : `the budget of the namespace ${namespace}`;
+export function sayExhausted({ period, limit, spend, since, untilMs }: Exhausted): string {
   const spentSince = since === '' ? `${spend} were spent` : `${spend} were spent since ${since}`;
-  const wayOut = namespace === undefined ? 'spec.budgets allows more' : 'the platform allows more';
   const until = untilMs === undefined ? '' : `${new Date(untilMs).toISOString().slice(0, -5)}Z, or until `;
-  return `${whose} for ${period === 'Total' ? '' : 'the '}${WORDS[period]} is used up: of ${limit} dollars ${spentSince}; calls are refused until ${until}${wayOut}`;
+  return `the budget for ${period === 'Total' ? '' : 'the '}${WORDS[period]} is used up: of ${limit} dollars ${spentSince}; calls are refused until ${until}spec.budgets allows more`;
 }
 
 /** Whether two such messages tell the same but for what was spent: calls that were under way still add to it. */

@@ -21,27 +21,30 @@ interface TenantWatch {
   learn(nowMs: number): void;
 }
 
+export type BudgetsOf = ReadonlyMap<string, readonly TenantBudget[]>;
+
+/** @param budgetsOf by namespace, as they are now. */
 export function watchTenantBudgets(
-  budgetsOf: ReadonlyMap<string, readonly TenantBudget[]>,
+  budgetsOf: () => BudgetsOf,
   book: Pick<SpendBook, 'ofNamespace'>,
 ): TenantWatch {
   const known = new Map<string, { readonly start: string; readonly level: number }>();
   const look: TenantWatch['look'] = (namespaces, nowMs) =>
     [...namespaces].flatMap((namespace) =>
-      (budgetsOf.get(namespace) ?? []).flatMap((budget): TenantNews[] => {
-        const { period, limit, warnPercent } = budget;
+      (budgetsOf().get(namespace) ?? []).flatMap((budget): TenantNews[] => {
+        const { period, limit, action, warnPercent } = budget;
         const { start } = periodAt(period, nowMs);
         const use = useIn(book.ofNamespace(namespace), period, nowMs);
         const spend = dollarsOf(BigInt(use.costPicodollars));
         const level = levelOf(spend, limit, warnPercent);
-        const place = `${namespace} ${period}`;
+        const place = `${namespace} ${period} ${action}`;
         const before = known.get(place);
         known.set(place, { start, level });
         if (level <= (before?.start === start ? before.level : 0)) return [];
         return [describe(namespace, budget, level, spend, start)];
       }),
     );
-  return { look, learn: (nowMs) => void look(budgetsOf.keys(), nowMs) };
+  return { look, learn: (nowMs) => void look(budgetsOf().keys(), nowMs) };
 }
 
 const WORDS: Readonly<Record<BudgetPeriod, string>> = {

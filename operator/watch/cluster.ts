@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
+import { createPolicyJudge } from '../compile/judge-policies.ts';
 import type { Kind } from '../resources/resource.ts';
 import { createDeletions } from './deletions.ts';
 import type { GatewayPod } from './gateway-pods.ts';
@@ -10,11 +11,12 @@ import type { Pointer } from './pointer.ts';
 import { openReadings, type WatchName, type WatchTrouble } from './readings.ts';
 import { latestForm } from './resources.ts';
 import { createSecretIndex, type HeldSecret } from './secrets.ts';
-import type { PlatformSettings, RawObject, Snapshot } from './snapshot.ts';
+import type { PlatformSettings, RawObject, RawPolicy, Snapshot } from './snapshot.ts';
 import { createSnapshotCache, type ListName } from './snapshot-cache.ts';
 import { watchNamespaces } from './watch-namespaces.ts';
 import { createWatchedObjects } from './watch-objects.ts';
 import { watchPods } from './watch-pods.ts';
+import { watchPolicies } from './watch-policies.ts';
 import { watchSecrets } from './watch-secrets.ts';
 import { watchTable } from './watch-table.ts';
 
@@ -32,6 +34,8 @@ export interface ClusterOptions {
   /** Label selector. */
   readonly gatewaySelector: string;
   readonly platform: PlatformSettings;
+  /** TenantPolicies of the chart's values: each holds until there is an object of its name. */
+  readonly policies?: readonly RawPolicy[] | undefined;
   /** Nothing is told before everything has been read once; then, once of each. */
   onChange(change: ClusterChange): void;
   onTrouble(trouble: WatchTrouble): void;
@@ -47,7 +51,8 @@ export type ClusterChange =
   /** A shard was deleted; somebody may have put another one in its place. */
   | { readonly type: 'shard-gone'; readonly name: string }
   /** The status alone is another one: written here, or by a former leader while the watch was away. */
-  | { readonly type: 'status'; readonly kind: Kind; readonly key: string };
+  | { readonly type: 'status'; readonly kind: Kind; readonly key: string }
+  | { readonly type: 'policy-status'; readonly name: string };
 
 export interface Cluster {
   /** Of now; the same value as before where nothing has changed. Not complete until `synced`. */
@@ -55,6 +60,8 @@ export interface Cluster {
   /** After everything that may be read was read once. Rejects where it is closed before. */
   readonly synced: Promise<void>;
   hasSynced(): boolean;
+  /** As it was read last, with its status; undefined where there is no such object. */
+  policy(name: string): RawPolicy | undefined;
   /** As it was read last, with its status. */
   object(kind: Kind, namespace: string, name: string): RawObject | undefined;
   /** For metrics: of every object of the kind, as it was read last. */
@@ -106,6 +113,11 @@ export function openCluster(options: ClusterOptions): Cluster {
   const namespaces = watchNamespaces(readings, tenantNamespaces, (isUrgent) =>
     resourcesChanged('Namespace', isUrgent),
   );
+  const policies = watchPolicies(readings, {
+    onChange: () => resourcesChanged('TenantPolicy', true),
+    onStatus: (name) => tell({ type: 'policy-status', name }),
+  });
+  const judgePolicies = createPolicyJudge(options.platform);
   watchSecrets({
     readings,
     deletions,
@@ -124,7 +136,12 @@ export function openCluster(options: ClusterOptions): Cluster {
     onShardGone: (name) => tell({ type: 'shard-gone', name }),
   });
   const snapshotCache = createSnapshotCache(
-    { ...objects.lists, Secret: secretIndex.list, Namespace: () => [...namespaces.values()] },
+    {
+      ...objects.lists,
+      Secret: secretIndex.list,
+      Namespace: () => [...namespaces.values()],
+      TenantPolicy: () => judgePolicies(policiesNow()),
+    },
     options.platform,
   );
 
@@ -147,6 +164,10 @@ export function openCluster(options: ClusterOptions): Cluster {
       const held = objects.held[kind].get(`${namespace}/${name}`);
       return held === undefined ? undefined : latestForm(held);
     },
+    policy(name) {
+      const held = policies.get(name);
+      return held === undefined ? undefined : latestForm(held);
+    },
     statuses: (kind) => objects.held[kind].values().map(({ status }) => status),
     issuedSecret: (namespace, name) => secretIndex.issued(`${namespace}/${name}`),
     wasSeenDeleted(kind, id) {
@@ -165,6 +186,11 @@ export function openCluster(options: ClusterOptions): Cluster {
       await readings.close();
     },
   };
+
+  function policiesNow(): readonly RawPolicy[] {
+    const values = (options.policies ?? []).filter(({ metadata }) => !policies.has(metadata.name));
+    return [...values, ...[...policies.values()].map(({ wish }) => wish)];
+  }
 
   function tell(change: ClusterChange): void {
     if (isTold) options.onChange(change);

@@ -9,7 +9,9 @@ import { objectPath } from '../../core/kube/paths.ts';
 import { API_GROUP } from '../resources/metadata.ts';
 
 const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' } as const;
-const names = ['providers', 'modelroutes', 'apikeys'].map((plural) => `${plural}.${API_GROUP}`);
+const names = ['providers', 'modelroutes', 'apikeys', 'tenantpolicies'].map(
+  (plural) => `${plural}.${API_GROUP}`,
+);
 const BUNDLE_ANNOTATION = 'penstock.dev/bundle-version';
 
 const againMs = 10 * 60_000;

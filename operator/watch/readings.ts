@@ -9,6 +9,7 @@ import type { Kind } from '../resources/resource.ts';
 
 export type WatchName =
   | Kind
+  | 'TenantPolicy'
   | 'Namespace'
   | 'Pod'
   | 'Secret'

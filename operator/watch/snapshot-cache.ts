@@ -1,6 +1,7 @@
-// What is the snapshot now? Of six lists of up to 50,000, only those are built again in which something changed.
+// What is the snapshot now? Of seven lists of up to 50,000, only those are built again in which something changed.
 
-import type { PlatformSettings, Snapshot } from './snapshot.ts';
+import { applyPolicies } from '../compile/apply-policies.ts';
+import type { JudgedPolicy, PlatformSettings, Snapshot } from './snapshot.ts';
 
 export interface SnapshotLists {
   Provider(): Snapshot['providers'];
@@ -9,6 +10,7 @@ export interface SnapshotLists {
   Secret(): Snapshot['secrets'];
   ConfigMap(): Snapshot['configMaps'];
   Namespace(): Snapshot['namespaces'];
+  TenantPolicy(): readonly JudgedPolicy[];
 }
 
 export type ListName = keyof SnapshotLists;
@@ -27,6 +29,7 @@ const members = {
   Secret: 'secrets',
   ConfigMap: 'configMaps',
   Namespace: 'namespaces',
+  TenantPolicy: 'policies',
 } as const satisfies Record<ListName, keyof Snapshot>;
 
 export function createSnapshotCache(lists: SnapshotLists, platform: PlatformSettings): SnapshotCache {
@@ -34,14 +37,19 @@ export function createSnapshotCache(lists: SnapshotLists, platform: PlatformSett
   let last: Partial<Snapshot> = {};
   return {
     get() {
-      snapshot ??= {
+      if (snapshot !== undefined) return snapshot;
+      const namespaces = last.namespaces ?? lists.Namespace();
+      const policies = last.policies ?? lists.TenantPolicy();
+      const isSame = namespaces === last.namespaces && policies === last.policies;
+      snapshot = {
         providers: last.providers ?? lists.Provider(),
         modelRoutes: last.modelRoutes ?? lists.ModelRoute(),
         apiKeys: last.apiKeys ?? lists.ApiKey(),
         secrets: last.secrets ?? lists.Secret(),
         configMaps: last.configMaps ?? lists.ConfigMap(),
-        namespaces: last.namespaces ?? lists.Namespace(),
-        platform,
+        namespaces,
+        policies,
+        platform: (isSame && last.platform) || platformWith(policies, namespaces),
       };
       last = snapshot;
       return snapshot;
@@ -52,4 +60,15 @@ export function createSnapshotCache(lists: SnapshotLists, platform: PlatformSett
       snapshot = undefined;
     },
   };
+
+  function platformWith(
+    policies: readonly JudgedPolicy[],
+    namespaces: Snapshot['namespaces'],
+  ): PlatformSettings {
+    return applyPolicies(
+      platform,
+      policies.flatMap(({ spec }) => spec ?? []),
+      namespaces,
+    );
+  }
 }

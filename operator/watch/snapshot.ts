@@ -2,6 +2,8 @@
 
 import type { BudgetPeriod } from '../../core/contract/budget.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
+import type { Problem } from '../resources/problems.ts';
+import type { TenantPolicySpec } from '../resources/tenant-policy.ts';
 
 /**
  * One of our objects as it was read: unchecked but for its place. An object that did not change keeps its
@@ -13,6 +15,12 @@ export interface RawObject {
     readonly name: string;
     readonly [field: string]: unknown;
   };
+  readonly [field: string]: unknown;
+}
+
+/** The same of a kind without namespaces. */
+export interface RawPolicy {
+  readonly metadata: { readonly name: string; readonly [field: string]: unknown };
   readonly [field: string]: unknown;
 }
 
@@ -74,7 +82,7 @@ export interface TenantBudget {
 
 export interface TenantBudgets {
   readonly namespace: string;
-  /** Each period once. */
+  /** Each period once for each action. */
   readonly budgets: readonly TenantBudget[];
 }
 
@@ -82,6 +90,17 @@ export interface TenantBudgets {
 export interface TenantLimits {
   readonly namespace: string;
   readonly limits: RateLimits;
+}
+
+/** A TenantPolicy, and what holds of it. */
+export interface JudgedPolicy {
+  readonly object: RawPolicy;
+  /** What is wrong with the present form; none: it is in force. */
+  readonly problems: readonly Problem[];
+  /** What is in force; undefined: nothing of it. */
+  readonly spec: TenantPolicySpec | undefined;
+  /** metadata.generation of an earlier form that is in force; undefined: of the present one, those parts that can be read. */
+  readonly heldGeneration?: number | undefined;
 }
 
 /** What the platform team decides for the whole installation. */
@@ -104,6 +123,8 @@ export interface PlatformSettings {
   readonly tenantBudgets?: readonly TenantBudgets[];
   /** Each namespace once; nobody in the namespace can change it. */
   readonly tenantLimits?: readonly TenantLimits[];
+  /** Prefixes of model ids beside the service prefix, and the namespaces that may use them (`*`: all); platform namespaces may too. */
+  readonly reservedPrefixes?: readonly { readonly prefix: string; readonly namespaces: readonly string[] }[];
 }
 
 /** In every list, namespace and name stand at most once together; the order means nothing. */
@@ -117,5 +138,8 @@ export interface Snapshot {
   readonly namespaces: readonly NamespaceRecord[];
   /** Each digest once. Absent: none. */
   readonly retiredKeys?: readonly RetiredKey[];
+  /** By name; absent: none. */
+  readonly policies?: readonly JudgedPolicy[];
+  /** With what TenantPolicies say. */
   readonly platform: PlatformSettings;
 }

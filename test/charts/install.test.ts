@@ -25,7 +25,7 @@ import { CHART, mustHelm, RELEASE_NAMESPACE, type Values } from './helm.ts';
 const API_KEY =
   '{apiVersion: penstock.dev/v1alpha1, kind: ApiKey, metadata: {name: bot, namespace: team-a}, spec: {}}';
 
-const applyDemo = fileURLToPath(new URL('../../deploy/jobs/apply-demo/main.ts', import.meta.url));
+const applyObjects = fileURLToPath(new URL('../../deploy/jobs/apply-objects/main.ts', import.meta.url));
 
 const plane = useControlPlane();
 let server: Asking;
@@ -48,10 +48,13 @@ beforeAll(async () => {
   await plane().mustKubectl(['create', '-f', '-'], {
     stdin: JSON.stringify(route('team-a', 'penstock/old')),
   });
-  await install('penstock', RELEASE_NAMESPACE, {
-    platformNamespaces: ['platform'],
-    dashboard: { enabled: true },
-  });
+  // No kubelet runs its Job here.
+  await install(
+    'penstock',
+    RELEASE_NAMESPACE,
+    { platformNamespaces: ['platform'], dashboard: { enabled: true } },
+    '--no-hooks',
+  );
   await apply(plane().client, bindingOf('tenant', 'penstock-tenant', 'tenant-of-a'));
   await install('second', 'second-system', {
     crds: { install: false },
@@ -109,6 +112,7 @@ test('uninstalled, it leaves the CRDs and the objects of users, and nothing else
     'customresourcedefinition.apiextensions.k8s.io/apikeys.penstock.dev',
     'customresourcedefinition.apiextensions.k8s.io/modelroutes.penstock.dev',
     'customresourcedefinition.apiextensions.k8s.io/providers.penstock.dev',
+    'customresourcedefinition.apiextensions.k8s.io/tenantpolicies.penstock.dev',
   ]);
 });
 
@@ -722,6 +726,105 @@ describe('a Provider that ModelRoutes use', () => {
   }, 100_000);
 });
 
+describe('what the values say of namespaces', () => {
+  // No kubelet runs its Job here: its program is run with the rights and the objects of the Job.
+  const namespace = 'fourth-system';
+  const base = {
+    crds: { install: false },
+    rbac: { aggregate: false },
+    admissionPolicies: { enabled: false },
+  };
+  const tenant = (name: string, limit: string) => ({
+    namespace: name,
+    budgets: [{ period: 'Month', limit }],
+    limits: { requestsPerMinute: 60 },
+  });
+
+  async function runJob(): Promise<void> {
+    const map = ['get', 'configmap', 'fourth-tenant-policies', '-n', namespace];
+    const objectsFile = join(plane().folder, 'policies.json');
+    await writeFile(
+      objectsFile,
+      await plane().mustKubectl([...map, '-o', 'jsonpath={.data.objects\\.json}']),
+    );
+    const name = 'fourth-tenant-policies';
+    const token = await serviceAccountToken(plane(), namespace, name);
+    const env = {
+      ...bareEnvironment(),
+      ...serverEnvironment(plane()),
+      PENSTOCK_SERVICE_ACCOUNT_DIR: await writeServiceAccountFolder(plane(), name, { token, namespace }),
+      PENSTOCK_OBJECTS: objectsFile,
+      PENSTOCK_PRUNE: `app.kubernetes.io/name=penstock,app.kubernetes.io/instance=fourth,app.kubernetes.io/component=tenant-policies`,
+    };
+    expect(await run(process.execPath, [applyObjects], { env })).toMatchObject({ code: 0, stderr: '' });
+  }
+
+  async function specs(): Promise<Record<string, unknown>> {
+    const { items } = JSON.parse(await plane().mustKubectl(['get', 'tenantpolicies', '-o', 'json']));
+    return Object.fromEntries(
+      items.map(({ metadata, spec }: { metadata: { name: string }; spec: unknown }) => [metadata.name, spec]),
+    );
+  }
+
+  test('becomes TenantPolicies, which follow the values and keep what people add', async () => {
+    await install(
+      'fourth',
+      namespace,
+      {
+        ...base,
+        platformNamespaces: ['platform'],
+        tenants: [tenant('team-a', '500'), tenant('team-b', '50')],
+        egress: { allow: [{ cidr: '10.20.0.0/16', namespaces: ['*'] }] },
+      },
+      '--no-hooks',
+    );
+    await runJob();
+    const budget = { period: 'Month', limit: '500', currency: 'USD', action: 'Block', warnPercent: 80 };
+    expect(await specs()).toEqual({
+      'fourth-platform': { role: 'Platform', namespaces: { names: ['platform'] } },
+      'fourth-tenant-team-a': {
+        namespaces: { names: ['team-a'] },
+        budgets: [budget],
+        limits: { requestsPerMinute: 60 },
+      },
+      'fourth-tenant-team-b': {
+        namespaces: { names: ['team-b'] },
+        budgets: [{ ...budget, limit: '50' }],
+        limits: { requestsPerMinute: 60 },
+      },
+      'fourth-egress-0': { namespaces: { selector: {} }, egress: { allow: ['10.20.0.0/16'] } },
+    });
+
+    const edited = { spec: { limits: { tokensPerMinute: 1000 } } };
+    await plane().mustKubectl([
+      ...['patch', 'tpol', 'fourth-tenant-team-a', '--type=merge', '-p', JSON.stringify(edited)],
+    ]);
+    await plane().mustKubectl(['create', '-f', '-'], {
+      stdin: JSON.stringify({
+        apiVersion: 'penstock.dev/v1alpha1',
+        kind: 'TenantPolicy',
+        metadata: { name: 'by-hand' },
+        spec: { namespaces: { names: ['team-a'] } },
+      }),
+    });
+    await mustHelm(plane(), ['upgrade', 'fourth', CHART, '-n', namespace, '--no-hooks'], {
+      ...base,
+      tenants: [tenant('team-a', '400')],
+    });
+    await runJob();
+    expect(await specs()).toEqual({
+      'by-hand': { namespaces: { names: ['team-a'] } },
+      'fourth-tenant-team-a': {
+        namespaces: { names: ['team-a'] },
+        budgets: [{ ...budget, limit: '400' }],
+        limits: { requestsPerMinute: 60, tokensPerMinute: 1000 },
+      },
+    });
+    await plane().mustKubectl(['delete', 'tpol', '--all']);
+    await mustHelm(plane(), ['uninstall', 'fourth', '-n', namespace]);
+  }, 60_000);
+});
+
 describe('the demo', () => {
   // No kubelet runs its Job here: its program is run with the rights and the objects of the Job.
   const namespace = 'third-demo';
@@ -742,11 +845,11 @@ describe('the demo', () => {
       ...bareEnvironment(),
       ...serverEnvironment(plane()),
       PENSTOCK_SERVICE_ACCOUNT_DIR: folder,
-      PENSTOCK_DEMO_OBJECTS: objectsFile,
+      PENSTOCK_OBJECTS: objectsFile,
     };
   }, 60_000);
 
-  const job = () => run(process.execPath, [applyDemo], { env });
+  const job = () => run(process.execPath, [applyObjects], { env });
   const uids = () =>
     plane().mustKubectl([
       ...['get', 'providers,modelroutes,apikeys', '-n', namespace],

@@ -32,7 +32,16 @@ const demoObject = z.looseObject({
 export type DemoObject = z.infer<typeof demoObject>;
 
 export function demoObjects(rendered: readonly Rendered[]): DemoObject[] {
+  return z.array(demoObject).parse(objectsIn(rendered, 'penstock-demo'));
+}
+
+/** TenantPolicies that the values stand for. */
+export function policyObjects(rendered: readonly Rendered[]): object[] {
+  return z.array(z.looseObject({})).parse(objectsIn(rendered, 'penstock-tenant-policies'));
+}
+
+function objectsIn(rendered: readonly Rendered[], name: string): unknown[] {
   return rendered
-    .filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'penstock-demo')
-    .flatMap((map) => z.array(demoObject).parse(JSON.parse(demoMap.parse(map).data['objects.json'])));
+    .filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name)
+    .flatMap((map) => z.array(z.unknown()).parse(JSON.parse(demoMap.parse(map).data['objects.json'])));
 }

@@ -17,6 +17,8 @@ import { gatewayMetrics } from '../../gateway/meter/metric-table.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/process/settings.ts';
 import { ledgerMetrics } from '../../ledger/metric-table.ts';
 import { readSettings as readLedgerSettings } from '../../ledger/settings.ts';
+import { applyPolicies } from '../../operator/compile/apply-policies.ts';
+import { createPolicyJudge } from '../../operator/compile/judge-policies.ts';
 import { operatorMetrics } from '../../operator/metric-table.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import type { PlatformSettings } from '../../operator/watch/snapshot.ts';
@@ -44,6 +46,17 @@ import {
 import { demoObjects, podsOf } from './parts.ts';
 import { judgeBySchemas, kubeconform, quickstart, writeSchemas } from './schemas.ts';
 import { DIGEST, ONLY_TENANTS, OPENED, TENANTS, VALUE_SETS } from './value-sets.ts';
+
+/** What the operator takes for the platform's word before there is any TenantPolicy. */
+function platformIn(env: Readonly<Record<string, string>>): PlatformSettings {
+  const { platform, policies } = readOperatorSettings(env);
+  const judged = createPolicyJudge(platform)(policies);
+  return applyPolicies(
+    platform,
+    judged.flatMap(({ spec }) => spec ?? []),
+    [],
+  );
+}
 
 const ROOT = join(CHART, '../..');
 const PARTS = ['gateway', 'operator'] as const;
@@ -554,16 +567,16 @@ describe('what is rendered', () => {
       baseUrl: 'https://models.example.com/base/v1',
       tenantNamespaces: [],
       metricsPort: 9090,
-      platform: {
-        servicePrefix: 'acme',
-        keyPrefix: 'acme_',
-        platformNamespaces: ['platform', 'ml'],
-        egressAllow: [
-          { cidr: '10.20.0.0/16', namespaces: ['*'] },
-          { cidr: 'fd00::/8', namespaces: ['ml'] },
-        ],
-        egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
-      },
+    });
+    expect(platformIn(env)).toMatchObject({
+      servicePrefix: 'acme',
+      keyPrefix: 'acme_',
+      platformNamespaces: ['ml', 'platform'],
+      egressAllow: [
+        { cidr: '10.20.0.0/16', namespaces: ['*'] },
+        { cidr: 'fd00::/8', namespaces: ['ml'] },
+      ],
+      egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
     });
   });
 
@@ -603,19 +616,12 @@ describe('what is rendered', () => {
     },
   );
 
-  test('operator and ledger are told what tenants may spend, by the platform alone', async () => {
+  test('the operator is told what tenants may spend, by the platform alone', async () => {
     const budget = { period: 'Month', limit: '500.00', action: 'Warn', warnPercent: 75 };
     const tenants = [{ namespace: 'team-a', budgets: [budget] }];
     const objects = await render(plane(), { tenants });
     const { env } = deploymentOf(objects, 'penstock-operator');
-    expect(readOperatorSettings(env).platform.tenantBudgets).toEqual(tenants);
-    const { environment } = deploymentOf(objects, 'penstock-ledger');
-    expect(readLedgerSettings(environment).tenantBudgets).toEqual([
-      {
-        namespace: 'team-a',
-        budgets: [{ period: 'Month', action: 'Warn', limitPicodollars: 500_000_000_000_000n }],
-      },
-    ]);
+    expect(platformIn(env).tenantBudgets).toEqual(tenants);
     for (const fault of [{ limit: 500 }, { action: 'Deny' }, { warnPercent: 101 }]) {
       const refused = { tenants: [{ namespace: 'team-a', budgets: [{ ...budget, ...fault }] }] };
       await expect(render(plane(), refused)).rejects.toThrow(new RegExp(String(Object.keys(fault))));
@@ -645,7 +651,7 @@ describe('what is rendered', () => {
       { namespace: 'team-c', budgets },
     ];
     const objects = await render(plane(), { tenants });
-    const { platform } = readOperatorSettings(deploymentOf(objects, 'penstock-operator').env);
+    const platform = platformIn(deploymentOf(objects, 'penstock-operator').env);
     expect(platform.tenantLimits).toEqual([
       { namespace: 'team-a', limits },
       { namespace: 'team-b', limits: { maxConcurrentRequests: 5 } },
@@ -653,8 +659,6 @@ describe('what is rendered', () => {
     const namesOf = (list: readonly { readonly namespace: string }[] = []) =>
       list.map(({ namespace }) => namespace);
     expect(namesOf(platform.tenantBudgets)).toEqual(['team-a', 'team-c']);
-    const { environment } = deploymentOf(objects, 'penstock-ledger');
-    expect(namesOf(readLedgerSettings(environment).tenantBudgets)).toEqual(['team-a', 'team-c']);
     for (const fault of [
       {},
       { limits: {} },
@@ -807,7 +811,7 @@ describe('what is rendered', () => {
         ['node', '--max-old-space-size=256', '--max-semi-space-size=8', 'dist/operator.js'],
         ['node', '--max-old-space-size=256', '--max-semi-space-size=8', 'dist/ledger.js'],
         ['node', '--max-old-space-size=96', 'dist/simulator.js'],
-        ['node', 'dist/apply-demo.js'],
+        ['node', 'dist/apply-objects.js'],
         ['node', 'dist/helm-test.js'],
       ]),
     );
@@ -1200,7 +1204,7 @@ describe('what is rendered', () => {
       spec: { auth: { type: 'None' }, baseURL: 'http://penstock-simulator.penstock-demo.svc:9100/v1' },
     });
     const { env } = deploymentOf(objects, 'penstock-operator');
-    const { platform } = readOperatorSettings(env);
+    const platform = platformIn(env);
     expect(platform.egressAllow).toContainEqual({ cidr: '10.0.0.0/8', namespaces: ['penstock-demo'] });
     expect(platform.platformNamespaces).toEqual([]);
     for (const text of demo.map((object) => JSON.stringify(object))) expect(text).not.toContain('secretRef');
@@ -1208,7 +1212,7 @@ describe('what is rendered', () => {
 
   test('what the demo applies is right by the rules of its own operator, and opened to it alone', async () => {
     const objects = await render(plane(), { demo: { enabled: true } });
-    const { platform } = readOperatorSettings(deploymentOf(objects, 'penstock-operator').env);
+    const platform = platformIn(deploymentOf(objects, 'penstock-operator').env);
     const compileDemo = (settings: PlatformSettings) =>
       compileOnce(snapshotOf(demoObjects(objects), settings)).verdicts.flatMap(({ kind, conditions }) =>
         conditions.map(({ type, status }) => `${kind} ${type} ${status}`),
@@ -1293,7 +1297,7 @@ describe('what is rendered', () => {
 
   test('the CRDs are those of crds/, and stay where they shall', async () => {
     const committed = await Promise.all(
-      ['api-key', 'model-route', 'provider'].map(async (name): Promise<unknown> => {
+      ['api-key', 'model-route', 'provider', 'tenant-policy'].map(async (name): Promise<unknown> => {
         return parseYaml(await readFile(join(ROOT, `crds/${name}.yaml`), 'utf8'));
       }),
     );
@@ -1302,7 +1306,7 @@ describe('what is rendered', () => {
     const policy = 'helm.sh/resource-policy';
     expect((await crds({ keep: false })).sort(byName)).toEqual(committed);
     expect((await crds({})).map(({ metadata }) => metadata.annotations?.[policy])).toEqual(
-      Array(3).fill('keep'),
+      Array(4).fill('keep'),
     );
     expect(await crds({ install: false })).toEqual([]);
   });
@@ -1448,9 +1452,9 @@ test(
     const judged = await judgeBySchemas(
       await goTool(kubeconform),
       await writeSchemas(plane()),
-      z.array(z.unknown()).length(3).parse(read('crdsExamples')),
+      z.array(z.unknown()).length(4).parse(read('crdsExamples')),
     );
-    expect(judged).toEqual({ valid: 3, faults: [] });
+    expect(judged).toEqual({ valid: 4, faults: [] });
   },
   buildWaitMs,
 );

@@ -7,8 +7,9 @@ import { apiKeyResource } from '../../operator/resources/api-key.ts';
 import { type CrdSchema, rootSchema, withDefaults } from '../../operator/resources/crd.ts';
 import { modelRouteResource } from '../../operator/resources/model-route.ts';
 import { providerResource } from '../../operator/resources/provider.ts';
-import type { RawObject } from '../../operator/watch/snapshot.ts';
-import { apiKey, provider, route } from '../operator/make.ts';
+import { tenantPolicyResource } from '../../operator/resources/tenant-policy.ts';
+import type { RawPolicy } from '../../operator/watch/snapshot.ts';
+import { apiKey, provider, route, tenantPolicy } from '../operator/make.ts';
 import { ACCEPTED, COMPLETE } from '../operator/resources/accepted.ts';
 import { parseObject } from '../operator/resources/parse-object.ts';
 import {
@@ -16,6 +17,7 @@ import {
   MODEL_ROUTE_REFUSALS,
   PROVIDER_REFUSALS,
   type Refusal,
+  TENANT_POLICY_REFUSALS,
 } from '../operator/resources/refusals.ts';
 import { useControlPlane } from './control-plane.ts';
 import { CHANGES } from './crd-cases/changes.ts';
@@ -25,7 +27,7 @@ import { pasted } from './pasted.ts';
 import { type Ran, run } from './run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const RESOURCES = [providerResource, modelRouteResource, apiKeyResource];
+const RESOURCES = [providerResource, modelRouteResource, apiKeyResource, tenantPolicyResource];
 
 const plane = useControlPlane({ hasControllers: false });
 let dryRun: Ran;
@@ -49,24 +51,25 @@ afterAll(() => server?.close());
 function collection(kind: unknown): string {
   const resource = RESOURCES.find((one) => one.kind === kind);
   if (resource === undefined) throw new Error(`${String(kind)} is none of our kinds`);
-  return `/apis/penstock.dev/v1alpha1/namespaces/team-a/${resource.plural}`;
+  const place = resource.scope === 'Cluster' ? '' : '/namespaces/team-a';
+  return `/apis/penstock.dev/v1alpha1${place}/${resource.plural}`;
 }
 
-const create = (object: RawObject, query = 'fieldValidation=Strict') =>
+const create = (object: RawPolicy, query = 'fieldValidation=Strict') =>
   server.ask('POST', `${collection(object.kind)}?${query}`, object);
-const change = (object: RawObject, patch: object, below = '') =>
+const change = (object: RawPolicy, patch: object, below = '') =>
   server.ask(
     'PATCH',
     `${collection(object.kind)}/${object.metadata.name}${below}?fieldValidation=Strict`,
     patch,
     'application/merge-patch+json',
   );
-const remove = (object: RawObject) =>
+const remove = (object: RawPolicy) =>
   server.ask('DELETE', `${collection(object.kind)}/${object.metadata.name}`);
 
 test('the CRDs are accepted as they are committed, without a warning', () => {
   expect(dryRun).toMatchObject({ code: 0, stderr: '' });
-  expect(dryRun.stdout.trim().split('\n')).toHaveLength(3);
+  expect(dryRun.stdout.trim().split('\n')).toHaveLength(4);
 });
 
 describe('an object is stored with the defaults that our parse fills in:', () => {
@@ -123,14 +126,19 @@ const OTHERWISE = new Map<string, Otherwise>([
   ['it is no object', 'not a case'],
 ]);
 
-const REFUSALS: readonly Refusal[] = [...PROVIDER_REFUSALS, ...MODEL_ROUTE_REFUSALS, ...API_KEY_REFUSALS];
+const REFUSALS: readonly Refusal[] = [
+  ...PROVIDER_REFUSALS,
+  ...MODEL_ROUTE_REFUSALS,
+  ...API_KEY_REFUSALS,
+  ...TENANT_POLICY_REFUSALS,
+];
 
 describe('the API server refuses, and names the field, where', () => {
   const cases = REFUSALS.filter(([what]) => typeof (OTHERWISE.get(what) ?? {}) === 'object');
   test.each(cases.map(([what, object, path]) => [what, path, object] as const))(
     '%s (%s)',
     async (what, path, object) => {
-      const answer = await create(object as RawObject, 'dryRun=All&fieldValidation=Strict');
+      const answer = await create(object as RawPolicy, 'dryRun=All&fieldValidation=Strict');
       expect([400, 422]).toContain(answer.status);
       const otherwise = OTHERWISE.get(what);
       expect(fieldsNamed(answer)).toContain(typeof otherwise === 'object' ? otherwise.field : path);
@@ -142,7 +150,7 @@ describe('the API server refuses, and names the field, where', () => {
     expect([...OTHERWISE.keys()].filter((what) => !refused.has(what))).toEqual([]);
     for (const [what, otherwise] of OTHERWISE) {
       if (otherwise !== 'accepted') continue;
-      const { status } = await create(refused.get(what) as RawObject, 'dryRun=All&fieldValidation=Strict');
+      const { status } = await create(refused.get(what) as RawPolicy, 'dryRun=All&fieldValidation=Strict');
       expect([what, status]).toEqual([what, 201]);
     }
   });
@@ -216,7 +224,7 @@ test('every rule of the CRDs has spoken in some case above', async () => {
   const said: string[] = [];
   for (const [what, object] of REFUSALS) {
     if (OTHERWISE.get(what) === 'not a case') continue;
-    said.push((await create(object as RawObject, 'dryRun=All&fieldValidation=Strict')).body.message ?? '');
+    said.push((await create(object as RawPolicy, 'dryRun=All&fieldValidation=Strict')).body.message ?? '');
   }
   said.push(...CHANGES.map(({ refused }) => refused?.says ?? ''));
   const whole = withoutNumbers(said.join('\n'));
@@ -341,6 +349,13 @@ describe('kubectl', () => {
     expect(applied.stdout.match(/created \(server dry run\)/g)?.length).toBeGreaterThanOrEqual(6);
   });
 
+  test('applies the TenantPolicies of the guide unchanged', async () => {
+    const file = join(ROOT, 'docs/examples/tenants/policies.yaml');
+    const applied = await plane().kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', file]);
+    expect(applied).toMatchObject({ code: 0, stderr: '' });
+    expect(applied.stdout.match(/created \(server dry run\)/g)).toHaveLength(3);
+  });
+
   test.each([
     [
       'mprov',
@@ -360,6 +375,12 @@ describe('kubectl', () => {
       ['NAME', 'STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
       /^bot\s+Pending\s+Unknown\s+Jo\s/,
     ],
+    [
+      'tpol',
+      tenantPolicy(),
+      ['NAME', 'STATE', 'READY', 'NAMESPACES', 'USED-UP', 'AGE'],
+      /^research\s+Pending\s+Unknown\s/,
+    ],
   ] as const)('shows the columns of %s', async (shortName, object, columns, row) => {
     await create(object);
     const shown = await plane().mustKubectl(['get', shortName, '-n', 'team-a']);
@@ -371,7 +392,7 @@ describe('kubectl', () => {
     expect(wide.split('\n')[0]).toMatch(/\s(PODS|UNTIL)\s+REASON\s/);
   });
 
-  test('lists all three kinds by their category', async () => {
+  test('lists all kinds of tenants by their category', async () => {
     const all = [provider(), route(), apiKey()];
     for (const object of all) await create(object);
     const names = await plane().mustKubectl(['get', 'penstock', '-n', 'team-a', '-o', 'name']);
@@ -392,6 +413,12 @@ test.each([
   ['modelroutes', 'spec.suspended=false', route(), route({ suspended: true }, { name: 'b' })],
   ['apikeys', 'spec.disabled=false', apiKey(), apiKey({ disabled: true }, { name: 'b' })],
   ['apikeys', 'spec.owner.team=a', apiKey({ owner: { team: 'a' } }), apiKey({}, { name: 'b' })],
+  [
+    'tenantpolicies',
+    'spec.role=Platform',
+    tenantPolicy({ role: 'Platform' }),
+    tenantPolicy({}, { name: 'b' }),
+  ],
 ] as const)('the API server selects %s by %s', async (_, selector, picked, other) => {
   await create(picked);
   await create(other);

@@ -82,7 +82,7 @@ export async function awaitCondition(
   condition: string,
   timeoutMs: number,
 ): Promise<void> {
-  const [kind, name] = ref.split('/');
+  const [kind = '', name] = ref.split('/');
   const [type, wanted = 'true'] = condition.split('=');
   let latest: unknown;
   const met = Promise.withResolvers<void>();
@@ -97,8 +97,8 @@ export async function awaitCondition(
     clock: systemClock,
     random: Math.random,
     path: collectionPath(
-      { group: 'penstock.dev', version: 'v1alpha1', plural: `${kind?.toLowerCase()}s` },
-      namespace,
+      { group: 'penstock.dev', version: 'v1alpha1', plural: pluralOf(kind) },
+      kind === 'tenantpolicy' ? undefined : namespace,
     ),
     query: { fieldSelector: `metadata.name=${name}` },
     convert: look,
@@ -132,8 +132,11 @@ function pathOf(object: Manifest): string {
   return objectPath(resourceOf(kind), metadata);
 }
 
-/** Of the kinds here the plural is the name with an s. */
 function resourceOf({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): Resource {
   const [version = '', group = ''] = apiVersion.split('/').toReversed();
-  return { group, version, plural: `${kind.toLowerCase()}s` };
+  return { group, version, plural: pluralOf(kind) };
+}
+
+function pluralOf(kind: string): string {
+  return `${kind.toLowerCase()}s`.replace(/([^aeiou])ys$/, '$1ies');
 }

@@ -9,11 +9,12 @@ import {
   type BudgetWatch,
   type BudgetWatchOptions,
   readBudgets,
+  readTenantBudgets,
+  type TenantBudgets,
   watchBudgets,
 } from '../../ledger/budgets.ts';
 import { openAccess } from '../../ledger/read-api/access.ts';
 import { budgetAnswer, type Fleet, spentOf } from '../../ledger/read-api/budgets.ts';
-import { readSettings } from '../../ledger/settings.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { CostsRow, LedgerStore } from '../../ledger/store/store.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
@@ -78,23 +79,29 @@ test.each([
   expect(readBudgets({ metadata: { namespace: 'a', name: 'b' }, spec })).toBeUndefined();
 });
 
-test('budgets of namespaces are read out of the environment as the operator reads them, and told of where they are none', () => {
-  const needed = {
-    PENSTOCK_NAMESPACE: 'penstock-system',
-    PENSTOCK_TABLE_NAMESPACE: 'penstock-tables',
-    PENSTOCK_GATEWAY_SELECTOR: 'a=b',
-  };
-  const read = (text: string) => readSettings({ ...needed, PENSTOCK_TENANT_BUDGETS: text }).tenantBudgets;
-  expect(read('[{"namespace":"a","budgets":[{"period":"Month","limit":"999999999.999999"}]}]')).toEqual([
+test('budgets of namespaces are read out of the table, those that block and those that warn', () => {
+  const budget = (period: 'Day' | 'Month', limitMicrodollars: number) => ({ period, limitMicrodollars });
+  const read = readTenantBudgets({
+    tenantBudgets: [{ namespace: 'a', budgets: [budget('Month', 999_999_999_999_999)] }],
+    tenantWarnings: [
+      { namespace: 'a', budgets: [budget('Day', 5)] },
+      { namespace: 'b', budgets: [budget('Month', 1)] },
+    ],
+  });
+  expect(read).toEqual([
     {
       namespace: 'a',
-      budgets: [{ period: 'Month', action: 'Block', limitPicodollars: 999_999_999_999_999_000_000n }],
+      budgets: [
+        { period: 'Day', action: 'Warn', limitPicodollars: 5_000_000n },
+        { period: 'Month', action: 'Block', limitPicodollars: 999_999_999_999_999_000_000n },
+      ],
     },
+    { namespace: 'b', budgets: [{ period: 'Month', action: 'Warn', limitPicodollars: 1_000_000n }] },
   ]);
-  expect(read('')).toEqual([]);
-  for (const text of ['{}', 'canary-word', '[{"namespace":"a","budgets":[{"period":"Month","limit":"x"}]}]'])
-    expect(() => read(text)).toThrow(/^(?!.*canary).*PENSTOCK_TENANT_BUDGETS: must be a JSON list/);
+  expect(readTenantBudgets({})).toEqual([]);
 });
+
+const none: readonly TenantBudgets[] = [];
 
 describe('over HTTP', () => {
   const plane = useControlPlane({ hasControllers: false });
@@ -111,7 +118,7 @@ describe('over HTTP', () => {
       clock: systemClock,
       random: () => 0,
       tenantNamespaces: [],
-      tenantBudgets: [],
+      tenantBudgets: () => none,
       onTrouble() {},
       ...more,
     });
@@ -148,14 +155,13 @@ describe('over HTTP', () => {
     ]);
     await applyKey('team-a', 'free', []);
     await applyKey('team-b', 'idle', [{ period: 'Total', limit: '0.5' }]);
-    watch = follow({
-      tenantBudgets: [
-        {
-          namespace: 'team-a',
-          budgets: [{ period: 'Week', limitPicodollars: 4n * 10n ** 12n, action: 'Block' }],
-        },
-      ],
-    });
+    const ofTenants: readonly TenantBudgets[] = [
+      {
+        namespace: 'team-a',
+        budgets: [{ period: 'Week', limitPicodollars: 4n * 10n ** 12n, action: 'Block' }],
+      },
+    ];
+    watch = follow({ tenantBudgets: () => ofTenants });
     const clock = { ...makeFakeClock(), wallMs: () => nowMs };
     api = await serveReadApi({
       store,

@@ -40,6 +40,22 @@ describe('a good edit', () => {
     expect((await local.ask('penstock/small')).status).toBe(404);
   });
 
+  test('that adds a TenantPolicy bounds the keys of its namespace; a wrong one changes nothing', async () => {
+    const local = await start();
+    await writeFile(
+      join(local.manifests, 'tenants.yaml'),
+      'apiVersion: penstock.dev/v1alpha1\nkind: TenantPolicy\nmetadata: {name: laptop}\nspec:\n  namespaces: {selector: {}}\n  limits: {requestsPerMinute: 1}\n',
+    );
+    expect(await local.next(/^Live/)).toBe('Live: generation 2, 2 models.');
+    expect((await local.ask('penstock/small')).status).toBe(200);
+    expect((await local.ask('penstock/small')).status).toBe(429);
+    await local.edit('tenants.yaml', 'requestsPerMinute: 1', 'requestPerMinute: 9');
+    expect(await local.next(/^problem/)).toBe(
+      'problem  tenants.yaml:6: TenantPolicy laptop: spec.limits.requestPerMinute: unknown field; did you mean requestsPerMinute?',
+    );
+    expect((await local.ask('penstock/small')).status).toBe(429);
+  });
+
   test('that moves a target sends the next request there', async () => {
     const local = await start();
     await local.edit('routes.yaml', 'upstreamModel: sim-small', 'upstreamModel: sim-moved');
@@ -318,7 +334,7 @@ describe('a bad edit', () => {
     [
       'a kind that is not there',
       (local) => local.edit('key.yaml', 'kind: ApiKey', 'kind: ApiKeys'),
-      /^problem {2}key\.yaml:4: .*the kinds are Provider, ModelRoute, ApiKey$/,
+      /^problem {2}key\.yaml:4: .*the kinds are Provider, ModelRoute, ApiKey, TenantPolicy$/,
     ],
     [
       'a label that YAML does not read as a string',

@@ -4,6 +4,7 @@ import type {
   NamespaceRecord,
   PlatformSettings,
   RawObject,
+  RawPolicy,
   SecretRecord,
   Snapshot,
 } from '../../operator/watch/snapshot.ts';
@@ -23,6 +24,17 @@ interface Meta {
   readonly namespace?: string;
   readonly name?: string;
   readonly [field: string]: unknown;
+}
+
+/** Of the namespace team-a. */
+export function tenantPolicy(spec: Fields = {}, meta: Omit<Meta, 'namespace'> = {}): RawPolicy {
+  const metadata = { name: 'research', generation: 1, ...meta };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'TenantPolicy',
+    metadata,
+    spec: { namespaces: { names: ['team-a'] }, ...spec },
+  };
 }
 
 function object(kind: string, name: string, meta: Meta, spec: Fields): RawObject {

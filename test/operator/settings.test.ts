@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { anyAddress } from '../../core/telemetry/process-server.ts';
 import { readSettings } from '../../operator/settings.ts';
+import { tenantPolicy as policy } from './make.ts';
 
 const smallest = {
   PENSTOCK_NAMESPACE: 'penstock-system',
@@ -27,9 +28,8 @@ test('what need not be said has a default', () => {
       egressAllow: [],
       egressDeny: [],
       hasExactLimits: false,
-      tenantBudgets: [],
-      tenantLimits: [],
     },
+    policies: [],
     tenantNamespaces: [],
     baseUrl: 'http://penstock.penstock-system.svc/v1',
     host: anyAddress(),
@@ -47,19 +47,15 @@ test('everything can be said', () => {
     PENSTOCK_INSTANCE: 'blue',
     PENSTOCK_SERVICE_PREFIX: 'acme',
     PENSTOCK_KEY_PREFIX: 'acme_',
-    PENSTOCK_PLATFORM_NAMESPACES: 'platform, models,platform',
     PENSTOCK_SECRET_METADATA_PREFIXES: 'reloader.example, team.example',
-    PENSTOCK_EGRESS_ALLOW: '[{"cidr":"10.1.0.0/16","namespaces":["team-a"]}]',
+    PENSTOCK_TENANT_POLICIES: JSON.stringify([policy({ budgets: [{ period: 'Month', limit: '500.00' }] })]),
     PENSTOCK_EGRESS_DENY: '93.184.0.0/16, 2a00:1450::/32',
-    PENSTOCK_TENANT_LIMITS:
-      '[{"namespace":"team-b","limits":{"requestsPerMinute":600,"maxConcurrentRequests":50}}]',
     PENSTOCK_TENANT_NAMESPACES: 'team-a,team-b',
     PENSTOCK_HOST: '127.0.0.1',
     PENSTOCK_METRICS_PORT: '0',
     PENSTOCK_KUBE_QPS: '5',
     PENSTOCK_KUBE_BURST: '7',
     PENSTOCK_LIMITS_IN_STORE: 'true',
-    PENSTOCK_TENANT_BUDGETS: '[{"namespace":"team-a","budgets":[{"period":"Month","limit":"500.00"}]}]',
     KUBECONFIG: 'kubeconfig.yaml',
   });
   expect(settings).toMatchObject({
@@ -67,19 +63,11 @@ test('everything can be said', () => {
     platform: {
       servicePrefix: 'acme',
       keyPrefix: 'acme_',
-      platformNamespaces: ['platform', 'models'],
       metadataPrefixes: ['reloader.example', 'team.example'],
-      egressAllow: [{ cidr: '10.1.0.0/16', namespaces: ['team-a'] }],
       egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
       hasExactLimits: true,
-      tenantBudgets: [
-        {
-          namespace: 'team-a',
-          budgets: [{ period: 'Month', limit: '500.00', action: 'Block', warnPercent: 80 }],
-        },
-      ],
-      tenantLimits: [{ namespace: 'team-b', limits: { requestsPerMinute: 600, maxConcurrentRequests: 50 } }],
     },
+    policies: [{ metadata: { name: 'research' }, spec: { budgets: [{ limit: '500.00' }] } }],
     tenantNamespaces: ['team-a', 'team-b'],
     host: '127.0.0.1',
     metricsPort: 0,
@@ -90,8 +78,8 @@ test('everything can be said', () => {
 });
 
 test('an empty value counts as none', () => {
-  const settings = readSettings({ ...smallest, PENSTOCK_EGRESS_ALLOW: '', PENSTOCK_INSTANCE: '' });
-  expect(settings.platform.egressAllow).toEqual([]);
+  const settings = readSettings({ ...smallest, PENSTOCK_TENANT_POLICIES: '', PENSTOCK_INSTANCE: '' });
+  expect(settings.policies).toEqual([]);
   expect(settings.instance).toBe('penstock');
 });
 
@@ -108,24 +96,21 @@ test.each([
   ['PENSTOCK_POD_NAME', undefined, /name of this Pod/],
   ['PENSTOCK_SERVICE_PREFIX', 'a/b', /such as penstock/],
   ['PENSTOCK_KEY_PREFIX', 'with space', /such as psk_/],
-  ['PENSTOCK_PLATFORM_NAMESPACES', 'good,Bad', /"Bad" is none/],
   ['PENSTOCK_TENANT_NAMESPACES', '*', /"\*" is none/],
-  ['PENSTOCK_EGRESS_ALLOW', '{', /must be JSON/],
-  ['PENSTOCK_EGRESS_ALLOW', '{}', /must be a list/],
-  ['PENSTOCK_EGRESS_ALLOW', '[{"cidr":"10.0.0.0/8"}]', /namespaces/],
-  ['PENSTOCK_EGRESS_ALLOW', '[{"cidr":"10.0.0.0/99","namespaces":["*"]}]', /10\.0\.0\.0\/99/],
-  ['PENSTOCK_EGRESS_ALLOW', '[{"cidr":"169.254.169.254/32","namespaces":["*"]}]', /metadata/],
   ['PENSTOCK_EGRESS_DENY', '93.184.0.0', /egress\.deny\[0\]/],
   ['PENSTOCK_SECRET_METADATA_PREFIXES', 'a/b', /prefixes of labels/],
   ['PENSTOCK_SECRET_METADATA_PREFIXES', 'penstock.dev', /penstock\.dev is for the operator/],
-  ['PENSTOCK_TENANT_LIMITS', '{', /must be JSON/],
-  ['PENSTOCK_TENANT_LIMITS', '[{"namespace":"a","limits":{}}]', /it is not at 0\.limits/],
-  ['PENSTOCK_TENANT_LIMITS', '[{"namespace":"a","limits":{"requestsPerMinute":0}}]', /whole number from 1/],
-  ['PENSTOCK_TENANT_LIMITS', '[{"namespace":"a","limits":{"requests":1}}]', /requestsPerMinute/],
+  ['PENSTOCK_TENANT_POLICIES', '{', /must be a JSON list of TenantPolicies/],
+  ['PENSTOCK_TENANT_POLICIES', '[{}]', /must be a JSON list of TenantPolicies/],
   [
-    'PENSTOCK_TENANT_LIMITS',
-    '[{"namespace":"a","limits":{"requestsPerMinute":1}},{"namespace":"a","limits":{"tokensPerMinute":1}}]',
-    /names the namespace a twice; put its limits into one entry/,
+    'PENSTOCK_TENANT_POLICIES',
+    JSON.stringify([policy({ role: 'Tenant' })]),
+    /research: spec\.role: must be Platform/,
+  ],
+  [
+    'PENSTOCK_TENANT_POLICIES',
+    JSON.stringify([policy({ egress: { allow: ['169.254.169.254/32'] } })]),
+    /research: spec\.egress\.allow\[0\]: .*metadata/,
   ],
   ['PENSTOCK_BASE_URL', 'penstock.example', /address of the gateways/],
   ['PENSTOCK_BASE_URL', undefined, /address of the gateways/],

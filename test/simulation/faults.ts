@@ -152,7 +152,7 @@ export const faults: readonly NamedFault[] = [
   },
   {
     name: 'a gateway goes back to an older table',
-    from: 465,
+    from: 219,
     broken: /^I[23]/,
     makeHolder: () => new CarelessHolder(),
   },

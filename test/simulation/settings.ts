@@ -27,14 +27,13 @@ const settings = readSettings({
   PENSTOCK_GATEWAY_SELECTOR: 'app.kubernetes.io/component=gateway',
   PENSTOCK_POD_NAME: 'operator',
   PENSTOCK_BASE_URL: 'http://penstock.test/v1',
-  PENSTOCK_PLATFORM_NAMESPACES: 'platform',
   PENSTOCK_HOST: '127.0.0.1',
   PENSTOCK_METRICS_PORT: '0',
 });
 
-export const PLATFORM = settings.platform;
+export const PLATFORM = { ...settings.platform, platformNamespaces: ['platform'] };
 export const HOLD_MS = settings.lastKnownGoodMs;
 
 export function settingsOf(podName: string): OperatorSettings {
-  return { ...settings, podName };
+  return { ...settings, platform: PLATFORM, podName };
 }

@@ -20,7 +20,7 @@ export const onDemand = {
 export const packagesOfPages = ['node_modules/preact', 'node_modules/uplot'] as const;
 
 /** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
-const jobs = ['apply-demo', 'helm-test'] as const;
+const jobs = ['apply-objects', 'helm-test'] as const;
 
 /** Each is `dist/<name>.js`, made from this source. */
 export const bundles: Readonly<Record<string, string>> = Object.fromEntries([

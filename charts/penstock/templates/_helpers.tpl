@@ -119,16 +119,27 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson (uniq $names) -}}
 {{- end -}}
 
-{{/* Of the tenants that have it, their namespace and `what` alone: the processes that read one know nothing of the other. */}}
-{{- define "penstock.tenantsWith" -}}
-{{- $tenants := list -}}
-{{- $what := .what -}}
-{{- range .root.Values.tenants -}}
-{{- if hasKey . $what -}}
-{{- $tenants = append $tenants (pick . "namespace" $what) -}}
+{{/* The TenantPolicies that the values stand for, as JSON: one of the platform, one for each tenant, one for each opened range. */}}
+{{- define "penstock.tenantPolicies" -}}
+{{- $instance := include "penstock.instance" . -}}
+{{- $labels := include "penstock.labels" (dict "root" . "component" "tenant-policies") | fromYaml -}}
+{{- $specs := list -}}
+{{- with .Values.platformNamespaces -}}
+{{- $specs = append $specs (list "platform" (dict "role" "Platform" "namespaces" (dict "names" (uniq .)))) -}}
 {{- end -}}
+{{- range .Values.tenants -}}
+{{- $specs = append $specs (list (printf "tenant-%s" .namespace) (mustMerge (omit . "namespace") (dict "namespaces" (dict "names" (list .namespace))))) -}}
 {{- end -}}
-{{- toJson $tenants -}}
+{{- range $at, $opened := include "penstock.egressAllow" . | fromJsonArray -}}
+{{- $namespaces := ternary (dict "selector" dict) (dict "names" (uniq $opened.namespaces)) (has "*" $opened.namespaces) -}}
+{{- $specs = append $specs (list (printf "egress-%d" $at) (dict "egress" (dict "allow" (list $opened.cidr)) "namespaces" $namespaces)) -}}
+{{- end -}}
+{{- $policies := list -}}
+{{- range $specs -}}
+{{- $metadata := dict "name" (printf "%s-%s" $instance (first .)) "labels" $labels -}}
+{{- $policies = append $policies (dict "apiVersion" "penstock.dev/v1alpha1" "kind" "TenantPolicy" "metadata" $metadata "spec" (last .)) -}}
+{{- end -}}
+{{- toJson $policies -}}
 {{- end -}}
 
 {{/* How long a last good form serves on; the operator takes a week at most. */}}

@@ -9,14 +9,30 @@ export function reservedPrefix(
   platform: PlatformSettings,
 ): Finding | undefined {
   if (platform.platformNamespaces.includes(namespace)) return undefined;
-  const reserved = `${platform.servicePrefix}/`.toLowerCase();
   // In any case: people who read a model list do not see the difference.
-  const taken = ids.filter((id) => id.toLowerCase().startsWith(reserved));
-  if (taken.length === 0) return undefined;
-  return {
-    reason: 'ReservedPrefix',
-    message:
-      `${taken.map((id) => `"${id}"`).join(', ')}: ids that begin with "${platform.servicePrefix}/" are for platform ` +
-      `namespaces, and ${namespace} is none; create it anew with another id, such as "${namespace}/${taken[0]?.slice(reserved.length)}"`,
-  };
+  const taken = ids.filter((id) => id.toLowerCase().startsWith(`${platform.servicePrefix}/`.toLowerCase()));
+  if (taken.length > 0) {
+    return {
+      reason: 'ReservedPrefix',
+      message: `${quoted(taken)}: ids that begin with "${platform.servicePrefix}/" are for platform namespaces, and ${namespace} is none; ${wayOut(namespace, taken)}`,
+    };
+  }
+  for (const { prefix, namespaces } of platform.reservedPrefixes ?? []) {
+    if (namespaces.includes('*') || namespaces.includes(namespace)) continue;
+    const others = ids.filter((id) => id.toLowerCase().startsWith(`${prefix}/`));
+    if (others.length === 0) continue;
+    return {
+      reason: 'ReservedPrefix',
+      message: `${quoted(others)}: ids that begin with "${prefix}/" are for other namespaces, as a TenantPolicy says; ${wayOut(namespace, others)}, or ask the platform team for the prefix`,
+    };
+  }
+  return undefined;
+}
+
+function quoted(ids: readonly string[]): string {
+  return ids.map((id) => `"${id}"`).join(', ');
+}
+
+function wayOut(namespace: string, [id = '']: readonly string[]): string {
+  return `create it again with another id, such as "${namespace}/${id.slice(id.indexOf('/') + 1)}"`;
 }

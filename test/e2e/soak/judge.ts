@@ -18,6 +18,7 @@ import {
   release,
   tableNamespace,
 } from '../../flow/cluster/installation.ts';
+import { tenantPolicy } from '../../flow/cluster/manifests.ts';
 import { readMetrics } from '../../flow/cluster/readings.ts';
 
 export interface Judged {
@@ -29,21 +30,35 @@ export interface Judged {
   /** Whom the installation takes for the platform, and where it may send requests: as it was installed. */
   readonly values: {
     readonly platformNamespaces: readonly string[];
-    readonly egress: { readonly allow: readonly object[] };
+    readonly egress: {
+      readonly allow: readonly { readonly cidr: string; readonly namespaces: readonly string[] }[];
+    };
   };
+}
+
+/** As the chart makes them. */
+function policiesOf({ platformNamespaces, egress }: Judged['values']): readonly object[] {
+  return [
+    tenantPolicy('platform', { role: 'Platform', namespaces: { names: platformNamespaces } }),
+    ...egress.allow.map(({ cidr, namespaces }, at) =>
+      tenantPolicy(`egress-${at}`, {
+        egress: { allow: [cidr] },
+        namespaces: namespaces.includes('*') ? { selector: {} } : { names: namespaces },
+      }),
+    ),
+  ];
 }
 
 /** What is not as it should be; empty: all is well. */
 export async function judge(judged: Judged): Promise<string[]> {
   const { plane, values } = judged;
-  const { platform } = readSettings({
+  const { platform, policies } = readSettings({
     PENSTOCK_NAMESPACE: namespace,
     PENSTOCK_TABLE_NAMESPACE: tableNamespace,
     PENSTOCK_GATEWAY_SELECTOR: 'app=gateway',
     PENSTOCK_POD_NAME: 'judge',
     PENSTOCK_BASE_URL: 'http://penstock.test/v1',
-    PENSTOCK_PLATFORM_NAMESPACES: values.platformNamespaces.join(','),
-    PENSTOCK_EGRESS_ALLOW: JSON.stringify(values.egress.allow),
+    PENSTOCK_TENANT_POLICIES: JSON.stringify(policiesOf(values)),
   });
   const cluster = openCluster({
     client: plane.client,
@@ -55,6 +70,7 @@ export async function judge(judged: Judged): Promise<string[]> {
     tableNamespace,
     gatewaySelector: 'app=gateway',
     platform,
+    policies,
     onChange: () => {},
     onTrouble: () => {},
   });

@@ -18,6 +18,7 @@ export const accounts: readonly ServiceAccount[] = [
   { namespace, name: 'penstock-gateway' },
   { namespace, name: 'penstock-ledger' },
   { namespace, name: 'penstock-test' },
+  { namespace, name: 'penstock-tenant-policies' },
   { namespace: demoNamespace, name: 'penstock-demo' },
 ];
 

@@ -15,7 +15,7 @@ import {
 } from '../../../core/kube/patch.ts';
 import { collectionPath, objectPath, type Resource } from '../../../core/kube/paths.ts';
 import { openServiceAccountClient } from '../../../core/kube/service-account.ts';
-import { demoObjects } from '../../charts/parts.ts';
+import { demoObjects, policyObjects } from '../../charts/parts.ts';
 import {
   serverEnvironment,
   serviceAccountToken,
@@ -26,7 +26,7 @@ import { demoNamespace, type ServiceAccount } from './accounts.ts';
 import { type Installation, namespace } from './installation.ts';
 import { importedApiKey, modelRoute, provider } from './manifests.ts';
 
-const applyDemo = fileURLToPath(new URL('../../../deploy/jobs/apply-demo/main.ts', import.meta.url));
+const applyObjects = fileURLToPath(new URL('../../../deploy/jobs/apply-objects/main.ts', import.meta.url));
 const helmTest = fileURLToPath(new URL('../../../deploy/jobs/helm-test/main.ts', import.meta.url));
 
 /** What the Job of the demo would do in its Pod. */
@@ -34,14 +34,43 @@ export async function startDemoJob(installation: Installation): Promise<RunningP
   const { plane, rendered } = installation;
   const objectsFile = join(plane.folder, 'demo-objects.json');
   await writeFile(objectsFile, JSON.stringify(demoObjects(rendered)));
-  return startProcess(applyDemo, {
+  return startProcess(applyObjects, {
     env: {
       ...serverEnvironment(plane),
-      PENSTOCK_DEMO_OBJECTS: objectsFile,
+      PENSTOCK_OBJECTS: objectsFile,
       PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, {
         namespace: demoNamespace,
         name: 'penstock-demo',
       }),
+    },
+  });
+}
+
+/** What the Job of TenantPolicies would do in its Pod; one of an earlier one, which the values no longer name, goes. */
+export async function startPoliciesJob(installation: Installation): Promise<RunningProcess> {
+  const { apply, plane, rendered } = installation;
+  const name = 'penstock-tenant-policies';
+  const labels = {
+    'app.kubernetes.io/name': 'penstock',
+    'app.kubernetes.io/instance': 'penstock',
+    'app.kubernetes.io/component': 'tenant-policies',
+  };
+  await apply({
+    apiVersion: 'penstock.dev/v1alpha1',
+    kind: 'TenantPolicy',
+    metadata: { name: 'penstock-tenant-gone', labels },
+    spec: { namespaces: { names: ['gone'] } },
+  });
+  const objectsFile = join(plane.folder, 'policies.json');
+  await writeFile(objectsFile, JSON.stringify(policyObjects(rendered)));
+  return startProcess(applyObjects, {
+    env: {
+      ...serverEnvironment(plane),
+      PENSTOCK_OBJECTS: objectsFile,
+      PENSTOCK_PRUNE: Object.entries(labels)
+        .map(([label, value]) => `${label}=${value}`)
+        .join(),
+      PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, { namespace, name }),
     },
   });
 }

@@ -70,6 +70,16 @@ export function modelRoute(
   };
 }
 
+/** Of the namespace of its name, where it says no other. */
+export function tenantPolicy(name: string, spec: object): object {
+  return {
+    apiVersion,
+    kind: 'TenantPolicy',
+    metadata: { name },
+    spec: { namespaces: { names: [name] }, ...spec },
+  };
+}
+
 /** Its key is made by the operator. */
 export function issuedApiKey(namespace: string, name: string, spec: object = {}): object {
   return { apiVersion, kind: 'ApiKey', metadata: { namespace, name }, spec };

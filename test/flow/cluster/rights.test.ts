@@ -21,7 +21,15 @@ import {
   userOf,
 } from './accounts.ts';
 import { askGateway, askUntil } from './ask.ts';
-import { changeAll, changeOneByOne, clientOf, lookAtAll, startDemoJob, startHelmTest } from './errands.ts';
+import {
+  changeAll,
+  changeOneByOne,
+  clientOf,
+  lookAtAll,
+  startDemoJob,
+  startHelmTest,
+  startPoliciesJob,
+} from './errands.ts';
 import {
   covers,
   describeGrant,
@@ -49,6 +57,7 @@ import {
   modelRoute,
   namespaceOf,
   provider,
+  tenantPolicy,
 } from './manifests.ts';
 import { readManifest } from './read-manifest.ts';
 import { useSimulator } from './simulator.ts';
@@ -87,6 +96,7 @@ describe('over the whole cluster', () => {
     const held = new Set([
       ...accounts.flatMap((account) => grantsTo(rendered, account).map(({ role }) => role)),
       ...tenantRoles.map((name) => `ClusterRole ${name}`),
+      'ClusterRole penstock-platform',
     ]);
     expect(roleNames(rendered)).toEqual([...held].sort());
   });
@@ -115,6 +125,26 @@ describe('over the whole cluster', () => {
       expect(unused(grantsOf(rendered, `ClusterRole ${role}`, ['team-a']), asked)).toEqual([]);
     },
   );
+
+  test('TenantPolicies are for those who are bound to penstock-platform, and for no role of a namespace', async () => {
+    const { plane } = installation();
+    await plane.mustKubectl([
+      'create',
+      'clusterrolebinding',
+      'platform',
+      '--clusterrole=penstock-platform',
+      '--user=platform',
+    ]);
+    const may = async (verb: string, user: string) =>
+      (
+        await plane.kubectl(['auth', 'can-i', verb, 'tenantpolicies.penstock.dev', `--as=${user}`])
+      ).stdout.trim();
+    for (const verb of ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'])
+      expect([verb, await may(verb, 'platform')]).toEqual([verb, 'yes']);
+    await aggregatedRights(plane);
+    for (const role of ['admin', 'edit', 'view'])
+      for (const verb of ['get', 'patch']) expect(await may(verb, `a-tenants-${role}`)).toBe('no');
+  });
 
   test('kubectl auth can-i --list of each account says what is committed', async () => {
     const { plane } = installation();
@@ -416,6 +446,7 @@ function refused(asked: readonly AuditEvent[]): string[] {
 async function playAll(installation: Installation): Promise<void> {
   const { apply, awaitCondition, gateways, operators, plane, restartGateway } = installation;
   expect((await (await startDemoJob(installation)).exit).code).toBe(0);
+  expect((await (await startPoliciesJob(installation)).exit).code).toBe(0);
   await passHelmTest(installation);
   await apply(
     configMap('team-a', 'internal-ca', { 'ca.crt': authority.cert }),
@@ -435,6 +466,8 @@ async function playAll(installation: Installation): Promise<void> {
   for (const ref of ['provider/sim', 'modelroute/small', 'apikey/imported', 'apikey/issued']) {
     await awaitCondition(ref, 'Ready', 'team-a');
   }
+  await apply(tenantPolicy('team-a', { limits: { requestsPerMinute: 6000 } }));
+  await awaitCondition('tenantpolicy/team-a', 'Ready', 'default');
   const first = await routeShard(installation);
 
   // What the spec asks of the Secret is brought to it.

@@ -1,8 +1,8 @@
 // Which objects are right? One table for both judges: our own parse, and the API server with our CRDs.
 
 import { parse as parseYaml } from 'yaml';
-import type { RawObject } from '../../../operator/watch/snapshot.ts';
-import { apiKey, provider, route, target } from '../make.ts';
+import type { RawPolicy } from '../../../operator/watch/snapshot.ts';
+import { apiKey, provider, route, target, tenantPolicy } from '../make.ts';
 import { active, auth, baseURL, compatible, failover, KEY, pricing, targets } from './refusals.ts';
 
 const spec = (text: string): Readonly<Record<string, unknown>> => parseYaml(text);
@@ -10,7 +10,7 @@ const from = (allowedNamespaces: object) => provider({ allowedNamespaces });
 const secretHeader = { name: 'X-A', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } };
 
 /** What is special about it, and the object. */
-export type Accepted = readonly [string, RawObject];
+export type Accepted = readonly [string, RawPolicy];
 
 /** Objects in which nothing is left to a default: they come out as they went in. */
 export const COMPLETE: readonly Accepted[] = [
@@ -132,6 +132,22 @@ export const COMPLETE: readonly Accepted[] = [
         budgets: [{period: Month, limit: "100.00", currency: USD, action: Block, warnPercent: 80}]
         attributes: {costCenter: "4711"}`),
     },
+  ],
+  [
+    'a TenantPolicy',
+    tenantPolicy(
+      spec(`
+        namespaces:
+          names: [team-a, team-b]
+          selector:
+            matchLabels: {tier: research}
+            matchExpressions: [{key: env, operator: NotIn, values: [test]}]
+        role: Platform
+        budgets: [{period: Month, limit: "500.00", currency: USD, action: Block, warnPercent: 80}]
+        limits: {requestsPerMinute: 600, tokensPerMinute: 200000, maxConcurrentRequests: 50}
+        egress: {allow: [10.20.0.0/16, "fd12::/16"]}
+        modelPrefixes: [acme]`),
+    ),
   ],
 ];
 

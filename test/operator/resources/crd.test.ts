@@ -12,8 +12,9 @@ import {
 } from '../../../operator/resources/crd.ts';
 import { modelRouteResource } from '../../../operator/resources/model-route.ts';
 import { providerResource } from '../../../operator/resources/provider.ts';
+import { tenantPolicyResource } from '../../../operator/resources/tenant-policy.ts';
 
-const RESOURCES = [providerResource, modelRouteResource, apiKeyResource];
+const RESOURCES = [providerResource, modelRouteResource, apiKeyResource, tenantPolicyResource];
 
 /** Every level of a schema with its path, the entries of lists and maps included. */
 function levels(schema: CrdSchema, path = ''): { path: string; schema: CrdSchema }[] {
@@ -132,6 +133,7 @@ test('kinds, short names and the category are those of the documentation', () =>
     ['Provider', ['mprov'], ['penstock']],
     ['ModelRoute', ['mroute'], ['penstock']],
     ['ApiKey', ['akey'], ['penstock']],
+    ['TenantPolicy', ['tpol'], []],
   ]);
 });
 
@@ -150,6 +152,7 @@ test.each(
     Provider: ['TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
     ModelRoute: ['MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE'],
     ApiKey: ['STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
+    TenantPolicy: ['STATE', 'READY', 'NAMESPACES', 'USED-UP', 'AGE'],
   };
   expect(columns).toEqual(expected[kind]);
 });

@@ -8,7 +8,8 @@ import { apiKeyResource } from '../../../operator/resources/api-key.ts';
 import { type CrdSchema, structural } from '../../../operator/resources/crd.ts';
 import { modelRouteResource } from '../../../operator/resources/model-route.ts';
 import { parseProvider, providerResource } from '../../../operator/resources/provider.ts';
-import type { Kind } from '../../../operator/resources/resource.ts';
+import type { Resource } from '../../../operator/resources/resource.ts';
+import { tenantPolicyResource } from '../../../operator/resources/tenant-policy.ts';
 import { findUnknownOptions, findUnsupported, UNSUPPORTED } from '../../../operator/resources/unsupported.ts';
 import { provider } from '../make.ts';
 
@@ -25,6 +26,7 @@ const NEXT_STEP = 'gateway/attempt/next-step.test.ts';
 const DRILLS = 'operator/drills/drills.test.ts';
 const MODELS = 'gateway/endpoints/models.test.ts';
 const SELECTOR = 'operator/compile/selector.test.ts';
+const POLICIES = 'operator/compile/policies.test.ts';
 const CHECK = 'operator/probe/check.test.ts';
 const CHECKS = 'operator/probe/prober.test.ts';
 const CONNECTION = 'operator/compile/connection.test.ts';
@@ -36,7 +38,7 @@ const QUOTAS = 'gateway/limits/quotas.test.ts';
 const BUDGETS = 'gateway/limits/budgets.test.ts';
 
 /** Leaf fields that act, and the file below test/ that shows the effect, or a folder of such files. */
-const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
+const ACTS: Readonly<Record<Resource['kind'], Readonly<Record<string, string>>>> = {
   Provider: {
     'spec.type': GOLDEN,
     'spec.displayName': GOLDEN,
@@ -221,12 +223,31 @@ const ACTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
     'spec.budgets[].action': GOLDEN,
     'spec.budgets[].warnPercent': GOLDEN,
   },
+  TenantPolicy: {
+    'spec.namespaces.names[]': POLICIES,
+    'spec.namespaces.selector.matchLabels{}': POLICIES,
+    'spec.namespaces.selector.matchExpressions[].key': SELECTOR,
+    'spec.namespaces.selector.matchExpressions[].operator': SELECTOR,
+    'spec.namespaces.selector.matchExpressions[].values[]': SELECTOR,
+    'spec.role': POLICIES,
+    'spec.budgets[].period': POLICIES,
+    'spec.budgets[].limit': POLICIES,
+    'spec.budgets[].currency': GOLDEN,
+    'spec.budgets[].action': POLICIES,
+    'spec.budgets[].warnPercent': POLICIES,
+    'spec.limits.requestsPerMinute': POLICIES,
+    'spec.limits.tokensPerMinute': POLICIES,
+    'spec.limits.maxConcurrentRequests': POLICIES,
+    'spec.egress.allow[]': POLICIES,
+    'spec.modelPrefixes[]': POLICIES,
+  },
 };
 
-const SPECS: readonly (readonly [Kind, CrdSchema])[] = [
+const SPECS: readonly (readonly [Resource['kind'], CrdSchema])[] = [
   ['Provider', structural(providerResource.spec)],
   ['ModelRoute', structural(modelRouteResource.spec)],
   ['ApiKey', structural(apiKeyResource.spec)],
+  ['TenantPolicy', structural(tenantPolicyResource.spec)],
 ];
 
 function leaves(schema: CrdSchema, path: string): string[] {
@@ -237,7 +258,7 @@ function leaves(schema: CrdSchema, path: string): string[] {
 }
 
 /** A row without values refuses all below it; one with values speaks about that leaf alone. */
-function isRefused(kind: Kind, leaf: string): boolean {
+function isRefused(kind: Resource['kind'], leaf: string): boolean {
   return UNSUPPORTED.some(
     ({ kind: of, path, values }) =>
       of === kind &&

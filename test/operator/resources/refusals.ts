@@ -1,6 +1,6 @@
 // Which objects are wrong, and where? One table for both judges: our own parse, and the API server with our CRDs.
 
-import { apiKey, provider, route, target } from '../make.ts';
+import { apiKey, provider, route, target, tenantPolicy } from '../make.ts';
 
 export const KEY = { name: 'main', secretRef: { name: 'openai', key: 'key' } };
 const BOT_HASH = 'a'.repeat(64);
@@ -507,4 +507,32 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
     '"*" at its end',
   ],
   ['disabled is a word', apiKey({ disabled: 'yes' }), 'spec.disabled', 'true or false'],
+];
+
+export const TENANT_POLICY_REFUSALS: readonly Refusal[] = [
+  [
+    'no namespace is meant',
+    tenantPolicy({ namespaces: {} }),
+    'spec.namespaces',
+    'must have names or a selector',
+  ],
+  [
+    'a range is none',
+    tenantPolicy({ egress: { allow: ['10.0.0.0'] } }),
+    'spec.egress.allow[0]',
+    'address range',
+  ],
+  [
+    'a prefix ends in a slash',
+    tenantPolicy({ modelPrefixes: ['acme/'] }),
+    'spec.modelPrefixes[0]',
+    'before the "/"',
+  ],
+  ['a role is none', tenantPolicy({ role: 'Tenant' }), 'spec.role', 'Platform'],
+  [
+    'a budget has no number',
+    tenantPolicy({ budgets: [{ period: 'Day', limit: 'x' }] }),
+    'spec.budgets[0].limit',
+    'dollars',
+  ],
 ];

@@ -41,18 +41,10 @@ test('the condition names the period, the limit, the spend and when it begins an
   );
 });
 
-test('of all time, and of a whole namespace, it says the way out', () => {
-  const total = exhaustedBy(500_000_000, [limit({ period: 'Total' })]);
-  const ofTenant = exhaustedOf([limit({ period: 'Day' })], spentMicros(100_000_000), NOW_MS, 'team-a');
-  const message = say(
-    written(look(object, verdict, { exhausted: [...total, ...ofTenant] })),
-    'BudgetExhausted',
-  );
-  expect(message).toContain(
-    'for all time is used up: of 100.00 dollars 500.00 were spent; calls are refused until spec.budgets allows more; ',
-  );
-  expect(message).toContain(
-    'the budget of the namespace team-a for the day is used up: of 100.00 dollars 100.00 were spent since 2026-06-01; calls are refused until 2026-06-02T00:00:00Z, or until the platform allows more',
+test('of all time, it says the way out', () => {
+  const exhausted = exhaustedBy(500_000_000, [limit({ period: 'Total' })]);
+  expect(say(written(look(object, verdict, { exhausted })), 'BudgetExhausted')).toContain(
+    'for all time is used up: of 100.00 dollars 500.00 were spent; calls are refused until spec.budgets allows more',
   );
 });
 

@@ -15,9 +15,9 @@ import { buildReadApi } from '../../../ledger/read-api/read-api.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../../ledger/store/store.ts';
 import { createSpending, type Spending, type SpendingParts } from '../../../operator/leading/spending.ts';
-import { readSettings } from '../../../operator/settings.ts';
 import { createEventRecorder, type EventFact, type EventRecorder } from '../../../operator/status/events.ts';
 import { openLedgerClient } from '../../../operator/usage/ask-ledger.ts';
+import type { TenantBudgets } from '../../../operator/watch/snapshot.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { installCrds } from '../../cluster/install.ts';
 import { createNamespace, create as createStored, read } from '../../cluster/objects.ts';
@@ -139,7 +139,8 @@ async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
       asked.push(call.after);
       return ledger.ask(call);
     },
-    tenantBudgets: [],
+    tenantBudgets: () => [],
+    onNamespaces() {},
     gateways: () => ({ ready: 1, haveStore: false }),
     tokenOf: () => token,
     events: {
@@ -177,17 +178,10 @@ async function usageOf(name: string): Promise<Record<string, unknown> | undefine
   return usageSchema.parse(status)?.usage;
 }
 
-/** As the platform says them of the namespace, in the environment of the operator. */
-function budgetsInSettings(budgets: readonly object[]): SpendingParts['tenantBudgets'] {
-  const { platform } = readSettings({
-    PENSTOCK_NAMESPACE: 'penstock-system',
-    PENSTOCK_TABLE_NAMESPACE: 'penstock-tables',
-    PENSTOCK_GATEWAY_SELECTOR: 'app.kubernetes.io/component=gateway',
-    PENSTOCK_POD_NAME: 'operator-0',
-    PENSTOCK_BASE_URL: 'http://penstock/v1',
-    PENSTOCK_TENANT_BUDGETS: JSON.stringify([{ namespace, budgets }]),
-  });
-  return platform.tenantBudgets;
+/** As the platform says them of the namespace. */
+function budgetsOfTenant(...budgets: TenantBudgets['budgets']): SpendingParts['tenantBudgets'] {
+  const list = [{ namespace, budgets }];
+  return () => list;
 }
 
 /** Rows of the table without its head, by name. */
@@ -334,17 +328,25 @@ test('a budget that only warns goes on, and an event says that it is used up', a
   expect(term.budgets).toEqual([]);
 });
 
-test('a budget of a namespace shows on all of its keys, and is told of the namespace', async () => {
+test('a budget of a namespace is an event of the namespace, and writes the status of no key', async () => {
   await Promise.all(['one', 'two'].map((name) => create(name)));
   await spend('one', 1);
-  const term = await lead({ tenantBudgets: budgetsInSettings([{ period: 'Month', limit: '10' }]) });
+  let looks = 0;
+  const term = await lead({
+    onNamespaces: () => {
+      looks += 1;
+    },
+    tenantBudgets: budgetsOfTenant({ period: 'Month', limit: '10', action: 'Block', warnPercent: 80 }),
+  });
   await spendOf('one', '1.00');
   await spend('one', 7.5);
   await until(async () => term.told.length === 1);
   expect(term.told[0]).toMatchObject({ reason: 'TenantBudgetWarning', type: 'Warning' });
   await spend('two', 1.5);
-  await until(async () => term.spending.reading()?.exhaustedKeys === 2);
-  expect(new Set(term.budgets)).toEqual(new Set(['one', 'two'].map((name) => `ApiKey/${namespace}/${name}`)));
+  await until(async () => term.told.length === 2);
+  expect([term.budgets, term.spending.reading()?.exhaustedKeys]).toEqual([[], 0]);
+  expect(looks).toBeGreaterThanOrEqual(3);
+  expect(term.spending.ofNamespace()?.(namespace)?.total.costPicodollars).toBe('10000000000000');
   const note =
     `the budget of the month that the platform gives the namespace ${namespace}: ` +
     '10.00 of 10 dollars were spent since 2026-11-01; calls of its keys are refused';
@@ -360,9 +362,10 @@ test('a budget of a namespace shows on all of its keys, and is told of the names
 
 test('a budget of a namespace that only warns is told at its own percentage, and refuses nothing', async () => {
   await create('bot');
-  const budget = { period: 'Total', limit: '10', action: 'Warn', warnPercent: 50 };
   await spend('bot', 1);
-  const term = await lead({ tenantBudgets: budgetsInSettings([budget]) });
+  const term = await lead({
+    tenantBudgets: budgetsOfTenant({ period: 'Total', limit: '10', action: 'Warn', warnPercent: 50 }),
+  });
   await spendOf('bot', '1.00');
   await spend('bot', 4);
   await until(async () => term.told.length === 1);

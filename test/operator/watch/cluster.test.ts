@@ -714,7 +714,7 @@ test('metrics can tell how long each watch has been silent', async () => {
   const { cluster } = await watch({ tenantNamespaces: [team, RELEASE_NAMESPACE] });
   const idle = cluster.watchIdle();
   expect(idle.map(({ watch }) => watch)).toEqual([
-    ...['Provider', 'ModelRoute', 'ApiKey', 'Namespace'],
+    ...['Provider', 'ModelRoute', 'ApiKey', 'Namespace', 'TenantPolicy'],
     ...['Secret', 'CredentialSecret', 'IssuedSecret', 'ConfigMap', 'Pod', 'Pointer', 'Shard'],
   ]);
   for (const { idleMs } of idle) expect(idleMs).toBeLessThan(60_000);

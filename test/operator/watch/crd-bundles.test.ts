@@ -40,23 +40,23 @@ function stage(answers: Record<string, Answer>) {
   };
 }
 
-const mine = { providers: '1.2.0', modelroutes: '1.2.0', apikeys: '1.2.0' };
+const mine = { providers: '1.2.0', modelroutes: '1.2.0', apikeys: '1.2.0', tenantpolicies: '1.2.0' };
 
 test('those of its own release are no matter', async () => {
   const { said, figures } = stage(mine);
   await settle();
-  expect([said, figures()]).toEqual([[], [false, false, false]]);
+  expect([said, figures()]).toEqual([[], [false, false, false, false]]);
 });
 
 test('an older one, one of unknown origin and one that is missing are named, and counted', async () => {
-  const { said, figures } = stage({ providers: '1.1.0', modelroutes: undefined, apikeys: 404 });
+  const { said, figures } = stage({ ...mine, providers: '1.1.0', modelroutes: undefined, apikeys: 404 });
   await settle();
   expect(said).toEqual(['providers 1.1.0', 'modelroutes none', 'apikeys missing']);
-  expect(figures()).toEqual([true, true, true]);
+  expect(figures()).toEqual([true, true, true, false]);
 });
 
 test('kinds of a later release ask for a newer operator: they come first in an upgrade', async () => {
-  const { advice } = stage({ providers: '1.10.0', modelroutes: '1.1.9', apikeys: '2.0.0-rc.1' });
+  const { advice } = stage({ ...mine, providers: '1.10.0', modelroutes: '1.1.9', apikeys: '2.0.0-rc.1' });
   await settle();
   expect(advice).toEqual([
     'the CustomResourceDefinition is of 1.10.0, this operator of 1.2.0; upgrade the operator',
@@ -69,7 +69,7 @@ test('one that may not be read is said to be so, and is in no figure', async () 
   const { said, figures } = stage({ ...mine, apikeys: 403 });
   await settle();
   expect(said).toEqual([expect.stringMatching(/^apikeys GET .*: 403$/)]);
-  expect(figures()).toEqual([false, false]);
+  expect(figures()).toEqual([false, false, false]);
 });
 
 test('what is brought up to date while it runs is seen, and what stays is said once', async () => {
@@ -78,10 +78,10 @@ test('what is brought up to date while it runs is seen, and what stays is said o
   await settle();
   clock.advance(10 * 60_000);
   await settle();
-  expect([said, figures()]).toEqual([['providers 1.1.0'], [true, false, false]]);
+  expect([said, figures()]).toEqual([['providers 1.1.0'], [true, false, false, false]]);
   answers.providers = '1.2.0';
   clock.advance(10 * 60_000);
   await settle();
-  expect(figures()).toEqual([false, false, false]);
+  expect(figures()).toEqual([false, false, false, false]);
   bundles.close();
 });

@@ -1,0 +1,111 @@
+// What does this term say of TenantPolicies? Which are right, for how many namespaces they hold, whether every pod runs them, and what
+// is spent of their budgets.
+
+import { isConflict, isNotFound } from '../../core/kube/client.ts';
+import { apply } from '../../core/kube/patch.ts';
+import { objectPath } from '../../core/kube/paths.ts';
+import { createQueue, type WorkQueue } from '../loop.ts';
+import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
+import { tenantPolicyResource, tenantPolicyStatusIn } from '../resources/tenant-policy.ts';
+import { decidePolicyStatus } from '../status/decide-policy-status.ts';
+import { recordedGeneration } from '../status/programmed.ts';
+import type { JudgedPolicy } from '../watch/snapshot.ts';
+import { checkMs, type TermParts } from './parts.ts';
+import type { LedPods } from './pods.ts';
+import type { Spending } from './spending.ts';
+import type { PublishedRun } from './verdict-book.ts';
+
+interface Parts extends Pick<TermParts, 'cluster' | 'client' | 'clock' | 'queue' | 'log'> {
+  readonly pods: Pick<LedPods, 'pods'>;
+  readonly spending: Pick<Spending, 'ofNamespace'>;
+}
+
+interface LedPolicies {
+  readonly queue: WorkQueue;
+  published(run: PublishedRun): void;
+  look(name: string): void;
+  lookAtAll(): void;
+}
+
+interface Known {
+  readonly policy: JudgedPolicy;
+  readonly since: number;
+  /** When this form was met. */
+  readonly metMs: number;
+}
+
+const { kind, plural } = tenantPolicyResource;
+const resource = { group: API_GROUP, version: API_VERSION, plural };
+/** Until a watch that is behind is asked again. */
+const behindMs = 2_000;
+
+export function createPolicies(parts: Parts): LedPolicies {
+  const { cluster, client, clock, pods, spending, log } = parts;
+  let known: ReadonlyMap<string, Known> = new Map();
+  const queue = createQueue({ ...parts.queue, name: 'policies', workers: 1, run });
+
+  return {
+    queue,
+    published({ policies, generation }) {
+      const before = known;
+      known = new Map(
+        policies.map((policy) => {
+          const { name } = policy.object.metadata;
+          const last = before.get(name);
+          if (last?.policy === policy) return [name, last];
+          const object = last === undefined ? cluster.policy(name) : undefined;
+          const since = Math.min((object && recordedGeneration(object)) ?? generation, generation);
+          return [name, { policy, since, metMs: clock.wallMs() }];
+        }),
+      );
+      lookAtAll();
+    },
+    look: (name) => queue.add(name),
+    lookAtAll,
+  };
+
+  function lookAtAll(): void {
+    for (const name of known.keys()) queue.add(name);
+  }
+
+  async function run(name: string, signal: AbortSignal) {
+    const [policy, object] = [known.get(name), cluster.policy(name)];
+    // One of the chart's values has no object; and of a form that is not out yet, the next publish tells.
+    if (policy === undefined || object?.metadata.generation !== policy.policy.object.metadata.generation)
+      return;
+    const { namespaces, platform } = cluster.snapshot();
+    const nowMs = clock.wallMs();
+    const decision = decidePolicyStatus({
+      policy: policy.policy,
+      present: tenantPolicyStatusIn(object?.status),
+      since: policy.since,
+      pods: pods.pods(),
+      namespaces,
+      platformNamespaces: platform.platformNamespaces,
+      spentOf: spending.ofNamespace(),
+      nowMs,
+      waitingSinceMs: policy.metMs,
+    });
+    const afterMs = Math.max(0, Math.min((decision.untilMs ?? Number.POSITIVE_INFINITY) - nowMs, checkMs));
+    if (decision.type === 'same') return { afterMs };
+    try {
+      await apply(
+        client,
+        objectPath(resource, { name }, 'status'),
+        {
+          apiVersion: `${API_GROUP}/${API_VERSION}`,
+          kind,
+          metadata: { name, resourceVersion: object?.metadata.resourceVersion },
+          status: decision.status,
+        },
+        { fieldManager: 'penstock', force: true, signal },
+      );
+      log('info', 'status written', { object: `${kind}/${name}`, since: policy.since });
+      return { afterMs };
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (isConflict(error)) return { afterMs: behindMs };
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,189 @@
+// What does the platform decide for namespaces? The TenantPolicy: bounds that nobody in them can change, and rights beyond those of
+// every tenant.
+
+import { z } from 'zod';
+import { budgetsSchema } from './api-key.ts';
+import {
+  ageColumn,
+  conditionColumn,
+  programmedColumns,
+  reasonColumn,
+  stateColumn,
+  untilColumn,
+} from './columns.ts';
+import {
+  commonStatus,
+  labelSelectorSchema,
+  limitsSchema,
+  namespaceNameSchema,
+  programmedSchema,
+  timeSchema,
+} from './fields.ts';
+import { atomicList, listSet } from './lists.ts';
+import type { ObjectMeta } from './metadata.ts';
+import { type Parsed, parseResource } from './parse.ts';
+import { defineResource } from './resource.ts';
+import { withRules } from './rule.ts';
+
+const namespacesSchema = withRules(
+  z.strictObject({
+    names: listSet(namespaceNameSchema.describe('Name of a namespace.'), 1000)
+      .optional()
+      .describe('Namespaces by name, whether they exist yet or not.'),
+    selector: labelSelectorSchema
+      .optional()
+      .describe('Namespaces by their labels, beside those in names. An empty selector selects all.'),
+  }),
+  [
+    {
+      cel: 'has(self.names) || has(self.selector)',
+      message: 'must have names or a selector; selector: {} selects all namespaces',
+      check: (value) => value.names !== undefined || value.selector !== undefined,
+    },
+  ],
+);
+
+const cidrSchema = withRules(z.string().max(43), [
+  {
+    cel: 'isCIDR(self)',
+    message: 'must be an address range such as 10.20.0.0/16',
+    check: (text) => z.cidrv4().safeParse(text).success || z.cidrv6().safeParse(text).success,
+  },
+]);
+
+const prefixSchema = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(
+    /^[a-z0-9][-a-z0-9._]*$/,
+    'must be the part of model ids before the "/": lower-case letters, digits, "-", "." and "_", such as acme',
+  );
+
+const tenantPolicySpecSchema = z.strictObject({
+  namespaces: namespacesSchema.describe('For which namespaces this holds.'),
+  role: z
+    .enum(['Platform'])
+    .optional()
+    .describe(
+      'Platform: their Providers and ModelRoutes are those of the platform. They may use the service prefix and every other one, share with other namespaces, be Public, and set prices of what they share. Left out: they are tenants.',
+    ),
+  budgets: budgetsSchema
+    .optional()
+    .describe(
+      'How much the ApiKeys of a namespace may spend together, each namespace by itself. Of several policies, the smallest limit of a period holds.',
+    ),
+  limits: limitsSchema
+    .optional()
+    .describe(
+      'How much may pass for the ApiKeys of a namespace together, each namespace by itself. Of several policies, the smallest number of each holds.',
+    ),
+  egress: z
+    .strictObject({
+      allow: listSet(cidrSchema.describe('An address range.'), 64)
+        .optional()
+        .describe(
+          'Address ranges that are closed by default, such as private ones. Ranges of several policies add up; cloud metadata addresses stay closed.',
+        ),
+    })
+    .optional()
+    .describe('Where Providers of these namespaces may be, beside public addresses.'),
+  modelPrefixes: listSet(prefixSchema.describe('A prefix, without its "/".'), 32)
+    .optional()
+    .describe(
+      'Prefixes of model ids, such as acme for acme/small. A prefix that a TenantPolicy names is for the namespaces of the policies that name it, and for those with the role Platform.',
+    ),
+});
+export type TenantPolicySpec = z.infer<typeof tenantPolicySpecSchema>;
+
+const count = () => z.int().min(0).optional();
+
+const tenantPolicyStatusSchema = z.object({
+  ...commonStatus,
+  namespaces: count().describe('Namespaces that exist and that this policy holds for.'),
+  usage: z
+    .object({
+      observedAt: timeSchema.describe('When this was read from the ledger.'),
+      exhaustedNamespaces: z
+        .int()
+        .min(0)
+        .describe(
+          'Namespaces in which a budget of this policy with the action Block is used up: calls of their ApiKeys are refused.',
+        ),
+      budgets: atomicList(
+        z.object({
+          namespace: namespaceNameSchema.describe('Which namespace.'),
+          period: z.enum(['Day', 'Week', 'Month', 'Total']).describe('Which period.'),
+          spend: z.string().max(32).describe('Dollars spent in it.'),
+          limit: z.string().max(32).describe('Dollars that this policy allows in it.'),
+        }),
+        10,
+      ).describe('The ten budgets of which the largest share is spent.'),
+    })
+    .optional()
+    .describe(
+      'What is spent of the budgets of this policy, as the ledger knows it. Written at once where a budget is passed, else at most once a minute. Absent without budgets.',
+    ),
+  platformNamespaces: listSet(namespaceNameSchema.describe('Name of a namespace.'), 1000)
+    .optional()
+    .describe('With the role Platform: all namespaces that have it, by this policy or another one.'),
+  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+});
+export type TenantPolicyStatus = z.infer<typeof tenantPolicyStatusSchema>;
+
+export interface TenantPolicy {
+  readonly apiVersion: 'penstock.dev/v1alpha1';
+  readonly kind: 'TenantPolicy';
+  readonly metadata: Omit<ObjectMeta, 'namespace'>;
+  readonly spec: TenantPolicySpec;
+  readonly status?: TenantPolicyStatus;
+}
+
+export const tenantPolicyResource = defineResource({
+  kind: 'TenantPolicy',
+  scope: 'Cluster',
+  plural: 'tenantpolicies',
+  shortName: 'tpol',
+  description:
+    'What the platform decides for namespaces: their budgets, limits, address ranges and model prefixes.',
+  spec: tenantPolicySpecSchema,
+  status: tenantPolicyStatusSchema,
+  columns: [
+    stateColumn,
+    conditionColumn('Ready'),
+    {
+      name: 'Namespaces',
+      type: 'integer',
+      jsonPath: '.status.namespaces',
+      description: 'Namespaces that it holds for.',
+    },
+    {
+      name: 'Used-Up',
+      type: 'integer',
+      jsonPath: '.status.usage.exhaustedNamespaces',
+      description: 'Namespaces with a budget that is used up.',
+    },
+    {
+      name: 'Role',
+      type: 'string',
+      jsonPath: '.spec.role',
+      description: 'Platform, or nothing.',
+      priority: 1,
+    },
+    untilColumn,
+    ...programmedColumns,
+    reasonColumn,
+    ageColumn,
+  ],
+  selectableFields: ['.spec.role'],
+});
+
+/** What stands in a status; undefined where there is none, or none of this form. */
+export function tenantPolicyStatusIn(status: unknown): TenantPolicyStatus | undefined {
+  return tenantPolicyStatusSchema.safeParse(status).data;
+}
+
+/** Turns unknown data, as read from the API server or a file, into a TenantPolicy with its defaults. */
+export function parseTenantPolicy(value: unknown): Parsed<TenantPolicy> {
+  return parseResource<TenantPolicy>(tenantPolicyResource, value);
+}

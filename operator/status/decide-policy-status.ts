@@ -1,0 +1,220 @@
+// What is to be written into the status of a TenantPolicy now? Nothing, nothing yet, or this. Pure, as for the kinds of tenants.
+
+import { isDeepStrictEqual } from 'node:util';
+import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
+import type { Spent } from '../../core/contract/spend.ts';
+import { timeOf } from '../../core/kube/time.ts';
+import { namesIn } from '../compile/apply-policies.ts';
+import { invalid } from '../compile/checks/invalid.ts';
+import { readyCondition } from '../compile/ready.ts';
+import { type Condition, fails, holds } from '../compile/verdict.ts';
+import { cutText } from '../cut-text.ts';
+import type { PodsState } from '../pods/pods-state.ts';
+import type { TenantPolicySpec, TenantPolicyStatus } from '../resources/tenant-policy.ts';
+import { dollarsOf, microdollarsOf } from '../usage/dollars.ts';
+import { useIn } from '../usage/spend-book.ts';
+import type { JudgedPolicy, NamespaceRecord } from '../watch/snapshot.ts';
+import { settleProgrammed } from './settle-programmed.ts';
+import { settleProgress } from './settle-progress.ts';
+import { stateOf } from './state-of.ts';
+
+export interface PolicyFacts {
+  readonly policy: JudgedPolicy;
+  readonly present: TenantPolicyStatus | undefined;
+  /** Table generation in which its present form first appeared; undefined before that one is published. */
+  readonly since: number | undefined;
+  readonly pods: PodsState;
+  readonly namespaces: readonly NamespaceRecord[];
+  /** With what all policies say. */
+  readonly platformNamespaces: readonly string[];
+  /** What the keys of a namespace have spent; undefined: that is not known, and what was said of it stays. */
+  readonly spentOf: ((namespace: string) => Spent | undefined) | undefined;
+  readonly nowMs: number;
+  /** When the first `wait` on this form was given. */
+  readonly waitingSinceMs: number;
+}
+
+export type PolicyDecision =
+  /** Decide again then, where a time is given. */
+  | { readonly type: 'same'; readonly untilMs?: number | undefined }
+  | { readonly type: 'write'; readonly status: TenantPolicyStatus; readonly untilMs?: number | undefined };
+
+const messageCharsMax = 32_768;
+const budgetsMax = 10;
+const namedMax = 3;
+const platformNamespacesMax = 1000;
+/** Between two writes that tell of spend alone. */
+const usageGapMs = 60_000;
+
+export function decidePolicyStatus(facts: PolicyFacts): PolicyDecision {
+  const { policy, present, namespaces, nowMs } = facts;
+  const { object, spec, problems } = policy;
+  const generation = typeof object.metadata.generation === 'number' ? object.metadata.generation : undefined;
+  const accepted = problems.length === 0 ? holds('Accepted', 'Accepted') : refused(policy);
+  const uses = usesOf(facts);
+  const exhausted = uses === undefined ? saidExhausted(present) : exhaustedCondition(uses);
+  const ofGeneration = generation === undefined ? {} : { generation };
+  const verdict = { kind: 'TenantPolicy', ...ofGeneration, isInTable: problems.length === 0 };
+  const programmed = settleProgrammed({ ...facts, verdict, conditions: [accepted] });
+  const judged = [accepted, ...(exhausted === undefined ? [] : [exhausted]), programmed.condition];
+  const ready = readyCondition(judged, {});
+  const progress = settleProgress(ready, generation, present, nowMs);
+  const usage = usageOf(uses, present, nowMs);
+  const conditions = [...judged, ready, ...(progress.condition === undefined ? [] : [progress.condition])];
+  const state = stateOf({ conditions, isHeld: false });
+  const until = state === 'OverBudget' ? untilOf(uses, present, nowMs) : undefined;
+  const status: TenantPolicyStatus = {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    state,
+    ...(until === undefined ? {} : { until }),
+    namespaces: spec === undefined ? 0 : existingIn(spec, namespaces).length,
+    ...(usage.value === undefined ? {} : { usage: usage.value }),
+    ...(spec?.role === 'Platform'
+      ? { platformNamespaces: facts.platformNamespaces.slice(0, platformNamespacesMax) }
+      : {}),
+    ...(programmed.where === undefined ? {} : { programmed: programmed.where }),
+    conditions: conditions.map((condition) => stored(condition, generation, present, nowMs)),
+  };
+  const untilMs = earliest(programmed.againMs, progress.againMs, usage.againMs);
+  if (isDeepStrictEqual(inOrder(status), present && inOrder(present))) return { type: 'same', untilMs };
+  const { holdUntilMs } = programmed;
+  if (holdUntilMs !== undefined && nowMs < holdUntilMs) return { type: 'same', untilMs: holdUntilMs };
+  return { type: 'write', status, untilMs };
+}
+
+function refused({ problems, spec, heldGeneration }: JudgedPolicy): Condition {
+  const { reason, message } = invalid(problems);
+  return fails('Accepted', { reason, message: `${message}; until that is corrected, ${inForce()}` });
+
+  function inForce(): string {
+    if (spec === undefined) return 'nothing of this policy is in force';
+    return heldGeneration === undefined
+      ? 'the fields that are right are in force'
+      : `generation ${heldGeneration} stays in force`;
+  }
+}
+
+function existingIn(spec: TenantPolicySpec, namespaces: readonly NamespaceRecord[]): readonly string[] {
+  const existing = new Set(namespaces.map(({ name }) => name));
+  return namesIn(spec, namespaces).filter((name) => existing.has(name));
+}
+
+interface Use {
+  readonly namespace: string;
+  readonly period: BudgetPeriod;
+  readonly spend: string;
+  readonly limit: string;
+  readonly share: number;
+  /** It blocks, and is used up. */
+  readonly isExhausted: boolean;
+}
+
+/** None without budgets; undefined while the ledger was not heard. */
+function usesOf({ policy: { spec }, namespaces, spentOf, nowMs }: PolicyFacts): readonly Use[] | undefined {
+  const { budgets = [] } = spec ?? {};
+  if (spec === undefined || budgets.length === 0) return [];
+  if (spentOf === undefined) return undefined;
+  return existingIn(spec, namespaces).flatMap((namespace) =>
+    budgets.map(({ period, limit, action }): Use => {
+      const spend = dollarsOf(BigInt(useIn(spentOf(namespace), period, nowMs).costPicodollars));
+      const [spentMicros, limitMicros] = [microdollarsOf(spend) ?? 0n, microdollarsOf(limit) ?? 0n];
+      const share = limitMicros === 0n ? Number.POSITIVE_INFINITY : Number(spentMicros) / Number(limitMicros);
+      const isExhausted = action === 'Block' && spentMicros >= limitMicros;
+      return { namespace, period, spend, limit, share, isExhausted };
+    }),
+  );
+}
+
+/** The figures stand in the usage; the words do not change with each call. */
+function exhaustedCondition(uses: readonly Use[]): Condition | undefined {
+  const names = exhaustedIn(uses);
+  if (names.length === 0) return undefined;
+  const named = names.slice(0, namedMax).join(', ');
+  const more = names.length > namedMax ? ` and ${names.length - namedMax} more` : '';
+  const whose = names.length === 1 ? 'the namespace' : 'the namespaces';
+  return holds(
+    'BudgetExhausted',
+    'BudgetExhausted',
+    `the budget of ${whose} ${named}${more} is used up: calls of their ApiKeys are refused until the next period, or until spec.budgets allows more`,
+  );
+}
+
+function saidExhausted(present: TenantPolicyStatus | undefined): Condition | undefined {
+  const before = present?.conditions?.find(({ type }) => type === 'BudgetExhausted');
+  return before && holds('BudgetExhausted', 'BudgetExhausted', before.message);
+}
+
+/** When the last of the periods ends that are used up; never by itself where one has no end. */
+function untilOf(
+  uses: readonly Use[] | undefined,
+  present: TenantPolicyStatus | undefined,
+  nowMs: number,
+): string | undefined {
+  if (uses === undefined) return present?.until;
+  const ends = uses
+    .filter(({ isExhausted }) => isExhausted)
+    .map(({ period }) => periodAt(period, nowMs).endMs);
+  const last = Math.max(...ends.map((end) => end ?? Number.POSITIVE_INFINITY));
+  return Number.isFinite(last) ? timeOf(last) : undefined;
+}
+
+function exhaustedIn(uses: readonly Use[]): readonly string[] {
+  return [...new Set(uses.filter(({ isExhausted }) => isExhausted).map(({ namespace }) => namespace))];
+}
+
+type Usage = NonNullable<TenantPolicyStatus['usage']>;
+
+interface SettledUsage {
+  readonly value?: Usage | undefined;
+  readonly againMs?: number;
+}
+
+function usageOf(
+  uses: readonly Use[] | undefined,
+  present: TenantPolicyStatus | undefined,
+  nowMs: number,
+): SettledUsage {
+  const before = present?.usage;
+  if (uses === undefined) return { value: before };
+  if (uses.length === 0) return {};
+  const usage: Usage = {
+    observedAt: timeOf(nowMs),
+    exhaustedNamespaces: exhaustedIn(uses).length,
+    budgets: uses
+      .toSorted((a, b) => b.share - a.share || (a.namespace < b.namespace ? -1 : 1))
+      .slice(0, budgetsMax)
+      .map(({ namespace, period, spend, limit }) => ({ namespace, period, spend, limit })),
+  };
+  if (before === undefined) return { value: usage };
+  if (isDeepStrictEqual({ ...usage, observedAt: before.observedAt }, before)) return { value: before };
+  const againMs = Date.parse(before.observedAt) + usageGapMs;
+  const isPassed = before.exhaustedNamespaces !== usage.exhaustedNamespaces;
+  return isPassed || nowMs >= againMs ? { value: usage } : { value: before, againMs };
+}
+
+function stored(
+  { type, status, reason, message }: Condition,
+  generation: number | undefined,
+  present: TenantPolicyStatus | undefined,
+  nowMs: number,
+): NonNullable<TenantPolicyStatus['conditions']>[number] {
+  const before = present?.conditions?.find((one) => one.type === type);
+  return {
+    type,
+    status,
+    reason,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : timeOf(nowMs),
+    message: cutText(message, messageCharsMax),
+  };
+}
+
+/** Conditions come back from the server in any order. */
+function inOrder(status: TenantPolicyStatus): object {
+  return { ...status, conditions: new Map(status.conditions?.map((one) => [one.type, one])) };
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

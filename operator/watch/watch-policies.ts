@@ -1,0 +1,43 @@
+// Which TenantPolicies are there? They belong to the cluster, and hold for whatever namespaces the operator serves.
+
+import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
+import { tenantPolicyResource } from '../resources/tenant-policy.ts';
+import type { Readings } from './readings.ts';
+import { type HeldPolicy, holdPolicy, isSameWish } from './resources.ts';
+
+interface PolicyListener {
+  onChange(): void;
+  /** The status alone is another one. */
+  onStatus(name: string): void;
+}
+
+/** @returns what they are now, by name. */
+export function watchPolicies(
+  readings: Readings,
+  { onChange, onStatus }: PolicyListener,
+): ReadonlyMap<string, HeldPolicy> {
+  const held = new Map<string, HeldPolicy>();
+  const { kind, plural } = tenantPolicyResource;
+  readings.start<HeldPolicy>(
+    {
+      name: 'TenantPolicy',
+      resource: { group: API_GROUP, version: API_VERSION, plural },
+      convert: (object) => holdPolicy(kind, object),
+      onEvent({ type, key, object }) {
+        const before = held.get(key);
+        if (type === 'deleted') held.delete(key);
+        else {
+          held.set(key, object);
+          if (before !== undefined && isSameWish(before.wish, object.wish)) {
+            object.wish = before.wish;
+            onStatus(key);
+            return;
+          }
+        }
+        onChange();
+      },
+    },
+    undefined,
+  );
+  return held;
+}
