@@ -26,7 +26,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { podFlags, podMemoryMib } from '../../tools/bench/targets/pod-flags.ts';
 import { image } from '../../tools/pack/contents.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
-import { oldestKubernetes } from '../cluster/nodes/programs.ts';
+import { oldestApiServer } from '../cluster/nodes/programs.ts';
 import { compileOnce } from '../operator/compile/support.ts';
 import { snapshotOf } from '../operator/make.ts';
 import { buildWaitMs } from '../support/go-build.ts';
@@ -535,8 +535,8 @@ describe('a value is refused, and named:', () => {
   });
 
   test('a Kubernetes that is too old', async () => {
-    const { stderr } = await template(plane(), {}, { kubeVersion: '1.33.9' });
-    expect(stderr).toContain('>=1.34.0-0');
+    const { stderr } = await template(plane(), {}, { kubeVersion: '1.31.9' });
+    expect(stderr).toContain('>=1.32.0-0');
   });
 });
 
@@ -1392,7 +1392,7 @@ test.each([CHART, CRDS_CHART])(
   'the chart takes no Kubernetes older than what it was seen on',
   async (folder) => {
     const chart: unknown = parseYaml(await readFile(join(folder, 'Chart.yaml'), 'utf8'));
-    expect(chart).toMatchObject({ kubeVersion: `>=${oldestKubernetes}.0-0` });
+    expect(chart).toMatchObject({ kubeVersion: `>=${oldestApiServer}.0-0` });
   },
 );
 
