@@ -84,7 +84,8 @@ export function decidePolicyStatus(facts: PolicyFacts): PolicyDecision {
 
 function refused({ problems, spec, heldGeneration }: JudgedPolicy): Condition {
   const { reason, message } = invalid(problems);
-  return fails('Accepted', { reason, message: `${message}; until that is corrected, ${inForce()}` });
+  const fault = message.replace(/[.]$/, '');
+  return fails('Accepted', { reason, message: `${fault}; until that is corrected, ${inForce()}` });
 
   function inForce(): string {
     if (spec === undefined) return 'nothing of this policy is in force';

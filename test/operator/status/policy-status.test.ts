@@ -77,7 +77,7 @@ test('a wrong one is not accepted, names the field and says what is in force', (
   const wrong = tenantPolicy({ egress: { allow: ['169.254.169.254/32'] } }, { generation: 2 });
   const held = written(decide([tenantPolicy(), wrong]));
   expect(say(held, 'Accepted')).toMatch(
-    /^False Invalid: spec\.egress\.allow\[0\]: .*; until that is corrected, generation 1 stays in force$/,
+    /^False Invalid: spec\.egress\.allow\[0\]: .*[^.]; until that is corrected, generation 1 stays in force$/,
   );
   expect(say(held, 'Ready')).toBe(say(held, 'Accepted'));
   expect(say(held, 'Stalled')).toContain('True Invalid');
