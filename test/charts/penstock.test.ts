@@ -43,7 +43,7 @@ import {
   template,
   type Values,
 } from './helm.ts';
-import { demoObjects, podsOf } from './parts.ts';
+import { demoObjects, podsOf, policyObjects } from './parts.ts';
 import { judgeBySchemas, kubeconform, quickstart, writeSchemas } from './schemas.ts';
 import { DIGEST, ONLY_TENANTS, OPENED, TENANTS, VALUE_SETS } from './value-sets.ts';
 
@@ -239,8 +239,8 @@ describe('the ledger', () => {
   test('takes over the records of a file before it starts, and is backed up beside its volume', () => {
     const inPostgres = 'a ledger in Postgres with the records of a file';
     const { template } = deploymentOf(renderedBy.get(inPostgres) ?? [], 'penstock-ledger');
-    // What it takes over is of one that has ended.
-    expect(workload(inPostgres)?.spec).toMatchObject({ strategy: { type: 'Recreate' } });
+    // What it takes over is of one that has ended, on a volume that is on one node at a time.
+    expect(workload(inPostgres)?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } });
     expect(template.spec).toMatchObject({
       initContainers: [
         {
@@ -669,6 +669,22 @@ describe('what is rendered', () => {
         /tenants/,
       );
     }
+  });
+
+  test('entries of one namespace are one TenantPolicy, and cannot say the same twice', async () => {
+    const budgets = [{ period: 'Month', limit: '500.00' }];
+    const limits = { requestsPerMinute: 600 };
+    const entries = [
+      { namespace: 'team-a', budgets },
+      { namespace: 'team-a', limits },
+    ];
+    const objects = await render(plane(), { tenants: entries });
+    expect(policyObjects(objects)).toMatchObject([
+      { metadata: { name: 'penstock-tenant-team-a' }, spec: { budgets, limits } },
+    ]);
+    await expect(
+      render(plane(), { tenants: [...entries, { namespace: 'team-a', budgets }] }),
+    ).rejects.toThrow('tenants: the namespace team-a has budgets twice; put them into one entry');
   });
 
   test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {

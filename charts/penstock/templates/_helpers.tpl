@@ -127,8 +127,19 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- with .Values.platformNamespaces -}}
 {{- $specs = append $specs (list "platform" (dict "role" "Platform" "namespaces" (dict "names" (uniq .)))) -}}
 {{- end -}}
-{{- range .Values.tenants -}}
-{{- $specs = append $specs (list (printf "tenant-%s" .namespace) (mustMerge (omit . "namespace") (dict "namespaces" (dict "names" (list .namespace))))) -}}
+{{- $tenants := dict -}}
+{{- range $tenant := .Values.tenants -}}
+{{- $before := get $tenants .namespace | default dict -}}
+{{- range $what := list "budgets" "limits" -}}
+{{- if and (hasKey $before $what) (hasKey $tenant $what) -}}
+{{- fail (printf "tenants: the namespace %s has %s twice; put them into one entry" $tenant.namespace $what) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $tenants .namespace (mustMerge (omit . "namespace") $before) -}}
+{{- end -}}
+{{- range $namespace := keys $tenants | sortAlpha -}}
+{{- $spec := mustMerge (dict "namespaces" (dict "names" (list $namespace))) (get $tenants $namespace) -}}
+{{- $specs = append $specs (list (printf "tenant-%s" $namespace) $spec) -}}
 {{- end -}}
 {{- range $at, $opened := include "penstock.egressAllow" . | fromJsonArray -}}
 {{- $namespaces := ternary (dict "selector" dict) (dict "names" (uniq $opened.namespaces)) (has "*" $opened.namespaces) -}}
