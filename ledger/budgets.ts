@@ -1,5 +1,5 @@
 // Who may spend how much? Budgets of ApiKeys are followed in the cluster; those of whole namespaces are the platform's, and come with
-// the table: what gateways keep is what is told here, also while the operator is away.
+// the table: they are those that gateways keep, also while the operator is away.
 
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
@@ -51,7 +51,7 @@ const apiKeys: Resource = { group: 'penstock.dev', version: 'v1alpha1', plural: 
 /** The shortest first. */
 const PERIODS = budgetPeriodSchema.options;
 
-/** As an ApiKey has them; what else stands beside them is nobody's here. */
+/** As an ApiKey has them; other fields are not read. */
 const budgetsSchema = z
   .array(
     z

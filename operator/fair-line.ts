@@ -19,7 +19,7 @@ interface FairLine {
 /** Keys in the order of arrival. */
 interface Waiting {
   readonly keys: Map<string, number>;
-  /** Stands at the head of them: a walk that began anew would step over the gap of each key that was taken. */
+  /** At the first of them: a walk that began again each time would step over the gap of each key that was taken. */
   head: MapIterator<[string, number]>;
 }
 

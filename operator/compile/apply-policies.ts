@@ -102,7 +102,7 @@ function byNamespace<T>(map: ReadonlyMap<string, T>): [string, T][] {
   return [...map].sort(([a], [b]) => compareText(a, b));
 }
 
-/** What is granted, and to whom; `*` stands for all. */
+/** What is granted, and to whom; `*` means all. */
 function grants(begin: readonly (readonly [string, readonly string[]])[]) {
   const byThing = new Map<string, Set<string>>();
   const add = (thing: string, names: readonly string[]): void => {

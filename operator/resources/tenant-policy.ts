@@ -178,7 +178,7 @@ export const tenantPolicyResource = defineResource({
   selectableFields: ['.spec.role'],
 });
 
-/** What stands in a status; undefined where there is none, or none of this form. */
+/** What a status says; undefined where there is none, or none of this form. */
 export function tenantPolicyStatusIn(status: unknown): TenantPolicyStatus | undefined {
   return tenantPolicyStatusSchema.safeParse(status).data;
 }

@@ -156,7 +156,7 @@ function untilOf(
 ): { readonly until?: string } {
   if (state === 'Held' && verdict.held !== undefined) return { until: timeOf(verdict.held.untilMs) };
   if (state !== 'OverBudget') return {};
-  // While the ledger was not heard, what was said before stands.
+  // While the ledger was not heard, what was said before stays.
   const times = exhausted?.map(({ untilMs }) => untilMs) ?? [];
   const last = Math.max(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
   const until = exhausted === undefined ? present?.until : Number.isFinite(last) ? timeOf(last) : undefined;
