@@ -84,7 +84,7 @@ export function startLeading(parts: LeadingParts): Leading {
       if (change.type === 'pods') pods.changed();
       if (change.type === 'pointer') table.pointerChanged();
       if (change.type === 'shard-gone') table.shardGone(change.name);
-      if (change.type === 'policy-status') policies.look(change.name);
+      if (change.type === 'policy-status') policies.statusChanged(change.name);
       if (change.type === 'status') objects.look([`${change.kind}/${change.key}`]);
     },
     tableGeneration: table.generation,

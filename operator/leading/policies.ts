@@ -23,7 +23,8 @@ interface Parts extends Pick<TermParts, 'cluster' | 'client' | 'clock' | 'queue'
 interface LedPolicies {
   readonly queue: WorkQueue;
   published(run: PublishedRun): void;
-  look(name: string): void;
+  /** By this operator, or by another one. */
+  statusChanged(name: string): void;
   lookAtAll(): void;
 }
 
@@ -38,6 +39,8 @@ const { kind, plural } = tenantPolicyResource;
 const resource = { group: API_GROUP, version: API_VERSION, plural };
 /** Until a watch that is behind is asked again. */
 const behindMs = 2_000;
+/** Operators of several releases write the same object: each answers the other no sooner. */
+const othersMs = 60_000;
 
 export function createPolicies(parts: Parts): LedPolicies {
   const { cluster, client, clock, pods, spending, log } = parts;
@@ -60,7 +63,7 @@ export function createPolicies(parts: Parts): LedPolicies {
       );
       lookAtAll();
     },
-    look: (name) => queue.add(name),
+    statusChanged: (name) => queue.addAfter(name, othersMs),
     lookAtAll,
   };
 

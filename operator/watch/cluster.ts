@@ -16,7 +16,7 @@ import { createSnapshotCache, type ListName } from './snapshot-cache.ts';
 import { watchNamespaces } from './watch-namespaces.ts';
 import { createWatchedObjects } from './watch-objects.ts';
 import { watchPods } from './watch-pods.ts';
-import { watchPolicies } from './watch-policies.ts';
+import { isOfOtherValues, watchPolicies } from './watch-policies.ts';
 import { watchSecrets } from './watch-secrets.ts';
 import { watchTable } from './watch-table.ts';
 
@@ -189,7 +189,8 @@ export function openCluster(options: ClusterOptions): Cluster {
 
   function policiesNow(): readonly RawPolicy[] {
     const values = (options.policies ?? []).filter(({ metadata }) => !policies.has(metadata.name));
-    return [...values, ...[...policies.values()].map(({ wish }) => wish)];
+    const objects = [...policies.values()].map(({ wish }) => wish);
+    return [...values, ...objects.filter((policy) => !isOfOtherValues(policy, instance))];
   }
 
   function tell(change: ClusterChange): void {

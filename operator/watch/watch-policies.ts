@@ -1,9 +1,11 @@
 // Which TenantPolicies are there? They belong to the cluster, and hold for whatever namespaces the operator serves.
 
+import { isRecord } from '../../core/kube/object.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { tenantPolicyResource } from '../resources/tenant-policy.ts';
 import type { Readings } from './readings.ts';
 import { type HeldPolicy, holdPolicy, isSameWish } from './resources.ts';
+import type { RawPolicy } from './snapshot.ts';
 
 interface PolicyListener {
   onChange(): void;
@@ -40,4 +42,10 @@ export function watchPolicies(
     undefined,
   );
   return held;
+}
+
+/** The chart of another release has made it of its values: what those open is not opened here. */
+export function isOfOtherValues({ metadata: { labels } }: RawPolicy, instance: string): boolean {
+  if (!isRecord(labels) || labels['app.kubernetes.io/component'] !== 'tenant-policies') return false;
+  return labels['app.kubernetes.io/name'] === 'penstock' && labels['app.kubernetes.io/instance'] !== instance;
 }

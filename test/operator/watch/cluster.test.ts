@@ -108,6 +108,24 @@ async function seenUpToNow(watched: Watched): Promise<void> {
   await watched.until(() => keyOf(watched, name) !== undefined);
 }
 
+test('goes by the TenantPolicies of its own values and of people, not by those of another release', async () => {
+  const path = '/apis/penstock.dev/v1alpha1/tenantpolicies';
+  const labelsOf = (instance: string) => ({
+    'app.kubernetes.io/name': 'penstock',
+    'app.kubernetes.io/component': 'tenant-policies',
+    'app.kubernetes.io/instance': instance,
+  });
+  const labels = { 'by-people': {}, 'of-ours': labelsOf('penstock'), 'of-others': labelsOf('other') };
+  const spec = { namespaces: { selector: {} }, egress: { allow: ['10.20.0.0/16'] } };
+  const [apiVersion, kind] = ['penstock.dev/v1alpha1', 'TenantPolicy'];
+  for (const [name, own] of Object.entries(labels))
+    await post(path, { apiVersion, kind, metadata: { name, labels: own }, spec });
+  const { cluster } = await watch();
+  const names = cluster.snapshot().policies?.map(({ object }) => object.metadata.name);
+  expect(names).toEqual(['by-people', 'of-ours']);
+  for (const name of Object.keys(labels)) await remove(`${path}/${name}`);
+});
+
 describe('the snapshot', () => {
   test('holds our objects, Secrets and namespaces as they are when the operator starts', async () => {
     await create(provider());
