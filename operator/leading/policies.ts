@@ -74,13 +74,13 @@ export function createPolicies(parts: Parts): LedPolicies {
   async function run(name: string, signal: AbortSignal) {
     const [policy, object] = [known.get(name), cluster.policy(name)];
     // One of the chart's values has no object; and of a form that is not out yet, the next publish tells.
-    if (policy === undefined || object?.metadata.generation !== policy.policy.object.metadata.generation)
-      return;
+    if (policy === undefined || object === undefined) return;
+    if (object.metadata.generation !== policy.policy.object.metadata.generation) return;
     const { namespaces, platform } = cluster.snapshot();
     const nowMs = clock.wallMs();
     const decision = decidePolicyStatus({
       policy: policy.policy,
-      present: tenantPolicyStatusIn(object?.status),
+      present: tenantPolicyStatusIn(object.status),
       since: policy.since,
       pods: pods.pods(),
       namespaces,
@@ -98,7 +98,7 @@ export function createPolicies(parts: Parts): LedPolicies {
         {
           apiVersion: `${API_GROUP}/${API_VERSION}`,
           kind,
-          metadata: { name, resourceVersion: object?.metadata.resourceVersion },
+          metadata: { name, resourceVersion: object.metadata.resourceVersion },
           status: decision.status,
         },
         { fieldManager: 'penstock', force: true, signal },
