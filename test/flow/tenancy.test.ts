@@ -350,7 +350,7 @@ describe('a Secret of one’s own that is not lent', () => {
       'bound to another host',
       { annotations: { 'penstock.dev/allowed-hosts': 'api.upstream.test' } },
       'HostNotAllowed',
-      ['bound to other hosts', 'add 127.0.0.1:'],
+      ['bound to other hosts', 'run: kubectl -n team-b annotate secret openai'],
     ],
     [
       'bound to the host at another port',

@@ -136,6 +136,7 @@ function useTheRest(): void {
   metrics.onMalformedFrames(makeRecord(target), 1);
   metrics.onStaleReuse('platform/p0');
   metrics.onNoTarget('m');
+  metrics.onUnavailable('/chat/completions', 503, { model: 'm', reason: 'Suspended' });
   metrics.onTableLoaded(20);
   metrics.onTelemetryDropped('traces', 'full', 1);
   metrics.onTelemetryFailed('metrics');
