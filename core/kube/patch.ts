@@ -1,7 +1,7 @@
 // How is an object written? Each way of writing with the headers and options that it needs.
 
-import type { KubeClient } from './client.ts';
-import { type KubeObject, parseObject } from './object.ts';
+import { type KubeClient, KubeError } from './client.ts';
+import { isRecord, type KubeObject, parseObject } from './object.ts';
 
 const patchTypes = {
   apply: 'application/apply-patch+yaml',
@@ -38,6 +38,48 @@ export async function apply(
 ): Promise<KubeObject> {
   const { force, ...write } = options;
   return parseObject(await patch(client, path, patchTypes.apply, object, write, { force }));
+}
+
+/**
+ * The same for a status. Kinds of an earlier version refuse an apply that names a field which they do not know; the rest of the
+ * status is written all the same.
+ */
+export async function applyStatus(
+  client: KubeClient,
+  path: string,
+  object: object,
+  options: ApplyOptions,
+): Promise<KubeObject> {
+  let status: unknown = object;
+  for (let left = undeclaredMax; ; left--) {
+    try {
+      return await apply(client, path, status as object, options);
+    } catch (error) {
+      // The server names one at a time.
+      const unknown = error instanceof KubeError ? undeclaredIn(error.message) : [];
+      if (unknown.length === 0 || left === 0) throw error;
+      status = unknown.reduce<unknown>(without, status);
+    }
+  }
+}
+
+/** More are no difference of one version. */
+const undeclaredMax = 20;
+
+/** `.status.targets[name="a"].cost: field not declared in schema`, as the names on the way to each field. */
+function undeclaredIn(message: string): readonly (readonly string[])[] {
+  return [...message.matchAll(/\.(status\S*): field not declared in schema/g)].map(([, path = '']) =>
+    path.replaceAll(/\[[^\]]*\]/g, '').split('.'),
+  );
+}
+
+/** In a list, without it in each item. */
+function without(value: unknown, path: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => without(item, path));
+  const [name = '', ...below] = path;
+  if (!isRecord(value) || value[name] === undefined) return value;
+  const { [name]: inner, ...others } = value;
+  return below.length === 0 ? others : { ...others, [name]: without(inner, below) };
 }
 
 /** Members that are null go, others are set; lists are replaced as a whole. */

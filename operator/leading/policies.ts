@@ -2,7 +2,7 @@
 // is spent of their budgets.
 
 import { isConflict, isNotFound } from '../../core/kube/client.ts';
-import { apply } from '../../core/kube/patch.ts';
+import { applyStatus } from '../../core/kube/patch.ts';
 import { objectPath } from '../../core/kube/paths.ts';
 import { createQueue, type WorkQueue } from '../loop.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
@@ -92,7 +92,7 @@ export function createPolicies(parts: Parts): LedPolicies {
     const afterMs = Math.max(0, Math.min((decision.untilMs ?? Number.POSITIVE_INFINITY) - nowMs, checkMs));
     if (decision.type === 'same') return { afterMs };
     try {
-      await apply(
+      await applyStatus(
         client,
         objectPath(resource, { name }, 'status'),
         {

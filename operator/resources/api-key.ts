@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ageColumn, conditionColumn, reasonColumn, stateColumn, untilColumn } from './columns.ts';
 import { durationField, toMs } from './duration.ts';
 import {
+  beforeRename,
   commonStatus,
   dataKeySchema,
   limitsSchema,
@@ -230,6 +231,11 @@ const atWorst = {
     ),
 };
 
+const overshoot = {
+  requests: beforeRename(z.int().min(0), 'atWorst.requests'),
+  unheard: beforeRename(z.string().max(32), 'atWorst.dollars'),
+};
+
 const usageSchema = z.object({
   observedAt: timeSchema.optional().describe('When this was read from the ledger.'),
   lastUsedAt: timeSchema.optional().describe('When the key was last used.'),
@@ -264,6 +270,10 @@ const usageSchema = z.object({
         .describe(
           'What can be spent beyond the limit at worst, with the gateways that were ready then, where answers are bounded by the caller, by parameters of the target or by maxOutputTokens. An answer without a bound counts with 4,096 output tokens while it is under way, and each of these may spend besides what it has beyond them.',
         ),
+      overshoot: beforeRename(
+        z.object({ ...overshoot, withoutStore: beforeRename(z.object(overshoot), 'atWorst.withoutStore') }),
+        'atWorst',
+      ),
       requests: count().describe('Requests in it.'),
       inputTokens: count().describe('Input tokens in it, cached ones included.'),
       cachedInputTokens: count().describe('Input tokens in it that came from a cache.'),

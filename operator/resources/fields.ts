@@ -182,6 +182,14 @@ export const timeSchema = z
   })
   .meta({ format: 'date-time', pattern: RFC3339.source });
 
+/**
+ * A field of a status under its old name. It stays in the schema for one release: an operator of the version before cannot
+ * apply a status with a field that the schema does not know.
+ */
+export function beforeRename<S extends z.ZodType>(schema: S, names: string) {
+  return schema.optional().describe(`Written by older operators; now ${names}.`);
+}
+
 /** Where an object is running; the same on every kind. */
 export const programmedSchema = z.object({
   tableGeneration: z
@@ -191,6 +199,7 @@ export const programmedSchema = z.object({
     .describe("Table generation that first carried the object's present form."),
   runningPods: z.int32().min(0).optional().describe('Ready gateway pods that run it.'),
   readyPods: z.int32().min(0).optional().describe('Gateway pods that are ready.'),
+  pods: beforeRename(z.string().max(32), 'runningPods and readyPods'),
   observedAt: timeSchema.optional().describe('When this was observed.'),
 });
 

@@ -17,6 +17,7 @@ import { durationField, toMs } from './duration.ts';
 import {
   allowedNamespacesField,
   apiSchema,
+  beforeRename,
   commonStatus,
   entryNameSchema,
   limitsSchema,
@@ -358,6 +359,7 @@ export const modelRouteStatusSchema = z.object({
   ...commonStatus,
   usableTargets: z.int32().min(0).optional().describe('Targets that can be used.'),
   totalTargets: z.int32().min(0).optional().describe('Targets that the route names.'),
+  readyTargets: beforeRename(z.string().max(16), 'usableTargets and totalTargets'),
   targets: listMap(
     z.object({
       name: z.string().max(63).describe('Name of the target in spec.targets.'),

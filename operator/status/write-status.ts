@@ -2,7 +2,7 @@
 // away, and what another manager says (status.usage) stays.
 
 import { isNotFound, type KubeClient } from '../../core/kube/client.ts';
-import { apply } from '../../core/kube/patch.ts';
+import { applyStatus } from '../../core/kube/patch.ts';
 import { objectPath } from '../../core/kube/paths.ts';
 import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { type ObjectRef, resourceOf } from './object-ref.ts';
@@ -40,7 +40,7 @@ export async function writeStatus(write: StatusWrite): Promise<StatusWritten> {
   };
   try {
     const path = objectPath(resourceOf(kind), { namespace, name }, 'status');
-    const { metadata } = await apply(client, path, body, {
+    const { metadata } = await applyStatus(client, path, body, {
       fieldManager: STATUS_MANAGER,
       force: true,
       ...(signal === undefined ? {} : { signal }),

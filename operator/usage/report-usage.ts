@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { isNotFound, type KubeClient } from '../../core/kube/client.ts';
-import { apply } from '../../core/kube/patch.ts';
+import { applyStatus } from '../../core/kube/patch.ts';
 import { objectPath } from '../../core/kube/paths.ts';
 import { wait } from '../../core/kube/wait.ts';
 import { createAlarm } from '../leading/alarm.ts';
@@ -180,7 +180,7 @@ async function applyUsage(
   };
   try {
     const path = objectPath(resourceOf(kind), { namespace, name }, 'status');
-    await apply(client, path, body, { fieldManager: USAGE_MANAGER, force: true, signal });
+    await applyStatus(client, path, body, { fieldManager: USAGE_MANAGER, force: true, signal });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

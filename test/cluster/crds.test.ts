@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { applyStatus } from '../../core/kube/patch.ts';
 import { apiKeyResource } from '../../operator/resources/api-key.ts';
 import { type CrdSchema, rootSchema, withDefaults } from '../../operator/resources/crd.ts';
 import { modelRouteResource } from '../../operator/resources/model-route.ts';
@@ -286,6 +287,22 @@ describe('status', () => {
     };
     expect(bySpecDoor.body.status).toEqual(unseen);
     expect(byStatusDoor.body).toMatchObject({ status, spec: { disabled: false } });
+  });
+
+  test('that a newer operator applies is written but for what the kind does not know', async () => {
+    const target = { name: 'main', state: 'Ready' };
+    const known = { usableTargets: 1, targets: [target] };
+    const newer = { usableTargets: 1, nextYear: { a: 1 }, targets: [{ ...target, cost: '1' }] };
+    const newRoute = route({}, { name: 'newer-status' });
+    await create(newRoute);
+    const path = `${collection('ModelRoute')}/newer-status/status`;
+    const { apiVersion, kind } = newRoute;
+    const object = { apiVersion, kind, metadata: { name: 'newer-status' }, status: newer };
+    await applyStatus(plane().client, path, object, { fieldManager: 'test', force: true });
+    const { body } = await server.ask('GET', `${collection('ModelRoute')}/newer-status`);
+    await remove(newRoute);
+    expect(body.status).toMatchObject(known);
+    expect(JSON.stringify(body.status)).not.toMatch(/nextYear|cost/);
   });
 
   test.each([

@@ -130,6 +130,8 @@ describe.each(RESOURCES.map((resource) => [resource.kind, resource] as const))('
   const all = fieldsOf(structural(status));
   const leaves = all
     .filter(({ schema }) => schema.properties === undefined && schema.items === undefined)
+    // An older operator may still write what has another name now.
+    .filter(({ schema }) => schema.description?.startsWith('Written by older operators') !== true)
     .map(({ path }) => path);
   test('every field of its status is written', () => {
     expect(leaves.filter((path) => found.get(kind)?.has(path) !== true)).toEqual([]);

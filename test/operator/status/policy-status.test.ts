@@ -129,6 +129,8 @@ test('every field of its status is written', () => {
   collect(written(decide(platform, { spentOf: spends({ 'team-00': 10_000_000 }) })), '', found);
   const leaves = fieldsOf(structural(tenantPolicyResource.status))
     .filter(({ schema }) => schema.properties === undefined && schema.items?.properties === undefined)
+    // An older operator may still write what has another name now.
+    .filter(({ schema }) => schema.description?.startsWith('Written by older operators') !== true)
     .map(({ path, schema }) => (schema.items === undefined ? path : `${path}[]`));
   expect(leaves.filter((path) => !found.has(path))).toEqual([]);
 });
