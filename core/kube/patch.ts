@@ -66,11 +66,21 @@ export async function applyStatus(
 /** More are no difference of one version. */
 const undeclaredMax = 20;
 
+const undeclared = ': field not declared in schema';
+
 /** `.status.targets[name="a"].cost: field not declared in schema`, as the names on the way to each field. */
 function undeclaredIn(message: string): readonly (readonly string[])[] {
-  return [...message.matchAll(/\.(status\S*): field not declared in schema/g)].map(([, path = '']) =>
-    path.replaceAll(/\[[^\]]*\]/g, '').split('.'),
+  const pieces = message.split(undeclared).slice(0, -1);
+  const paths = pieces.map((piece) =>
+    piece.slice(Math.max(piece.lastIndexOf(' '), piece.lastIndexOf('\n')) + 1),
   );
+  return paths.filter((path) => path.startsWith('.status')).map(namesIn);
+}
+
+function namesIn(path: string): readonly string[] {
+  const [first = '', ...below] = path.split('[');
+  const rest = below.map((part) => part.slice(part.indexOf(']') + 1));
+  return [first, ...rest].join('').split('.').slice(1);
 }
 
 /** In a list, without it in each item. */

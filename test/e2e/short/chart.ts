@@ -89,7 +89,7 @@ export function describeChart(
       expect(stdout).toMatch(/model demo streamed: \S/);
     });
 
-    test('uninstalled, leaves its kinds and the namespace that it was put into', async () => {
+    test('uninstalled, leaves its kinds, TenantPolicies and the namespace that it was put into', async () => {
       await mustHelm(given(), ['uninstall', 'penstock', ...inRelease, '--wait', '--timeout', '2m']);
       say(`uninstalled ${sinceStart()} s after helm install`);
       // Gateways go on accepting for a while.
@@ -100,7 +100,10 @@ export function describeChart(
         'customresourcedefinition.apiextensions.k8s.io/apikeys.penstock.dev',
         'customresourcedefinition.apiextensions.k8s.io/modelroutes.penstock.dev',
         'customresourcedefinition.apiextensions.k8s.io/providers.penstock.dev',
+        'customresourcedefinition.apiextensions.k8s.io/tenantpolicies.penstock.dev',
         'namespace/penstock-system',
+        // Those that the values became.
+        ...[0, 1, 2, 3].map((number) => `tenantpolicy.penstock.dev/penstock-egress-${number}`),
       ]);
     });
   });
