@@ -102,7 +102,9 @@ describe('calls of a request that goes on', () => {
     });
     const seen = await answer;
     while (!(await seen.nextEvent())?.data?.includes('"index":1'));
-    await untilWritten(/^(?=.*"answered")(?=.*"failed")(?=.*(?:"t1"[^\n]*"payer":"tenant"|"payer":"tenant"[^\n]*"t1"))/s);
+    await untilWritten(
+      /^(?=.*"answered")(?=.*"failed")(?=.*(?:"t1"[^\n]*"payer":"tenant"|"payer":"tenant"[^\n]*"t1"))/s,
+    );
     const records = await afterKill();
     connection.close();
     expect(records.map(lineOf).sort()).toEqual([
