@@ -14,6 +14,7 @@ import type { TenantPolicySpec, TenantPolicyStatus } from '../resources/tenant-p
 import { dollarsOf, microdollarsOf } from '../usage/dollars.ts';
 import { useIn } from '../usage/spend-book.ts';
 import type { JudgedPolicy, NamespaceRecord } from '../watch/snapshot.ts';
+import { earliest } from './earliest.ts';
 import { settleProgrammed } from './settle-programmed.ts';
 import { settleProgress } from './settle-progress.ts';
 import { stateOf } from './state-of.ts';
@@ -213,9 +214,4 @@ function stored(
 /** Conditions come back from the server in any order. */
 function inOrder(status: TenantPolicyStatus): object {
   return { ...status, conditions: new Map(status.conditions?.map((one) => [one.type, one])) };
-}
-
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }

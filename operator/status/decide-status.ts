@@ -17,6 +17,7 @@ import type { PodsState } from '../pods/pods-state.ts';
 import type { State } from '../resources/fields.ts';
 import type { Exhausted } from '../usage/exhausted.ts';
 import type { RawObject } from '../watch/snapshot.ts';
+import { earliest } from './earliest.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, presentStatus, type StoredCondition } from './object-status.ts';
 import { settleBudget } from './settle-budget.ts';
@@ -372,9 +373,4 @@ function inOrder(status: ObjectStatus): Record<string, unknown> {
     return [[name, new Map(value.map((item) => [idOf(item), item]))]];
   });
   return Object.fromEntries(ordered);
-}
-
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -7,6 +7,7 @@ import { keyOf } from '../compile/verdict-names.ts';
 import { createStatusPool } from '../watch/status-pool.ts';
 import { decideStatus, type StatusFacts } from './decide-status.ts';
 import { drillNews } from './drill-news.ts';
+import { earliest } from './earliest.ts';
 import { type EventRecorder, eventsFor } from './events.ts';
 import { keyNews } from './key-news.ts';
 import { type ObjectRef, refOf } from './object-ref.ts';
@@ -145,8 +146,8 @@ export function createStatusPublisher({ client, clock, events }: StatusPublisher
 
 /** Until the first of these times. */
 function after(nowMs: number, ...times: readonly (number | undefined)[]): { readonly afterMs?: number } {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? {} : { afterMs: Math.max(0, Math.min(...known) - nowMs) };
+  const first = earliest(...times);
+  return first === undefined ? {} : { afterMs: Math.max(0, first - nowMs) };
 }
 
 function versionOf({ metadata }: StatusFacts['object']): string | undefined {

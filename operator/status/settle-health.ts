@@ -6,6 +6,7 @@ import type { Condition, ProviderVerdict } from '../compile/verdict.ts';
 import { cutText } from '../cut-text.ts';
 import { FOUND_EARLIER } from '../probe/prober.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
+import { earliest } from './earliest.ts';
 import type { ProviderHealth } from './health-of.ts';
 import type { ObjectStatus } from './object-status.ts';
 import { settleTroubles, tellAgainMs } from './troubles.ts';
@@ -51,12 +52,12 @@ export function settleHealth(
     upstream.isNews || !verdict.isInTable,
   );
   const health = { ...upstream.health, ...troubles };
-  const times = [upstream.againMs, keys.againMs, againMs].filter((time) => time !== undefined);
+  const soonestMs = earliest(upstream.againMs, keys.againMs, againMs);
   return {
     condition: upstream.condition,
     ...(Object.keys(health).length === 0 ? {} : { health }),
     keys: keys.keys,
-    ...(times.length === 0 ? {} : { againMs: Math.min(...times) }),
+    ...(soonestMs === undefined ? {} : { againMs: soonestMs }),
   };
 }
 
