@@ -13,6 +13,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const packageJson = z
   .object({
     license: z.string(),
+    version: z.string(),
     scripts: z.record(z.string(), z.string()),
     dependencies: z.record(z.string(), z.string()),
     devDependencies: z.record(z.string(), z.string()),
@@ -167,13 +168,18 @@ describe('papers', () => {
     expect(missing).toEqual([]);
   });
 
+  test('CHANGELOG.md takes sentences below Unreleased, and has the version of package.json next', () => {
+    const versions = [...read('CHANGELOG.md').matchAll(/^## \[([^\]]+)\]/gm)].map(([, version]) => version);
+    expect(versions.slice(0, 2)).toEqual(['Unreleased', packageJson.version]);
+  });
+
   test('SECURITY.md names a private channel and says how soon we answer', () => {
     const text = read('SECURITY.md');
     expect(text).toContain('private vulnerability reporting');
     expect(text).toMatch(/^\| answer that we have read it \| \d+ working days \|$/m);
   });
 
-  test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages('docs')])(
+  test.each(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages('docs')])(
     'every link of %s leads to a file, and to a heading in it',
     (path) => {
       const prose = read(path).replaceAll(/`[^`\n]*`/g, '');
