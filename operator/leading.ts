@@ -80,7 +80,7 @@ export function startLeading(parts: LeadingParts): Leading {
   return {
     onChange(change) {
       if (term.isOver) return;
-      if (change.type === 'resources') table.changed(change.isUrgent);
+      if (change.type === 'resources') table.changed(change.urgency);
       if (change.type === 'pods') pods.changed();
       if (change.type === 'pointer') table.pointerChanged();
       if (change.type === 'shard-gone') table.shardGone(change.name);

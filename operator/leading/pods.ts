@@ -72,7 +72,7 @@ export function createPods(parts: Parts): LedPods {
       // Its targets too.
       lookSoon();
     },
-    onHints: () => table.changed(false),
+    onHints: () => table.changed('bulk'),
     onChecked: metrics.onHealthCheck,
   });
   const targets = createTargetWatch(upstreams.healthOf);
@@ -129,7 +129,7 @@ export function createPods(parts: Parts): LedPods {
     for (const version of watch.running()) table.outnumber(version);
     const { haveMoved, rejections } = watch.look();
     reportRejections(rejections);
-    if (haveOtherReaders(watch.pods().pods)) table.changed(false);
+    if (haveOtherReaders(watch.pods().pods)) table.changed('bulk');
     const { ready } = watch.pods();
     if (ready !== readyBefore) recount(clock.now() + recountMs);
     readyBefore = ready;

@@ -2,10 +2,11 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from '../publish/pace.ts';
+import type { Urgency } from '../watch/urgency.ts';
 import { createAlarm } from './alarm.ts';
 
 interface PublishPace {
-  note(isUrgent: boolean): void;
+  note(urgency: Urgency): void;
   isWaiting(): boolean;
   /** A publish begins. Gives whether one of its changes takes access away. */
   takeUp(): boolean;
@@ -27,9 +28,9 @@ export function createPublishPace(clock: Clock, onDue: () => void): PublishPace 
     onDue();
   });
   return {
-    note(isUrgent) {
-      if (isUrgent) urgentSinceMs ??= clock.now();
-      pace = noteChange(pace, clock.now(), isUrgent);
+    note(urgency) {
+      if (urgency === 'revocation') urgentSinceMs ??= clock.now();
+      pace = noteChange(pace, clock.now(), urgency);
       alarm(dueMs(pace));
     },
     isWaiting: () => pace.waiting !== undefined,

@@ -11,6 +11,7 @@ import type { Published } from '../publish/publish-table.ts';
 import { createPublisher, type Publisher } from '../publish/publisher.ts';
 import type { PublishReport } from '../publish/report.ts';
 import { letOthers } from '../turn.ts';
+import type { Urgency } from '../watch/urgency.ts';
 import { createAlarm } from './alarm.ts';
 import { type BringOutParts, createBringOut } from './bring-out.ts';
 import type { TermParts } from './parts.ts';
@@ -40,7 +41,7 @@ export interface LedTable
   /** Of the table in use; 0 before the first. */
   generation(): number;
   /** The snapshot, or what else the table is made of, is another. */
-  changed(isUrgent: boolean): void;
+  changed(urgency: Urgency): void;
   pointerChanged(): void;
   shardGone(name: string): void;
   /** A table is out: shards that were deleted before they were in use are looked at now. */
@@ -96,7 +97,7 @@ export function createTable(parts: Parts): LedTable {
     for (const task of tasks) queue.add(task);
   };
   const pace = createPublishPace(clock, () => add('publish'));
-  const staleAlarm = createAlarm(clock, () => changed(true));
+  const staleAlarm = createAlarm(clock, () => changed('revocation'));
   const run = createTableTasks({ ...parts, publisher, shardRepair, add, hasTakenOver, publish });
   const queue = createQueue({ ...parts.queue, name: 'table', workers: 1, backoffMaxMs: retryMsMax, run });
   let generation = 0;
@@ -143,8 +144,8 @@ export function createTable(parts: Parts): LedTable {
     standDown: publisher.standDown,
   };
 
-  function changed(isUrgent: boolean): void {
-    if (!term.isOver) pace.note(isUrgent);
+  function changed(urgency: Urgency): void {
+    if (!term.isOver) pace.note(urgency);
   }
 
   async function publish(): Promise<void> {
@@ -187,6 +188,6 @@ export function createTable(parts: Parts): LedTable {
   function onReport({ type, message }: PublishReport): void {
     const isAsked = type === 'absence-accepted' || type === 'pin-changed' || type === 'release-asked';
     log(isAsked ? 'info' : 'warn', message, { reason: type });
-    if (isAsked) changed(true);
+    if (isAsked) changed('revocation');
   }
 }

@@ -1,5 +1,7 @@
 // When is the next table published? Soon after the first change, so that one `kubectl apply` is felt at once;
-// later while changes keep coming, so that a thousand of them are one table. Pure: times in, a time out.
+// later while keys keep coming, so that a thousand of them are one table. Pure: times in, a time out.
+
+import type { Urgency } from '../watch/urgency.ts';
 
 /** Milliseconds of one clock throughout. */
 export interface Pace {
@@ -8,12 +10,15 @@ export interface Pace {
     readonly firstMs: number;
     readonly lastMs: number;
     readonly afterQuiet: boolean;
+    /** The first that somebody waits for. */
+    readonly editMs?: number;
     /** The first that takes access away. */
-    readonly urgentMs?: number;
+    readonly revocationMs?: number;
   };
   readonly lastChangeMs?: number;
+  readonly lastPublishMs?: number;
   /** Of those that took access away. */
-  readonly lastUrgentMs?: number;
+  readonly lastRevocationMs?: number;
 }
 
 /** A change after so long without one is felt at once: twice a second, as with keys that are taken away. */
@@ -22,15 +27,16 @@ const FIRST_WAIT_MS = 50;
 const CHURN_WAIT_MS = 250;
 const CHURN_WAIT_MS_MAX = 1_000;
 /** In 100 ms the pointer has to say so, and compile and writes need the most of them. */
-const URGENT_WAIT_MS = 10;
-/** Not more often than twice a second, however many keys are taken away one by one. */
-const URGENT_INTERVAL_MS = 500;
+const REVOCATION_WAIT_MS = 10;
+/** Not more often than twice a second, however many edits there are, or keys that are taken away one by one. */
+const PROMPT_INTERVAL_MS = 500;
 
 export const RESTING: Pace = {};
 
-export function noteChange(pace: Pace, nowMs: number, isUrgent: boolean): Pace {
+export function noteChange(pace: Pace, nowMs: number, urgency: Urgency): Pace {
   const { waiting, lastChangeMs } = pace;
-  const urgentMs = waiting?.urgentMs ?? (isUrgent ? nowMs : undefined);
+  const editMs = waiting?.editMs ?? (urgency === 'edit' ? nowMs : undefined);
+  const revocationMs = waiting?.revocationMs ?? (urgency === 'revocation' ? nowMs : undefined);
   return {
     ...pace,
     lastChangeMs: nowMs,
@@ -38,23 +44,33 @@ export function noteChange(pace: Pace, nowMs: number, isUrgent: boolean): Pace {
       firstMs: waiting?.firstMs ?? nowMs,
       lastMs: nowMs,
       afterQuiet: waiting?.afterQuiet ?? (lastChangeMs === undefined || nowMs - lastChangeMs >= QUIET_MS),
-      ...(urgentMs === undefined ? {} : { urgentMs }),
+      ...(editMs === undefined ? {} : { editMs }),
+      ...(revocationMs === undefined ? {} : { revocationMs }),
     },
   };
 }
 
 /** A publish begins now and takes up all that waits; one that fails notes its change again. */
 export function notePublish({ waiting, ...pace }: Pace, nowMs: number): Pace {
-  return waiting?.urgentMs === undefined ? pace : { ...pace, lastUrgentMs: nowMs };
+  const next = { ...pace, lastPublishMs: nowMs };
+  return waiting?.revocationMs === undefined ? next : { ...next, lastRevocationMs: nowMs };
 }
 
 /** The time for the next publish; undefined while nothing waits. */
-export function dueMs({ waiting, lastUrgentMs = Number.NEGATIVE_INFINITY }: Pace): number | undefined {
+export function dueMs({ waiting, lastPublishMs, lastRevocationMs }: Pace): number | undefined {
   if (waiting === undefined) return undefined;
-  const { firstMs, lastMs, afterQuiet, urgentMs } = waiting;
-  const usualMs = afterQuiet
-    ? firstMs + FIRST_WAIT_MS
-    : Math.min(lastMs + CHURN_WAIT_MS, firstMs + CHURN_WAIT_MS_MAX);
-  if (urgentMs === undefined) return usualMs;
-  return Math.min(usualMs, Math.max(urgentMs + URGENT_WAIT_MS, lastUrgentMs + URGENT_INTERVAL_MS));
+  const { firstMs, lastMs, afterQuiet, editMs, revocationMs } = waiting;
+  return Math.min(
+    afterQuiet ? firstMs + FIRST_WAIT_MS : Math.min(lastMs + CHURN_WAIT_MS, firstMs + CHURN_WAIT_MS_MAX),
+    promptMs(FIRST_WAIT_MS, editMs, lastPublishMs),
+    promptMs(REVOCATION_WAIT_MS, revocationMs, lastRevocationMs),
+  );
+}
+
+function promptMs(
+  waitMs: number,
+  sinceMs = Number.POSITIVE_INFINITY,
+  lastMs = Number.NEGATIVE_INFINITY,
+): number {
+  return Math.max(sinceMs + waitMs, lastMs + PROMPT_INTERVAL_MS);
 }

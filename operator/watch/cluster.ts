@@ -13,6 +13,7 @@ import { latestForm } from './resources.ts';
 import { createSecretIndex, type HeldSecret } from './secrets.ts';
 import type { PlatformSettings, RawObject, RawPolicy, Snapshot } from './snapshot.ts';
 import { createSnapshotCache, type ListName } from './snapshot-cache.ts';
+import type { Urgency } from './urgency.ts';
 import { watchNamespaces } from './watch-namespaces.ts';
 import { createWatchedObjects } from './watch-objects.ts';
 import { watchPods } from './watch-pods.ts';
@@ -42,8 +43,8 @@ export interface ClusterOptions {
 }
 
 export type ClusterChange =
-  /** The snapshot is another one. Urgent where somebody lost something. */
-  | { readonly type: 'resources'; readonly isUrgent: boolean }
+  /** The snapshot is another one. */
+  | { readonly type: 'resources'; readonly urgency: Urgency }
   /** The ready gateway pods are others, or it is another matter whether they are known. */
   | { readonly type: 'pods' }
   /** The pointer came, went, or holds something else; a heartbeat alone is not told. */
@@ -100,7 +101,7 @@ export function openCluster(options: ClusterOptions): Cluster {
 
   const readings = openReadings({
     ...options,
-    onAllowed: () => tell({ type: 'resources', isUrgent: false }),
+    onAllowed: () => tell({ type: 'resources', urgency: 'edit' }),
   });
   const objects = createWatchedObjects({
     ...options,
@@ -110,11 +111,11 @@ export function openCluster(options: ClusterOptions): Cluster {
     onStatus: (kind, key) => tell({ type: 'status', kind, key }),
   });
   for (const kind of ['Provider', 'ModelRoute', 'ApiKey'] as const) objects.watchObjects(kind);
-  const namespaces = watchNamespaces(readings, tenantNamespaces, (isUrgent) =>
-    resourcesChanged('Namespace', isUrgent),
+  const namespaces = watchNamespaces(readings, tenantNamespaces, (urgency) =>
+    resourcesChanged('Namespace', urgency),
   );
   const policies = watchPolicies(readings, {
-    onChange: () => resourcesChanged('TenantPolicy', true),
+    onChange: () => resourcesChanged('TenantPolicy', 'revocation'),
     onStatus: (name) => tell({ type: 'policy-status', name }),
   });
   const judgePolicies = createPolicyJudge(options.platform);
@@ -124,7 +125,7 @@ export function openCluster(options: ClusterOptions): Cluster {
     index: secretIndex,
     instance,
     onChange(change) {
-      if (change !== 'none') resourcesChanged('Secret', change === 'withdrawn');
+      if (change !== 'none') resourcesChanged('Secret', change);
     },
   });
   objects.watchConfigMaps();
@@ -150,7 +151,7 @@ export function openCluster(options: ClusterOptions): Cluster {
     .then(objects.settled)
     .then(() => {
       isTold = true;
-      tell({ type: 'resources', isUrgent: false });
+      tell({ type: 'resources', urgency: 'edit' });
       for (const type of ['pods', 'pointer'] as const) tell({ type });
     });
   // Who closes early need not wait for it.
@@ -197,8 +198,8 @@ export function openCluster(options: ClusterOptions): Cluster {
     if (isTold) options.onChange(change);
   }
 
-  function resourcesChanged(list: ListName, isUrgent: boolean): void {
+  function resourcesChanged(list: ListName, urgency: Urgency): void {
     snapshotCache.drop(list);
-    tell({ type: 'resources', isUrgent });
+    tell({ type: 'resources', urgency });
   }
 }

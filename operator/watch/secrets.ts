@@ -16,6 +16,7 @@ import { type ChangingList, createChangingList } from '../lists/changing-list.ts
 import { ISSUED_SECRET_LABEL } from '../resources/issued-secret.ts';
 import { sameTexts, withoutLastApplied } from './metadata-texts.ts';
 import type { SecretOwner, SecretRecord } from './snapshot.ts';
+import type { Urgency } from './urgency.ts';
 
 /** Whole Secrets are watched with these selectors; they exclude each other. */
 export const SECRET_SELECTORS = {
@@ -35,7 +36,7 @@ interface SecretPlace {
   readonly view: SecretView | undefined;
 }
 
-export type SecretChange = 'none' | 'changed' | 'withdrawn';
+export type SecretChange = 'none' | Urgency;
 
 /** A Secret, and what a write over it has to name so that it meets this very form of it. */
 export interface HeldSecret {
@@ -134,7 +135,8 @@ export function createSecretIndex(): SecretIndex {
     if (after === undefined) records.delete(key);
     else records.set(key, after);
     changing.replace(before, after);
-    return before === undefined || isBare(before) ? 'changed' : 'withdrawn';
+    if (before !== undefined && !isBare(before)) return 'revocation';
+    return after === undefined || isBare(after) || isIssued(after) ? 'bulk' : 'edit';
   }
 
   return {

@@ -4,12 +4,13 @@ import { namespaces } from '../../core/kube/paths.ts';
 import { sameTexts } from './metadata-texts.ts';
 import type { Readings, Watched } from './readings.ts';
 import type { NamespaceRecord } from './snapshot.ts';
+import type { Urgency } from './urgency.ts';
 
 /** @returns what they are now, by name. */
 export function watchNamespaces(
   readings: Readings,
   tenantNamespaces: readonly string[],
-  onChange: (isUrgent: boolean) => void,
+  onChange: (urgency: Urgency) => void,
 ): ReadonlyMap<string, NamespaceRecord> {
   const records = new Map<string, NamespaceRecord>();
   const watched: Watched<NamespaceRecord> = {
@@ -23,7 +24,7 @@ export function watchNamespaces(
       else if (sameTexts(before?.labels, object.labels) && before !== undefined) return;
       else records.set(key, object);
       // A label can be what a grant hung on.
-      onChange(before !== undefined);
+      onChange(before === undefined ? 'edit' : 'revocation');
     },
   };
   if (tenantNamespaces.length === 0) readings.start(watched, undefined);

@@ -11,10 +11,10 @@ import { configMapNamedBy, createConfigMapReader } from './config-maps.ts';
 import type { Deletions } from './deletions.ts';
 import type { Readings, WatchTrouble } from './readings.ts';
 import { type HeldObject, holdObject, isSameWish } from './resources.ts';
-import { isRevocation } from './revocation.ts';
 import type { RawObject } from './snapshot.ts';
 import type { ListName, SnapshotLists } from './snapshot-cache.ts';
 import { createStatusPool } from './status-pool.ts';
+import { type Urgency, urgencyOf } from './urgency.ts';
 
 interface Parts {
   readonly client: KubeClient;
@@ -22,8 +22,7 @@ interface Parts {
   random(): number;
   readonly readings: Readings;
   readonly deletions: Deletions;
-  /** Urgent where somebody lost something. */
-  onChange(list: ListName, isUrgent: boolean): void;
+  onChange(list: ListName, urgency: Urgency): void;
   /** The status alone is another one. */
   onStatus(kind: Kind, key: string): void;
   onTrouble(trouble: WatchTrouble): void;
@@ -143,13 +142,13 @@ export function createWatchedObjects(parts: Parts): WatchedObjects {
       if (named !== configMap || reader.isPending(configMap)) continue;
       heldBack.delete(key);
       // Whatever it was, it has waited already.
-      parts.onChange('Provider', true);
+      parts.onChange('Provider', 'revocation');
     }
-    parts.onChange('ConfigMap', true);
+    parts.onChange('ConfigMap', 'revocation');
   }
 
   function wishChanged(kind: Kind, before: RawObject | undefined, after: RawObject | undefined): void {
     if (kind === 'ApiKey') apiKeys.replace(before, after);
-    parts.onChange(kind, isRevocation(kind, before, after));
+    parts.onChange(kind, urgencyOf(kind, before, after));
   }
 }

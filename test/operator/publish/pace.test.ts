@@ -2,11 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from '../../../operator/publish/pace.ts';
+import type { Urgency } from '../../../operator/watch/urgency.ts';
 import { numbers } from './make-content.ts';
 
 interface Change {
   readonly atMs: number;
-  readonly isUrgent?: boolean;
+  readonly urgency?: Urgency;
 }
 
 /** The times of all publishes. */
@@ -19,16 +20,16 @@ function play(changes: readonly Change[]): number[] {
       pace = notePublish(pace, due);
     }
   };
-  for (const { atMs, isUrgent = false } of changes) {
+  for (const { atMs, urgency = 'bulk' } of changes) {
     publishUntil(atMs);
-    pace = noteChange(pace, atMs, isUrgent);
+    pace = noteChange(pace, atMs, urgency);
   }
   publishUntil(Number.POSITIVE_INFINITY);
   return publishes;
 }
 
-const every = (ms: number, count: number, isUrgent = false): Change[] =>
-  numbers(count).map((index) => ({ atMs: index * ms, isUrgent }));
+const every = (ms: number, count: number, urgency: Urgency = 'bulk'): Change[] =>
+  numbers(count).map((index) => ({ atMs: index * ms, urgency }));
 
 test('nothing is due while nothing changes', () => {
   expect(dueMs(RESTING)).toBeUndefined();
@@ -48,15 +49,37 @@ test('under churn 250 ms after the last change, at most 1 s after the first', ()
   expect(play(every(100, 31))).toEqual([50, 1_100, 2_100, 3_100]);
 });
 
+describe('an edit', () => {
+  test('is published 50 ms later, also while keys keep coming', () => {
+    const edit: Change = { atMs: 830, urgency: 'edit' };
+    expect(play([...every(100, 9), edit, ...every(100, 31).slice(9)])).toEqual([
+      50, 880, 1_900, 2_900, 3_250,
+    ]);
+  });
+
+  test('is published no more than twice a second, however many there are', () => {
+    expect(play(every(40, 50, 'edit'))).toEqual([50, 550, 1_050, 1_550, 2_050]);
+  });
+
+  test('keeps no revocation waiting', () => {
+    const changes: Change[] = [
+      { atMs: 0, urgency: 'edit' },
+      { atMs: 60, urgency: 'edit' },
+      { atMs: 100, urgency: 'revocation' },
+    ];
+    expect(play(changes)).toEqual([50, 110]);
+  });
+});
+
 describe('what takes access away', () => {
   test('is published 10 ms later, also under churn', () => {
-    const churn = [...every(100, 11), { atMs: 1_050, isUrgent: true }];
+    const churn: Change[] = [...every(100, 11), { atMs: 1_050, urgency: 'revocation' }];
     const [published] = play(churn).filter((atMs) => atMs >= 1_050);
     expect(published).toBe(1_060);
   });
 
   test('is published no more than twice a second, however often it comes', () => {
-    const publishes = play(every(40, 250, true));
+    const publishes = play(every(40, 250, 'revocation'));
     for (const [index, atMs] of publishes.entries()) {
       if (index > 0) expect(atMs - (publishes[index - 1] ?? 0)).toBeGreaterThanOrEqual(500);
     }
@@ -64,11 +87,11 @@ describe('what takes access away', () => {
   });
 
   test('does not wait for what was published just before and took nothing away', () => {
-    expect(play([{ atMs: 0 }, { atMs: 60, isUrgent: true }])).toEqual([50, 70]);
+    expect(play([{ atMs: 0 }, { atMs: 60, urgency: 'revocation' }])).toEqual([50, 70]);
   });
 
   test('keeps its time when harmless changes follow', () => {
-    const publishes = play([{ atMs: 0 }, { atMs: 600, isUrgent: true }, { atMs: 605 }, { atMs: 609 }]);
+    const publishes = play([{ atMs: 0 }, { atMs: 600, urgency: 'revocation' }, { atMs: 605 }, { atMs: 609 }]);
     expect(publishes).toEqual([50, 610]);
   });
 });

@@ -5,6 +5,7 @@ import { INSTANCE_LABEL, SHARD_LABEL } from '../../../core/contract/manifest.ts'
 import { KubeError, type KubeRequest } from '../../../core/kube/client.ts';
 import type { ClusterOptions } from '../../../operator/watch/cluster.ts';
 import type { RawObject } from '../../../operator/watch/snapshot.ts';
+import type { Urgency } from '../../../operator/watch/urgency.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { createGatewayPod } from '../../cluster/gateway-pods.ts';
 import { apiKey, provider, route } from '../make.ts';
@@ -183,7 +184,7 @@ describe('the snapshot', () => {
     // And the mark.
     expect(watched.takeChanges()).toEqual([
       { type: 'status', kind: 'ApiKey', key: `${team}/bot` },
-      { type: 'resources', isUrgent: false },
+      { type: 'resources', urgency: 'bulk' },
     ]);
     const latest = watched.cluster.object('ApiKey', team, 'bot');
     expect(latest?.status).toMatchObject(status);
@@ -301,7 +302,7 @@ describe('ConfigMaps', () => {
       watched.takeChanges();
       await patch(mapPath('internal-ca'), { data: { 'ca.crt': 'two' } });
       await watched.until(() => dataIn(watched, 'internal-ca')?.['ca.crt'] === 'two');
-      expect(watched.takeChanges()).toContainEqual({ type: 'resources', isUrgent: true });
+      expect(watched.takeChanges()).toContainEqual({ type: 'resources', urgency: 'revocation' });
       // What did not change keeps its identity.
       expect(watched.cluster.snapshot().providers).toBe(before.providers);
 
@@ -450,7 +451,7 @@ describe('Secrets', () => {
     expect(wasMissing).toBe(false);
   });
 
-  test('one that is lent, changed, taken back and deleted is told each time, urgently once it was in use', async () => {
+  test('one that is lent, changed, taken back and deleted is told each time, as a revocation once it was in use', async () => {
     await createSecret('openai');
     const watched = await watch();
     watched.takeChanges();
@@ -460,26 +461,26 @@ describe('Secrets', () => {
       return watched.takeChanges();
     };
     const value = () => secretOf(watched, 'openai')?.data.key;
-    const urgent = [{ type: 'resources', isUrgent: true }];
+    const revocation = [{ type: 'resources', urgency: 'revocation' }];
     expect(
       await step(
         () => patch(secretPath('openai'), { metadata: { labels: lent } }),
         () => value() === 'sk-1',
       ),
-    ).toEqual([{ type: 'resources', isUrgent: false }]);
+    ).toEqual([{ type: 'resources', urgency: 'edit' }]);
     expect(
       await step(
         () => patch(secretPath('openai'), { data: { key: Buffer.from('sk-2').toString('base64') } }),
         () => value() === 'sk-2',
       ),
-    ).toEqual(urgent);
+    ).toEqual(revocation);
     expect(
       await step(
         () =>
           patch(secretPath('openai'), { metadata: { labels: { 'penstock.dev/provider-credential': null } } }),
         () => value() === undefined,
       ),
-    ).toEqual(urgent);
+    ).toEqual(revocation);
     expect(secretOf(watched, 'openai')).toBeDefined();
     await remove(secretPath('openai'));
     await watched.until(() => secretOf(watched, 'openai') === undefined);
@@ -495,20 +496,20 @@ describe('Secrets', () => {
 describe('changes', () => {
   const key = apiKey({ expiresAt: '2090-01-01T00:00:00Z' });
 
-  test.each<[string, boolean, (path: string) => Promise<void>]>([
-    ['disabled', true, (path) => patch(path, { spec: { disabled: true } })],
-    ['ended earlier', true, (path) => patch(path, { spec: { expiresAt: '2080-01-01T00:00:00Z' } })],
-    ['deleted', true, (path) => remove(path)],
-    ['ended later', false, (path) => patch(path, { spec: { expiresAt: '2095-01-01T00:00:00Z' } })],
-    ['labelled', false, (path) => patch(path, { metadata: { labels: { tier: 'gold' } } })],
-  ])('an ApiKey that is %s: urgent %s', async (_, isUrgent, change) => {
+  test.each<[string, Urgency, (path: string) => Promise<void>]>([
+    ['disabled', 'revocation', (path) => patch(path, { spec: { disabled: true } })],
+    ['ended earlier', 'revocation', (path) => patch(path, { spec: { expiresAt: '2080-01-01T00:00:00Z' } })],
+    ['deleted', 'revocation', (path) => remove(path)],
+    ['ended later', 'bulk', (path) => patch(path, { spec: { expiresAt: '2095-01-01T00:00:00Z' } })],
+    ['labelled', 'bulk', (path) => patch(path, { metadata: { labels: { tier: 'gold' } } })],
+  ])('an ApiKey that is %s is a change of urgency %s', async (_, urgency, change) => {
     await create(key);
     const watched = await watch();
     const before = keyOf(watched, 'bot');
     watched.takeChanges();
     await change(pathOf('ApiKey', 'bot'));
     await watched.until(() => keyOf(watched, 'bot') !== before);
-    expect(watched.takeChanges()).toEqual([{ type: 'resources', isUrgent }]);
+    expect(watched.takeChanges()).toEqual([{ type: 'resources', urgency }]);
   });
 
   test('nothing is told before everything was read; then, one of each', async () => {
@@ -516,7 +517,7 @@ describe('changes', () => {
     const watched = await watch();
     const [resources, pods, pointer, ...later] = watched.takeChanges();
     expect([resources, pods, pointer]).toEqual([
-      { type: 'resources', isUrgent: false },
+      { type: 'resources', urgency: 'edit' },
       { type: 'pods' },
       { type: 'pointer' },
     ]);
@@ -541,13 +542,13 @@ describe('deletions', () => {
     expect(watched.cluster.wasSeenDeleted('ApiKey', id())).toBe(false);
   });
 
-  test('one that has begun counts, and comes urgently', async () => {
+  test('one that has begun counts, and comes as a revocation', async () => {
     await create(apiKey({}, { finalizers: ['example.com/hold'] }));
     const watched = await watch();
     watched.takeChanges();
     await remove(pathOf('ApiKey', 'bot'));
     await watched.until(() => keyOf(watched, 'bot')?.metadata.deletionTimestamp !== undefined);
-    expect(watched.takeChanges()).toEqual([{ type: 'resources', isUrgent: true }]);
+    expect(watched.takeChanges()).toEqual([{ type: 'resources', urgency: 'revocation' }]);
     expect(watched.cluster.wasSeenDeleted('ApiKey', id())).toBe(true);
     await patch(pathOf('ApiKey', 'bot'), { metadata: { finalizers: null } });
   });

@@ -52,7 +52,7 @@ describe('what is known of a Secret', () => {
   test('one that is lent to Providers, all of it, decoded', () => {
     const index = createSecretIndex();
     expect(value(index, 'credentials', lent)).toBe('none');
-    expect(place(index, lent)).toBe('changed');
+    expect(place(index, lent)).toBe('edit');
     expect(index.records.get(key)).toEqual({
       namespace: 'team-a',
       name: 'openai',
@@ -113,7 +113,7 @@ describe('changes', () => {
 
   test('a new value is told as one withdrawn', () => {
     const index = settled(lent);
-    expect(value(index, 'credentials', { ...lent, value: 'sk-2' })).toBe('withdrawn');
+    expect(value(index, 'credentials', { ...lent, value: 'sk-2' })).toBe('revocation');
   });
 
   test('a Secret that was written again without a change is the same as before', () => {
@@ -133,17 +133,17 @@ describe('changes', () => {
 
   test('a Secret that is gone is told as withdrawn, whichever watch says so first', () => {
     const first = settled(lent);
-    expect(place(first, undefined)).toBe('withdrawn');
+    expect(place(first, undefined)).toBe('revocation');
     expect(first.unvalued('credentials', key)).toBe('none');
     const second = settled(lent);
     expect(second.unvalued('credentials', key)).toBe('none');
-    expect(place(second, undefined)).toBe('withdrawn');
+    expect(place(second, undefined)).toBe('revocation');
     expect(second.records.size + first.records.size).toBe(0);
   });
 
   test('once the label is taken off, the value is known no more', () => {
     const index = settled(lent);
-    expect(place(index, foreign)).toBe('withdrawn');
+    expect(place(index, foreign)).toBe('revocation');
     expect(index.records.get(key)?.data).toEqual({});
   });
 
@@ -152,7 +152,7 @@ describe('changes', () => {
     const before = index.records.get(key);
     expect(place(index, lent)).toBe('none');
     expect(index.records.get(key)).toBe(before);
-    expect(value(index, 'credentials', lent)).toBe('changed');
+    expect(value(index, 'credentials', lent)).toBe('edit');
   });
 
   describe('one with a key that was made here', () => {
