@@ -59,8 +59,8 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       gateway.metrics.onLedgerDropped(records);
       log('error', 'ledger records were lost', { records });
     },
-    replayed: (records) => log('info', 'attempts were under way when an earlier process ended', { records }),
-    damaged: (lines) => log('error', 'lines of the journal are damaged and were set aside', { lines }),
+    replayed: (records) => log('info', 'attempts were in flight when an earlier process ended', { records }),
+    damaged: (lines) => log('error', 'damaged journal lines were quarantined', { lines }),
     unclaimed: (lines) => writeUnclaimed(lines, (text) => process.stdout.write(text)),
   };
   const journal = openFileJournal(journalFolder, systemClock, journalReport, bounds);

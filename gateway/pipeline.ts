@@ -106,7 +106,7 @@ function currentView(holder: TableHolder): TableView {
   const view = holder.current();
   if (view) return view;
   // Never 401: without a table nobody can say whether a key is good, and clients would discard it.
-  throw new GatewayError('not_ready', 'The gateway has no routing table yet; try again shortly.', {
+  throw new GatewayError('not_ready', 'The gateway has no routing table yet. Retry shortly.', {
     retryAfterSeconds: 1,
   });
 }
@@ -537,5 +537,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
 
 function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  return new GatewayError('internal_error', 'The gateway failed while answering.', { cause: error });
+  return new GatewayError('internal_error', 'The gateway failed because of a bug. Report the request id.', {
+    cause: error,
+  });
 }

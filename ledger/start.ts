@@ -140,7 +140,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
       log('info', 'this ledger leads: it takes records off the gateways');
     },
     onLost(reason) {
-      log('warn', 'this ledger leads no more; it stands by', { reason });
+      log('warn', 'this ledger is no longer the leader; it is a standby', { reason });
       void stopDuties();
     },
   });

@@ -108,7 +108,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     onChange: (change) => leading?.onChange(change),
     onTrouble(trouble) {
       if (trouble.retryInMs > 0) metrics.onWatchRestart(trouble.watch, trouble.reason);
-      log('warn', trouble.retryInMs > 0 ? 'a watch broke off and is made anew' : 'a watch has trouble', {
+      log('warn', trouble.retryInMs > 0 ? 'a watch was interrupted and restarts' : 'a watch has trouble', {
         ...trouble,
       });
     },

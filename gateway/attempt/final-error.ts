@@ -40,7 +40,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
       const waitMs = Math.max(facts.usableInMs, retryAfterMsOf(chosen) ?? 0, overloadWaitMs);
       return new GatewayError(
         ERROR_SHAPES[facts.shape].overloadedCode,
-        `The upstreams of model '${model}' are overloaded (${tries}; ${inWords(chosen)}). Send the request again a little later.`,
+        `The upstreams of model '${model}' are overloaded (${tries}; ${inWords(chosen)}). Retry a little later.`,
         { retryAfterSeconds: waitMs / 1000 },
       );
     }
@@ -56,7 +56,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'answer_too_large':
       return new GatewayError(
         code,
-        `The answer of model '${model}' is more than the gateway takes: ${inWords(chosen)}; ask for less, or for a stream.`,
+        `The response of model '${model}' is too large for the gateway: ${inWords(chosen)}. Ask for less, or for a stream.`,
       );
     case 'request_too_large':
       return tooLarge(chosen, model);
@@ -85,7 +85,7 @@ function shortestWaitMs(failures: readonly AttemptFailure[]): number {
 /** Answers of the caller, or of all, that nobody has read yet take up what room there is. */
 export function noAnswerRoom(headers: Readonly<Record<string, string>> = {}): GatewayError {
   const message =
-    'The gateway holds as many answers as it has room for, of this key or of all; send the request again when those under way have been read.';
+    'The gateway has no memory left for responses, of this key or in total. Read the open responses, then send the request again.';
   return new GatewayError('overloaded', message, { retryAfterSeconds: 1, headers });
 }
 
@@ -104,7 +104,7 @@ function noneTried({ model, usableInMs, commonRest, ...facts }: FinalErrorFacts)
     case undefined:
       return new GatewayError(
         'upstream_unavailable',
-        `No upstream of model '${model}' is in service at the moment; try again shortly.`,
+        `No upstream of model '${model}' is available right now. Retry shortly.`,
         { retryAfterSeconds },
       );
   }
@@ -113,8 +113,8 @@ function noneTried({ model, usableInMs, commonRest, ...facts }: FinalErrorFacts)
 /** Only where every target was asked is it the model that is not there; else an upstream is misconfigured. */
 function modelUnknown({ model, targets, targetsAsked }: FinalErrorFacts): GatewayError {
   return targetsAsked < targets
-    ? new GatewayError('upstream_error', `No upstream of model '${model}' that could be asked knows it.`)
-    : new GatewayError('model_not_found', `No upstream of model '${model}' knows it any more.`, {
+    ? new GatewayError('upstream_error', `No available upstream knows model '${model}'.`)
+    : new GatewayError('model_not_found', `No upstream serves model '${model}' any more.`, {
         param: 'model',
       });
 }
@@ -123,19 +123,19 @@ function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
   return isOwnProvider
     ? new GatewayError(
         'upstream_key_rejected',
-        `The provider of model '${model}' rejected your own key; put a valid one into the Provider's Secret.`,
+        `The provider of model '${model}' rejected your own key. Put a valid key into the Secret of the Provider.`,
       )
     : new GatewayError(
         'upstream_auth_failed',
-        `The upstreams of model '${model}' could not be signed in to.`,
+        `The upstreams of model '${model}' reject the platform's credentials. Ask your platform team to renew them.`,
       );
 }
 
 /** It wants a person: whoever waits a minute and asks again has waited in vain. */
 function noMoney({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
   const message = isOwnProvider
-    ? `The provider of model '${model}' takes no more requests of your own account: its balance or spend limit is used up.`
-    : `The upstreams of model '${model}' take no more requests until the platform has attended to its accounts.`;
+    ? `The provider of model '${model}' rejects your own account: its balance or spend limit is used up. Top up the account.`
+    : `The platform's accounts for model '${model}' are out of credit. Ask your platform team to top them up.`;
   return new GatewayError('rate_limit_exceeded', message, { headers: { 'x-should-retry': 'false' } });
 }
 
@@ -200,7 +200,7 @@ function tooLarge(failure: AttemptFailure, model: string): GatewayError {
   // What an account allows is told with its name.
   const isBodys = failure.kind === 'status' && judgeFailure(failure).reason === null;
   const told = isBodys ? failure.error.message : '';
-  const message = `The request is larger than what the upstreams of model '${model}' take at once; send less, or ask for a shorter answer.`;
+  const message = `The request is too large for the upstreams of model '${model}'. Send less, or ask for a shorter answer.`;
   return new GatewayError('request_too_large', told || message);
 }
 
@@ -237,16 +237,16 @@ function inWords(failure: AttemptFailure): string {
         ? 'the address of the upstream is not allowed'
         : `the connection failed: ${failure.code}`;
     case 'head':
-      return 'the upstream sent a head that is no HTTP, too long or cut';
+      return 'the upstream sent response headers that are not HTTP, too long or cut off';
     case 'status':
       return `the upstream answered ${failure.status}`;
     case 'timeout':
       // Who was slow in the whole of its time is not known: the caller may have been.
       return failure.timer === 'total'
-        ? 'it took longer than a request may take (total)'
-        : `the upstream was silent too long (${failure.timer})`;
+        ? 'the request reached its total timeout'
+        : `the upstream was silent for too long (${failure.timer})`;
     case 'gateway':
-      return failure.code === 'no_room' ? 'the gateway has no room for it' : 'the gateway failed';
+      return failure.code === 'no_room' ? 'the gateway has no memory left for it' : 'the gateway failed';
     case 'answer':
       switch (failure.fault.kind) {
         case 'truncated':
@@ -256,9 +256,9 @@ function inWords(failure: AttemptFailure): string {
         case 'too-large':
           return failure.fault.detail;
         case 'unusable':
-          return `the answer of the upstream is none that a client could use: ${causeOf(failure)}`;
+          return `the response of the upstream is not usable: ${causeOf(failure)}`;
         case 'malformed':
-          return `the upstream sent something that is no answer: ${causeOf(failure)}`;
+          return `the upstream sent an invalid response: ${causeOf(failure)}`;
       }
   }
 }

@@ -17,10 +17,10 @@ const headersTooLarge = new GatewayError(
   'headers_too_large',
   'The request headers are larger than 16 KiB. Send fewer or shorter ones; in a browser, delete the cookies of this domain.',
 );
-const tooSlow = new GatewayError('request_timeout', 'The request did not arrive in time; send it faster.');
+const tooSlow = new GatewayError('request_timeout', 'The request did not arrive in time. Send it faster.');
 const noTunnel = new GatewayError(
   'method_not_allowed',
-  'CONNECT is not allowed: this is a gateway to models, and no proxy. Write its address as the base URL of your client.',
+  'CONNECT is not allowed: this is a gateway to models, not a proxy. Use its address as the base URL of your client.',
   { headers: { allow: 'GET, HEAD, POST' } },
 );
 const noRequest = new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');

@@ -195,7 +195,7 @@ export class Incoming implements Over, Served {
 
 /** The connection was kept by an answer that has just been broken off; the balancer has others. */
 export function shuttingDown(): GatewayError {
-  return new GatewayError('overloaded', 'The gateway is shutting down; send the request again.', {
+  return new GatewayError('overloaded', 'The gateway is shutting down. Send the request again.', {
     retryAfterSeconds: 1,
     headers: { connection: 'close' },
   });

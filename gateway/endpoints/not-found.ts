@@ -32,16 +32,16 @@ export function explainNotFound(method: string, url: string): GatewayError {
 function explain(path: string): string {
   const shown = shorten(path);
   if (path.includes('//')) {
-    return `There is nothing at ${shown}: it has two slashes in a row. Write the base URL without a slash at its end.`;
+    return `Not found: ${shown} has two slashes in a row. Write the base URL without a slash at its end.`;
   }
   if (path.startsWith('/v1/v1/')) {
-    return `There is nothing at ${shown}: it has /v1 twice. This client adds /v1 itself; write the base URL without it.`;
+    return `Not found: ${shown} has /v1 twice. This client adds /v1 itself; write the base URL without it.`;
   }
   if (`/v1${path}` in routes || path.startsWith('/models/')) {
-    return `There is nothing at ${shown}: /v1 is missing. Write the base URL with /v1 at its end.`;
+    return `Not found: ${shown} lacks /v1. Write the base URL with /v1 at its end.`;
   }
   if (path.length > 1 && path.endsWith('/') && path.slice(0, -1) in routes) {
-    return `There is nothing at ${shown}: leave out the slash at its end.`;
+    return `Not found: ${shown}. Leave out the slash at its end.`;
   }
-  return `There is nothing at ${shown}. The routes are ${Object.keys(routes).join(', ')}.`;
+  return `Not found: ${shown}. The routes are ${Object.keys(routes).join(', ')}.`;
 }

@@ -14,7 +14,7 @@ const parsedBytesMax = 16 * 1024;
 /** @throws {GatewayError} `invalid_parameter`. */
 export function parseBody(chunks: readonly Buffer[]): RequestBody {
   if (chunks.length === 0)
-    throw new GatewayError('invalid_parameter', 'The request body is empty; send a JSON object.');
+    throw new GatewayError('invalid_parameter', 'The request body is empty. Send a JSON object.');
   return asInvalid(() => {
     const body = openBody(chunks);
     if (body.bytes <= parsedBytesMax) body.parse();

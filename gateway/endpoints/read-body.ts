@@ -78,7 +78,7 @@ export class BodyReader implements Staged {
   /** To be called when the client has gone. */
   breakOff(): void {
     if (this.request[ownReader] !== this) return;
-    this.refuse(new GatewayError('request_timeout', 'The request body did not arrive whole.'));
+    this.refuse(new GatewayError('request_timeout', 'The request body is incomplete.'));
   }
 
   private refuse(error: GatewayError): void {

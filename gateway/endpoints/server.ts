@@ -144,8 +144,8 @@ function sentTooEarly(why: NotServed): GatewayError {
   return new GatewayError(
     'overloaded',
     why === 'too-large'
-      ? 'This request came before the answer to the one before it on its connection, and is too large to wait for that; send it again.'
-      : 'This request came while five others on its connection had no answer yet. Send it again, and all that came after it.',
+      ? 'This pipelined request is too large to queue. Wait for the previous response on the connection, then send it again.'
+      : 'Five requests on this connection have no response yet. Send this request and all later ones again.',
     { retryAfterSeconds: 1, headers: { connection: 'close' } },
   );
 }

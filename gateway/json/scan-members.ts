@@ -196,7 +196,7 @@ class Scanner {
       // A name may be very long.
       const shown = name.slice(0, 256);
       throw new JsonStructureError(
-        `the member ${JSON.stringify(shown)} stands twice, or once more in another case; send it once`,
+        `the member ${JSON.stringify(shown)} appears twice, or again in another case; send it once`,
         shown,
       );
     }

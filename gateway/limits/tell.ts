@@ -80,7 +80,7 @@ export function tooLargeError({ subject, name, limit, tokens }: TooLarge, model:
       : `${whoseLimit(subject, model)} may use`;
   return new GatewayError(
     'rate_limit_exceeded',
-    `Request too large: about ${tokens} tokens with the most that it may answer. ${may} ${limit} ${what}. Send less input, or ask for fewer output tokens.`,
+    `Request too large: about ${tokens} tokens, the longest allowed answer included. ${may} ${limit} ${what}. Send less input, or ask for fewer output tokens.`,
     { headers: { 'x-should-retry': 'false' } },
   );
 }
@@ -98,11 +98,10 @@ export function overBudgetError(
       `${whose} has a budget of ${what}; what is left of it is reserved for requests in flight or for other gateways. Please try again in 1s.`,
       { retryAfterSeconds: 1 },
     );
-  const next =
-    bounds.endMs === undefined ? 'It does not begin anew.' : `It begins anew at ${inTime(bounds.endMs)}.`;
+  const next = bounds.endMs === undefined ? 'It does not reset.' : `It resets at ${inTime(bounds.endMs)}.`;
   return new GatewayError(
     ERROR_SHAPES[shape].spentCode,
-    `${whose} has spent its budget of ${what}. ${next} Whoever sets budgets can raise it.`,
+    `${whose} has used up its budget of ${what}. ${next} Ask your platform team to raise it.`,
   );
 }
 
@@ -115,7 +114,7 @@ function describeBudget({ period, limitMicrodollars }: Budget): string {
 export function unavailableError(): GatewayError {
   return new GatewayError(
     'limits_unavailable',
-    'The gateway cannot see how far limits are used up, and lets nothing pass without; send the request again.',
+    'Limits cannot be checked right now, so limited requests are rejected. Retry in 1 s.',
     { retryAfterSeconds: 1 },
   );
 }

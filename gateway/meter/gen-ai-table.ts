@@ -2,7 +2,7 @@
 
 import type { MetricTable } from '../../core/telemetry/metric.ts';
 
-// They have no release: followed is what stood in github.com/open-telemetry/semantic-conventions-genai in September 2026.
+// The conventions have no release yet. Source: github.com/open-telemetry/semantic-conventions-genai, September 2026.
 
 /** Seconds; the buckets of the conventions for durations: 14 doublings. */
 const conventionBounds = [
@@ -10,7 +10,7 @@ const conventionBounds = [
 ];
 /** One more: answers of models that think take longer. */
 const durationBounds = [...conventionBounds, 163.84];
-/** The conventions end at 10 s, before which many a model that thinks has said nothing. */
+/** The conventions end at 10 s; reasoning models often start later. */
 const firstTokenBounds = [
   ...[0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
   ...[15, 20, 30, 45, 60],
@@ -38,9 +38,9 @@ export const genAiMetrics = {
     unit: 's',
     labels: [...upstreamLabels, 'error.type'],
     bounds: conventionBounds,
-    help: 'How long attempts at upstreams took, from the request to the end of the answer.',
+    help: 'Duration of upstream attempts.',
     meaning:
-      'How long attempts at upstreams took. `error_type` is the failure, absent where answered; `cancelled` where the client went away.',
+      'Duration of upstream attempts. `error_type` is the failure, absent on success, and `cancelled` where the client disconnected.',
   },
   clientTimeToFirstChunk: {
     name: 'gen_ai.client.operation.time_to_first_chunk',
@@ -48,8 +48,8 @@ export const genAiMetrics = {
     unit: 's',
     labels: upstreamLabels,
     bounds: conventionBounds,
-    help: 'From the start of a streamed attempt at an upstream to its first content.',
-    meaning: 'From the start of a streamed attempt to the first content that the upstream sent.',
+    help: 'Time to the first content of streamed upstream attempts.',
+    meaning: 'Time from the start of a streamed attempt to the first content from the upstream.',
   },
   clientInputTokens: {
     name: 'gen_ai.client.inference.usage.input_tokens',
@@ -58,7 +58,7 @@ export const genAiMetrics = {
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
     help: 'Input tokens used at upstreams, cached ones included.',
     meaning:
-      'Input tokens, cached ones included; estimates where an upstream has counted none. The modality is `unknown`: they are not told apart.',
+      'Input tokens, cached tokens included; estimates where the upstream reports none. The modality is `unknown`: modalities are not counted apart.',
   },
   clientOutputTokens: {
     name: 'gen_ai.client.inference.usage.output_tokens',
@@ -66,7 +66,7 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
     help: 'Output tokens used at upstreams, those of reasoning included.',
-    meaning: 'Output tokens, those of reasoning included; estimates where an upstream has counted none.',
+    meaning: 'Output tokens, reasoning included; estimates where the upstream reports none.',
   },
   clientCacheReadTokens: {
     name: 'gen_ai.client.inference.usage.cache_read.input_tokens',
@@ -74,7 +74,8 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
     help: 'Of the input tokens, those read from the cache of a provider.',
-    meaning: 'Of the input tokens, those that a provider read from its cache. Never to be added to them.',
+    meaning:
+      'Input tokens that a provider read from its cache. Included in the input tokens: do not add them up.',
   },
   clientCacheWriteTokens: {
     name: 'gen_ai.client.inference.usage.cache_write.input_tokens',
@@ -82,7 +83,8 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
     help: 'Of the input tokens, those written to the cache of a provider.',
-    meaning: 'Of the input tokens, those that a provider wrote to its cache. Never to be added to them.',
+    meaning:
+      'Input tokens that a provider wrote to its cache. Included in the input tokens: do not add them up.',
   },
   clientReasoningTokens: {
     name: 'gen_ai.client.inference.usage.reasoning.output_tokens',
@@ -90,7 +92,7 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
     help: 'Of the output tokens, those of reasoning.',
-    meaning: 'Of the output tokens, those of reasoning. Never to be added to them.',
+    meaning: 'Reasoning tokens. Included in the output tokens: do not add them up.',
   },
   clientOperationInputTokens: {
     name: 'gen_ai.client.inference.operation.input_tokens',
@@ -99,8 +101,7 @@ export const genAiMetrics = {
     labels: upstreamLabels,
     bounds: tokenBounds,
     help: 'Input tokens of an attempt at an upstream, cached ones included.',
-    meaning:
-      'How many input tokens attempts have that used any, for percentiles. What was used in all, and what it costs, the counters above say.',
+    meaning: 'Input tokens per attempt with usage, for percentiles. Use the counters above for totals.',
   },
   clientOperationOutputTokens: {
     name: 'gen_ai.client.inference.operation.output_tokens',
@@ -109,7 +110,7 @@ export const genAiMetrics = {
     labels: upstreamLabels,
     bounds: tokenBounds,
     help: 'Output tokens of an attempt at an upstream, those of reasoning included.',
-    meaning: 'How many output tokens attempts have that used any, for percentiles.',
+    meaning: 'Output tokens per attempt with usage, for percentiles.',
   },
   clientTokenUsage: {
     name: 'gen_ai.client.token.usage',
@@ -119,7 +120,7 @@ export const genAiMetrics = {
     bounds: tokenBounds,
     help: 'Tokens of attempts at upstreams, by type (input, output); the older form.',
     meaning:
-      'Tokens of attempts, by `gen_ai_token_type`: `input` or `output`. The older form of the counters and histograms above, for dashboards that ask for it.',
+      'Tokens per attempt, by `gen_ai_token_type`: `input` or `output`. The older form of the metrics above, for existing dashboards.',
     setting: 'PENSTOCK_LEGACY_TOKEN_HISTOGRAM',
   },
   serverRequestDuration: {
@@ -128,7 +129,7 @@ export const genAiMetrics = {
     unit: 's',
     labels: [...serverLabels, 'error.type'],
     bounds: durationBounds,
-    help: 'From the arrival of a request to the end of its answer, by operation and model.',
+    help: 'Duration of client requests, by operation and model.',
     meaning:
       'As `penstock_request_duration_seconds`, by operation. `error_type` is the HTTP status from 400 on, absent where there is none.',
   },
@@ -138,7 +139,7 @@ export const genAiMetrics = {
     unit: 's',
     labels: serverLabels,
     bounds: firstTokenBounds,
-    help: 'From the arrival of a streamed request to the first content handed to the client, by operation and model.',
+    help: 'Time to the first content of streamed requests, by operation and model.',
     meaning: 'As `penstock_time_to_first_token_seconds`, by operation and in the buckets of the conventions.',
   },
   serverTimePerOutputToken: {
@@ -147,8 +148,8 @@ export const genAiMetrics = {
     unit: 's',
     labels: serverLabels,
     bounds: perTokenBounds,
-    help: 'Of a streamed answer: the time behind its first content, divided by its tokens but the first.',
+    help: 'Time per output token of complete streams, after the first content.',
     meaning:
-      'Of streamed answers that came to their end: the time behind the first content, divided by all output tokens but the first.',
+      'Complete streams: the time after the first content, divided by all output tokens except the first.',
   },
 } satisfies MetricTable;

@@ -21,7 +21,7 @@ export interface JournalBounds {
 export interface JournalReport {
   /** Records are kept in memory and written at the next chance. */
   failed(reason: string): void;
-  /** So many attempts were under way when an earlier process ended, and have estimated records now. */
+  /** So many attempts were in flight when an earlier process ended, and have estimated records now. */
   replayed?(records: number): void;
   /** So many lines were not as they had been written, and were set aside. */
   damaged?(lines: number): void;

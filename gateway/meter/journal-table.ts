@@ -8,44 +8,44 @@ export const journalMetrics = {
     type: 'counter',
     unit: '',
     labels: [],
-    help: 'Records of attempts under way when an earlier process ended.',
+    help: 'Ledger records of attempts that were in flight when an earlier process ended.',
     meaning:
-      'Records that were made at the start for attempts under way when an earlier process ended, with what had been seen of them. Any increase is a gateway that was killed.',
+      'Ledger records written at the start for attempts that were in flight when an earlier process ended, with the usage seen until then. Each increase is a killed gateway.',
   },
   ledgerRecordsUnclaimed: {
     name: 'penstock.ledger_records_unclaimed',
     type: 'counter',
     unit: '',
     labels: [],
-    help: 'Records written to the log: nobody had taken them over.',
+    help: 'Ledger records written to the log because the ledger had not acknowledged them.',
     meaning:
-      'Records written to the log, because nobody had taken them over: the journal was full, or the pod ended and waited 10 s for it, or its disk did not take them until it ended. Alert on any increase: the bill has to be completed from the log.',
+      'Ledger records written to the log because the ledger had not acknowledged them: the journal was full, or the pod ended after a wait of 10 s, or its disk failed until it ended. Alert on any increase: complete the bill from the log.',
   },
   journalBytes: {
     name: 'penstock.journal',
     type: 'gauge',
     unit: 'By',
     labels: [],
-    help: 'Ledger records in the journal that nobody has taken over yet; full files count as full.',
+    help: 'Bytes of journal records that the ledger has not acknowledged; full files count as full.',
     meaning:
-      'Bytes of records in the journal of this pod that nobody has taken over yet; a full file of 16 MiB counts until all of it is taken over. Alert where it grows for long.',
+      'Bytes of journal records of this pod that the ledger has not acknowledged. A full file of 16 MiB counts until all of it is acknowledged. Alert on steady growth.',
   },
   journalWriteErrors: {
     name: 'penstock.journal_write_errors',
     type: 'counter',
     unit: '',
     labels: [],
-    help: 'Writes to the journal that failed; they are tried again.',
+    help: 'Failed writes to the journal; each is retried.',
     meaning:
-      'Writes to the journal that failed: the disk is full or takes nothing. Requests go on, 100,000 records wait in memory and are written when it takes them again. Alert on any increase.',
+      'Failed writes to the journal: the disk is full or broken. Requests go on; up to 100,000 records wait in memory for the next successful write. Alert on any increase.',
   },
   journalDamagedLines: {
     name: 'penstock.journal_damaged_lines',
     type: 'counter',
     unit: '',
     labels: [],
-    help: 'Lines of the journal set aside: their checksums do not fit.',
+    help: 'Quarantined journal lines with a wrong checksum.',
     meaning:
-      'Lines of the journal whose checksum does not fit. They are set aside in `damaged.jsonl` and not billed. Alert on any increase: look at the disk.',
+      'Journal lines with a wrong checksum. They are quarantined in `damaged.jsonl` and not billed. Alert on any increase: check the disk.',
   },
 } satisfies MetricTable;

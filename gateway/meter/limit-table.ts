@@ -11,35 +11,34 @@ export const limitMetrics = {
     type: 'gauge',
     unit: '',
     labels: ['mode'],
-    help: 'How limits are kept: 1 for local (each pod its share) or for store (all pods together).',
+    help: '1 for the current mode of limits: local (a share per pod) or store (shared by all pods).',
     meaning:
-      'How limits are kept now: 1 for `store` (in the Valkey or Redis that all pods share) or for `local` (each pod its share). Alert where `local` lasts although a store is set.',
+      '1 for the current mode of limits: `store` (the Valkey or Redis that all pods share) or `local` (a share per pod). Alert when `local` lasts although a store is configured.',
   },
   limited: {
     name: 'penstock.limited',
     type: 'counter',
     unit: '',
     labels: ['subject', 'limit'],
-    help: 'Requests refused, and attempts passed over, because a limit was reached, by whose and which limit it is.',
-    meaning: `Requests refused because a \`limit\` (${limitNames}) of their \`api_key\`, \`tenant\` (its namespace) or \`model_route\` was reached, or a \`budget\` was spent or set aside, and attempts passed over because one of the \`provider\` or \`provider_key\` was.`,
+    help: 'Requests rejected and attempts skipped because a limit was reached, by subject and limit.',
+    meaning: `Requests rejected because a \`limit\` (${limitNames}) of their \`api_key\`, \`tenant\` (its namespace) or \`model_route\` was reached or a \`budget\` was used up or reserved, and attempts skipped because a limit of the \`provider\` or \`provider_key\` was reached.`,
   },
   limitsHeld: {
     name: 'penstock.limits_held',
     type: 'gauge',
     unit: '',
     labels: [],
-    help: 'Reservations of requests and attempts under way, at the limits of this pod or of the store.',
-    meaning:
-      'Reservations at limits: of requests and attempts under way. It falls to 0 when nothing is under way.',
+    help: 'Reservations of requests and attempts in flight, in this pod or in the store.',
+    meaning: 'Reservations at limits, of requests and attempts in flight. 0 while idle.',
   },
   budgetSumsAge: {
     name: 'penstock.budget_sums_age',
     type: 'gauge',
     unit: 's',
     labels: [],
-    help: 'How old the sums of the ledger are that budgets are judged by, from the first table with a budget on; no value before.',
+    help: 'Age of the ledger sums that budgets are checked against; absent before the first budget.',
     meaning:
-      'How old the sums of the ledger are that budgets are judged by, once a table had a budget; where none are known yet, for how long they have been missing. They are asked for every second; while the ledger is away each pod goes on with its share of what was left.',
+      'Age of the ledger sums that budgets are checked against, or the time without any. Absent before the first budget. The pod asks for sums every second; during a ledger outage it goes on with its share of the rest.',
   },
   limitsStore: {
     name: 'penstock.limits_store',
@@ -48,16 +47,16 @@ export const limitMetrics = {
     labels: [],
     // A call has 25 ms.
     bounds: [0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032],
-    help: 'Calls to the store of limits that were answered in time.',
-    meaning: 'Calls to the store of limits that were answered in time.',
+    help: 'Duration of successful calls to the limit store.',
+    meaning: 'Duration of successful calls to the limit store.',
   },
   limitsStoreFailures: {
     name: 'penstock.limits_store_failures',
     type: 'counter',
     unit: '',
     labels: ['reason'],
-    help: 'Calls to the store of limits that failed, or were not answered within 25 ms, by reason.',
+    help: 'Failed calls to the limit store, by reason (timeout, error).',
     meaning:
-      'Calls to the store of limits that failed: `timeout` (not answered within 25 ms) or `error`. No request fails by it, unless the chart says `Deny`.',
+      'Failed calls to the limit store: `timeout` (no answer within 25 ms) or `error`. Requests go on, unless the chart value is `Deny`.',
   },
 } satisfies MetricTable;

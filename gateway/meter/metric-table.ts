@@ -21,9 +21,9 @@ export const countedMetrics = {
     type: 'counter',
     unit: '',
     labels: ['endpoint', 'model', 'status'],
-    help: 'Client requests answered, by endpoint, model and HTTP status (499: the client went away).',
+    help: 'Client requests, by endpoint, model and HTTP status (499: the client disconnected).',
     meaning:
-      'Requests of clients, counted when they end. `endpoint` is the path behind `/v1`, `model` the id of the route or `other`, `status` the HTTP status; a stream that breaks off counts with the status of its error, a client that went away with 499. Questions for a number of tokens (`/messages/count_tokens`) are none of them.',
+      'Client requests, counted when they end. `endpoint` is the path after `/v1`, `model` the id of the route or `other`, `status` the HTTP status. A stream that breaks off counts with the status of its error; a cancelled request counts as 499. `/messages/count_tokens` is not counted.',
   },
   requestDuration: {
     name: 'penstock.request_duration',
@@ -31,8 +31,9 @@ export const countedMetrics = {
     unit: 's',
     labels: ['endpoint', 'model'],
     bounds: durationBounds,
-    help: 'From the arrival of a request to the end of its answer.',
-    meaning: 'From the arrival of a request to the end of its answer, streams to their last event.',
+    help: 'Duration of client requests, streams included.',
+    meaning:
+      'Duration of client requests: from arrival to the end of the response, streams to their last event.',
   },
   timeToFirstToken: {
     name: 'penstock.time_to_first_token',
@@ -40,9 +41,9 @@ export const countedMetrics = {
     unit: 's',
     labels: ['endpoint', 'model'],
     bounds: durationBounds,
-    help: 'From the arrival of a streamed request to the first content handed to the client.',
+    help: 'Time to the first content of streamed responses, failed attempts included.',
     meaning:
-      'From the arrival of a streamed request to the first content handed to the client, attempts that failed before it included.',
+      'Time from the arrival of a streamed request to the first content sent to the client. Failed attempts before that content are included.',
   },
   attempts: {
     name: 'penstock.attempts',
@@ -51,7 +52,7 @@ export const countedMetrics = {
     labels: ['provider', 'upstream_model', 'outcome', 'failure'],
     help: 'Upstream attempts, by provider, upstream model, outcome and failure.',
     meaning:
-      'Attempts at an upstream. `outcome` is `answered`, `failed` (before the client saw anything), `broken-off` (after) or `cancelled` (the client went away); `failure` is the reason, empty where there is none. More attempts than requests: failover is at work.',
+      'Upstream attempts. `outcome` is `answered`, `failed` (before the client received content), `broken-off` (after) or `cancelled` (the client disconnected). `failure` is the reason, or empty. More attempts than requests mean retries or failover.',
   },
   firstEvent: {
     name: 'penstock.first_event',
@@ -59,72 +60,72 @@ export const countedMetrics = {
     unit: 's',
     labels: ['provider', 'upstream_model'],
     bounds: durationBounds,
-    help: 'From the start of an upstream attempt to the first content of its stream.',
+    help: 'Time to the first content of upstream streams, by attempt.',
     meaning:
-      'From the start of an attempt to the first content of its stream. What comes near the timer `firstEvent` is about to be moved on.',
+      'Time from the start of an attempt to the first content of its stream. An attempt that reaches the timeout `firstEvent` is retried elsewhere.',
   },
   streamEnd: {
     name: 'penstock.stream_end',
     type: 'counter',
     unit: '',
     labels: ['provider', 'upstream_model', 'end'],
-    help: 'Upstream streams that brought content, by how they ended.',
+    help: 'Upstream streams with content, by how they ended.',
     meaning:
-      'Streams of upstreams that brought content, by how they ended: `complete`, `truncated` (without the mark that ends an answer), `stall` (no bytes, or no content, for too long), `error` (told in the stream), `malformed`, `timeout` (the one deadline of the request), `cancelled` (the client went away) or `other`. Alert where anything but `complete` and `cancelled` grows.',
+      'Upstream streams with content, by how they ended: `complete`, `truncated` (without the end marker), `stall` (no bytes or no content for too long), `error` (reported in the stream), `malformed`, `timeout` (the total timeout of the request), `cancelled` (the client disconnected) or `other`. Alert on any increase except `complete` and `cancelled`.',
   },
   staleReuse: {
     name: 'penstock.stale_reuse',
     type: 'counter',
     unit: '',
     labels: ['provider'],
-    help: 'Attempts whose connection had been used before and was closed before a byte of the answer.',
+    help: 'Attempts on a reused connection that the upstream closed before the first byte.',
     meaning:
-      'Attempts whose connection had been used before and was closed before a byte of the answer: the upstream closes idle connections sooner than it says. They are made again over a new connection.',
+      'Attempts on a reused connection that the upstream closed before the first byte: its keep-alive is shorter than it announces. Each is retried on a new connection.',
   },
   dnsLookupFailures: {
     name: 'penstock.dns_lookup_failures',
     type: 'counter',
     unit: '',
     labels: ['reason'],
-    help: 'Lookups of the names of upstreams that failed or took longer than a second, by reason (failed, late).',
+    help: 'DNS lookups of upstreams that failed or took longer than 1 s, by reason (failed, late).',
     meaning:
-      'Lookups of the names of upstreams and their proxies that `failed`, or were `late`: took longer than a second. While a name has an earlier answer, that one serves for a minute, and nothing else shows that the resolver is down. Many at once mean the resolver, a few now and then a `baseURL` that does not exist.',
+      'DNS lookups of upstreams and proxies that `failed` or were `late` (longer than 1 s). A cached answer is used for one more minute, so this metric is the first sign of a resolver outage. Many at once point to the resolver; a few to a `baseURL` that does not exist.',
   },
   unavailableRequests: {
     name: 'penstock.unavailable_requests',
     type: 'counter',
     unit: '',
     labels: ['model', 'reason'],
-    help: 'Requests for a model whose route is out of service, by reason.',
+    help: 'Requests for a model whose ModelRoute is out of service, by reason.',
     meaning:
-      'Requests for a model whose ModelRoute is out of service, answered with 503 `model_unavailable`. `reason` is `Suspended`, or `NoUsableTarget`: every Provider, Secret or key of it is missing, deleted or suspended. Begins at 0 when the route leaves service. Alert on any increase.',
+      'Requests answered with 503 `model_unavailable`, because the ModelRoute of the model is out of service. `reason` is `Suspended`, or `NoUsableTarget`: each of its Providers, Secrets or keys is missing, deleted or suspended. The series starts at 0 when the route leaves service. Alert on any increase.',
   },
   noTarget: {
     name: 'penstock.no_target',
     type: 'counter',
     unit: '',
     labels: ['model'],
-    help: 'Requests for which no upstream was in service, so that none was tried.',
+    help: 'Requests without an available upstream; no attempt was made.',
     meaning:
-      'Requests for which no upstream was in service, so that none was tried: every breaker is open, or every key rests. Alert on any increase.',
+      'Requests without an available upstream: every circuit breaker is open or every key is in cooldown. No attempt was made. Alert on any increase.',
   },
   breakerState: {
     name: 'penstock.breaker_state',
     type: 'gauge',
     unit: '',
     labels: ['provider', 'upstream_model', 'state'],
-    help: 'Is 1 for the state of each breaker that is not closed (open, half-open, slow-start).',
+    help: '1 for the state of each circuit breaker that is not closed (open, half-open, slow-start).',
     meaning:
-      'Is 1 for the state of each breaker of this pod that is not closed: `open`, `half-open` (one trial at a time) or `slow-start` (it gets a part of its calls for half a minute). `upstream_model` is empty for the endpoint as a whole.',
+      '1 for the state of each circuit breaker of this pod that is not closed: `open`, `half-open` (one trial at a time) or `slow-start` (a growing share of its calls for 30 s). `upstream_model` is empty for the breaker of the whole endpoint.',
   },
   keyCooldown: {
     name: 'penstock.key_cooldown',
     type: 'gauge',
     unit: 's',
     labels: ['provider', 'key', 'upstream_model', 'reason'],
-    help: 'For how long a provider key rests still, by reason (rate-limit, out-of-money, rejected).',
+    help: 'Remaining cooldown of a provider key, by reason (rate-limit, out-of-money, rejected).',
     meaning:
-      'For how long a key of a provider rests still in this pod: after a `rate-limit`, because it is `out-of-money`, or because it was `rejected`. `key` is empty where the provider takes none. `upstream_model` names the model that it rests for, and is empty where the key rests as a whole.',
+      'Remaining cooldown of a provider key in this pod, after a `rate-limit`, because its account is `out-of-money`, or because it was `rejected`. `key` is empty for a provider without keys. `upstream_model` is the model in cooldown, or empty for all models.',
   },
   tokens: {
     name: 'penstock.tokens',
@@ -133,67 +134,67 @@ export const countedMetrics = {
     labels: ['model', 'provider', 'kind'],
     help: 'Tokens used, by model, provider and kind (input, cached_input, cache_write, output, reasoning, audio_input, audio_output).',
     meaning:
-      'Tokens used, by `kind`: `input` (with the two that follow), `cached_input`, `cache_write`, `output` (with the next), `reasoning`; `audio_input` and `audio_output` are the parts of input and output that are sound, where told. Attempts whose upstream gave no counts add an estimate.',
+      'Tokens used, by `kind`: `input` (with the two that follow), `cached_input`, `cache_write`, `output` (with the next), `reasoning`; `audio_input` and `audio_output` are the audio parts of input and output, where the upstream reports them. Attempts without reported usage add an estimate.',
   },
   malformedFrames: {
     name: 'penstock.malformed_frames',
     type: 'counter',
     unit: '',
     labels: ['provider', 'upstream_model'],
-    help: 'Events of streamed answers that could not be read; the second one behind content ends the stream.',
+    help: 'Malformed events in upstream streams. The second one after content ends the stream.',
     meaning:
-      'Events of streamed answers that could not be read. One behind content is left out of the stream, the second ends it; before content, and where the answer is held whole, the first one fails the attempt.',
+      'Malformed events in upstream streams. After content, the first is skipped and the second ends the stream. Before content, or where the whole response is buffered, the first fails the attempt.',
   },
   failuresHeldBack: {
     name: 'penstock.failures_held_back',
     type: 'counter',
     unit: '',
     labels: ['provider', 'upstream_model'],
-    help: 'Attempts that failed behind their first content, of which the client saw nothing: the answer was held.',
+    help: 'Attempts that failed after their first content while the response was buffered; the client received nothing.',
     meaning:
-      'Attempts that failed behind their first content, of which the client saw nothing: assured delivery, hold-back, or a plain answer fetched as a stream. The next target could take over; without holding, each was a broken stream.',
+      'Attempts that failed after their first content while the response was buffered (assured delivery, hold-back, or a plain response fetched as a stream). The next target took over; without buffering, each would have been a broken stream.',
   },
   answersTooLongToHold: {
     name: 'penstock.answers_too_long_to_hold',
     type: 'counter',
     unit: '',
     labels: [],
-    help: 'Answers above 1 MiB that were to be held, and went out as ordinary streams from there on.',
-    meaning: 'Answers above 1 MiB that were to be held, and went out as ordinary streams from there on.',
+    help: 'Buffered responses that passed 1 MiB and continued as ordinary streams.',
+    meaning: 'Buffered responses that passed 1 MiB and continued as ordinary streams.',
   },
   heldBytes: {
     name: 'penstock.held',
     type: 'gauge',
     unit: 'By',
     labels: [],
-    help: 'Bytes of answers that are kept until their clients have them: plain ones, and what is held of streams.',
+    help: 'Bytes of responses in memory: plain responses, and buffered parts of streams.',
     meaning:
-      "Bytes of answers that are kept now until their clients have them: plain answers, and what is held of streams. Above an eighth of the container's memory attempts fail with `no_room`.",
+      "Bytes of responses in memory until their clients have read them: plain responses, and buffered parts of streams. Above an eighth of the container's memory, attempts fail with `no_room`.",
   },
   authenticationFailures: {
     name: 'penstock.authentication_failures',
     type: 'counter',
     unit: '',
     labels: [],
-    help: 'Requests refused because their key was missing or not valid.',
-    meaning: 'Requests refused because their key was missing or not valid.',
+    help: 'Requests rejected because the API key was missing or not valid.',
+    meaning: 'Requests rejected because the API key was missing or not valid.',
   },
   authenticationFailuresLimited: {
     name: 'penstock.authentication_failures_limited',
     type: 'counter',
     unit: '',
     labels: [],
-    help: 'Requests with a bad key that were told to wait: too many such came from their address.',
-    meaning: 'Of those, requests that got 429 because too many such came from their address.',
+    help: 'Requests with a bad key answered with 429: too many came from one address.',
+    meaning: 'Of these, requests answered with 429 because too many came from one address.',
   },
   shed: {
     name: 'penstock.shed',
     type: 'counter',
     unit: '',
     labels: ['reason'],
-    help: 'Requests refused because the gateway had too much to do, by reason.',
+    help: 'Requests rejected because the gateway was overloaded, by reason.',
     meaning:
-      'Requests refused with 503 because there was too much to do: `heap` (it is nearly full), `event_loop` (what runs keeps the processor busy), `in_flight` (too many at once) or `body_bytes` (too many bytes of request bodies). Alert where it lasts: more pods are needed.',
+      'Requests rejected with 503 because the gateway was overloaded: `heap` (nearly full), `event_loop` (CPU saturated), `in_flight` (too many requests at once) or `body_bytes` (too many bytes of request bodies). Alert when it lasts: add pods.',
   },
   connectionsRefused: {
     name: 'penstock.connections_refused',
@@ -209,45 +210,44 @@ export const countedMetrics = {
     type: 'gauge',
     unit: 's',
     labels: [],
-    help: 'How late the event loop comes to what is due: 99th percentile of the last two seconds; 0 while nothing is under way.',
-    meaning:
-      'How late the event loop comes to what is due: the 99th percentile of the last two seconds; 0 while nothing is under way.',
+    help: 'Event loop delay, 99th percentile of the last 2 s; 0 while idle.',
+    meaning: 'Event loop delay: the 99th percentile of the last 2 s; 0 while no request is in flight.',
   },
   requestBodyBytes: {
     name: 'penstock.request_body',
     type: 'gauge',
     unit: 'By',
     labels: [],
-    help: 'Bytes of request bodies that are kept until their answers have ended.',
+    help: 'Bytes of request bodies in memory until their responses have ended.',
     meaning:
-      'Bytes of request bodies in hand, as they came and as they are sent in another dialect. Each is kept until its answer has ended, for another attempt.',
+      'Bytes of request bodies in memory, as received and as translated. Each body is kept for a retry until its response has ended.',
   },
   heapShare: {
     name: 'penstock.heap_share',
     type: 'gauge',
     unit: '',
     labels: [],
-    help: 'Heap in use by objects that last, as a part of its limit.',
+    help: 'Share of the heap limit in use by long-lived objects.',
     meaning:
-      'Heap in use by objects that last, as a part of its limit, or with what lies beside the heap as a part of five sixths of the memory, whichever is more. New requests are refused from 0.85 on, connections from 0.92 on.',
+      'Share of the heap limit in use by long-lived objects, or the share of five sixths of the memory limit in use by heap and buffers, whichever is larger. New requests are rejected from 0.85, connections from 0.92.',
   },
   requestsInFlightMax: {
     name: 'penstock.requests_in_flight_max',
     type: 'gauge',
     unit: '',
     labels: [],
-    help: 'Requests that may be in flight now; it falls while there is too much to do.',
+    help: 'Current limit of requests in flight; it falls during overload.',
     meaning:
-      'Requests that may be in flight now. It falls below the set number while the event loop is overloaded, and is 0 while the heap is full.',
+      'Current limit of requests in flight. It falls below the configured limit while the event loop is overloaded, and is 0 while the heap is full.',
   },
   tablesRefused: {
     name: 'penstock.tables_refused',
     type: 'counter',
     unit: '',
     labels: ['reason'],
-    help: 'Routing tables that could not be taken, by reason; the last good one stayed in use.',
+    help: 'Routing tables rejected by this pod, by reason; the last good table stayed in use.',
     meaning:
-      'Routing tables that could not be taken; the last good one stayed in use. `reason` is `too-new` (upgrade the gateway), `invalid`, `older` (than the one in use), `incomplete` (a shard is missing), `corrupt` (a shard or the manifest is not what its digest promises) or `unreachable` (it could not be asked for). Alert on any increase.',
+      'Routing tables rejected by this pod; the last good table stayed in use. `reason` is `too-new` (upgrade the gateway), `invalid`, `older` (than the table in use), `incomplete` (a shard is missing), `corrupt` (a digest does not match) or `unreachable` (it could not be fetched). Alert on any increase.',
   },
   tableLoad: {
     name: 'penstock.table_load',
@@ -255,35 +255,34 @@ export const countedMetrics = {
     unit: 's',
     labels: [],
     bounds: durationBounds,
-    help: 'From the news of a routing table to its use.',
-    meaning: 'From the news of a routing table to its use: fetching what is not held, checking, indexing.',
+    help: 'Time to load a new routing table.',
+    meaning: 'Time to load a new routing table: fetch changed shards, validate, index.',
   },
   tableSource: {
     name: 'penstock.table_source',
     type: 'gauge',
     unit: '',
     labels: ['source'],
-    help: 'Where the routing table in use came from (api, copy, file): 1 for that one.',
+    help: '1 for the source of the routing table in use (api, copy, file).',
     meaning:
-      "Is 1 for where the table in use came from: `api` (the API server), `copy` (the pod's own copy, after a start without API server) or `file`. Alert where `copy` lasts.",
+      "1 for the source of the table in use: `api` (the API server), `copy` (the pod's own copy, after a start without API server) or `file`. Alert when `copy` lasts.",
   },
   configAge: {
     name: 'penstock.config_age',
     type: 'gauge',
     unit: 's',
     labels: [],
-    help: 'Since an operator last showed, through the API server, that it lives.',
+    help: 'Seconds since the last operator heartbeat.',
     meaning:
-      'Since an operator last showed, through the API server, that it lives. Above 60 neither changes nor revocations arrive; what is in use stays in use. Absent where the table comes from a file.',
+      'Seconds since the last operator heartbeat through the API server. Above 60, changes and revocations do not arrive; the table in use stays in use. Absent where the table comes from a file.',
   },
   readyGateways: {
     name: 'penstock.ready_gateways',
     type: 'gauge',
     unit: '',
     labels: [],
-    help: 'Gateway pods that are ready, as the operator last told; 0 where it has told nothing.',
-    meaning:
-      'Gateway pods that are ready, as the operator last told this one; 0 before it has told anything.',
+    help: 'Ready gateway pods, as last reported by the operator; 0 before the first report.',
+    meaning: 'Ready gateway pods, as last reported by the operator; 0 before the first report.',
   },
   ledgerRecordsDropped: {
     name: 'penstock.ledger_records_dropped',
@@ -301,24 +300,24 @@ export const countedMetrics = {
     labels: [],
     help: 'Generation of the routing table in use; 0 before the first.',
     meaning:
-      "Generation of the routing table in use, 0 before the first. Pods that differ for long do not see the operator's changes.",
+      'Generation of the routing table in use; 0 before the first. A pod that stays behind the others does not receive changes.',
   },
   requestsInFlight: {
     name: 'penstock.requests_in_flight',
     type: 'gauge',
     unit: '',
     labels: [],
-    help: 'Requests that have been accepted and not yet answered to the end.',
-    meaning: 'Requests accepted and not yet answered to the end.',
+    help: 'Client requests in flight.',
+    meaning: 'Client requests in flight: accepted, response not yet ended.',
   },
   failovers: {
     name: 'penstock.failovers',
     type: 'counter',
     unit: '',
     labels: ['model', 'provider', 'failure'],
-    help: 'Attempts made at another target or key because the one before had failed, by what had failed.',
+    help: 'Failovers to another target or key, by model, failed provider and failure.',
     meaning:
-      'Times that a request moved on to another target or key. `model` is the id of the route, `provider` the one that was left, `failure` why. Alert where they are many for each request.',
+      'Failovers of requests to another target or key. `model` is the id of the route, `provider` the provider that failed, `failure` the reason. Alert on a high rate per request.',
   },
   cost: {
     name: 'penstock.cost_usd',
@@ -326,36 +325,36 @@ export const countedMetrics = {
     unit: '',
     labels: ['model', 'provider', 'payer'],
     perOne: picodollarsPerDollar,
-    help: 'US dollars that attempts cost at the price of the table, by model, provider and payer (tenant, platform).',
+    help: 'Cost of attempts in US dollars at table prices, by model, provider and payer (tenant, platform).',
     meaning:
-      'US dollars that attempts cost, at the prices in the table. `payer` is `tenant` for what was delivered, `platform` for attempts that failed before. For targets with a price it begins at 0 with the table, so that `increase` has the first call too. A sum of floating-point numbers for trends: bills are made of the ledger. Calls over a key of one’s own cost nothing here; attempts without a price are in `penstock_unpriced_attempts_total`.',
+      'Cost of attempts in US dollars, at the prices in the table. `payer` is `tenant` for delivered responses, `platform` for failed attempts. Series of priced targets start at 0 with the table, so `increase` includes the first call. Use it for trends; bills come from the ledger. Calls with a tenant’s own provider key cost 0 here; attempts without a price are in `penstock_unpriced_attempts_total`.',
   },
   unpricedAttempts: {
     name: 'penstock.unpriced_attempts',
     type: 'counter',
     unit: '',
     labels: ['model', 'provider'],
-    help: 'Attempts that used tokens and have no price, so that no cost is counted for them.',
+    help: 'Attempts with usage but without a price; their cost is not counted.',
     meaning:
-      'Attempts that used tokens and have no price, or counts that no model could have produced: their cost is missing from `penstock_cost_usd_total`. Alert on any increase.',
+      'Attempts with usage but without a price, or with impossible token counts. Their cost is missing from `penstock_cost_usd_total`. Alert on any increase.',
   },
   telemetryDropped: {
     name: 'penstock.telemetry_dropped',
     type: 'counter',
     unit: '',
     labels: ['signal', 'reason'],
-    help: 'Spans and log events that were not sent, by signal (traces, logs) and reason (full, failed).',
+    help: 'Spans and log events dropped before export, by signal (traces, logs) and reason (full, failed).',
     meaning:
-      'Spans and usage events that no collector has taken: `signal` is `traces` or `logs`, `reason` is `full` (they came faster than they went, and the newest are left out) or `failed` (the collector refused them or did not answer). Requests never wait for it. Alert where it lasts.',
+      'Spans and usage events dropped before export. `signal` is `traces` or `logs`; `reason` is `full` (the queue is full, the newest are dropped) or `failed` (the collector rejected them or did not answer). Requests never wait for the collector. Alert when it lasts.',
   },
   telemetryFailures: {
     name: 'penstock.telemetry_export_failures',
     type: 'counter',
     unit: '',
     labels: ['signal'],
-    help: 'Exports over OTLP that a collector did not take, by signal (metrics, traces, logs).',
+    help: 'Failed OTLP exports, by signal (metrics, traces, logs).',
     meaning:
-      'Exports over OTLP that failed, by `signal`: `metrics`, `traces` or `logs`. Of metrics nothing is lost by it, the next export tells all.',
+      'Failed OTLP exports, by `signal`: `metrics`, `traces` or `logs`. No metrics are lost: they are cumulative, and the next export has all.',
   },
 } satisfies MetricTable;
 

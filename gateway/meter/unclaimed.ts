@@ -13,7 +13,7 @@ export async function writeUnclaimed(lines: Buffer, write: (text: string) => voi
       .slice(from, from + pieceLines)
       .map(
         (record) =>
-          `{"level":"warn","time":"${time}","message":"a ledger record was not taken over","record":${record}}\n`,
+          `{"level":"warn","time":"${time}","message":"a ledger record was not acknowledged","record":${record}}\n`,
       );
     write(told.join(''));
     await new Promise((resolve) => setImmediate(resolve));

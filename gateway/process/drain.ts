@@ -106,7 +106,7 @@ async function endRequests(
   await Promise.race([noneLeft, over]);
   state.isOver = true;
   streams.breakOff(
-    new GatewayError('server_shutting_down', 'The gateway is shutting down; send the request again.'),
+    new GatewayError('server_shutting_down', 'The gateway is shutting down. Send the request again.'),
   );
   // A client that does not close its connection by now, or never finishes its request or takes its answer, must not hold the process.
   const cancelCut = clock.setTimer(lastWordMs, () => app.server.closeAllConnections());

@@ -83,7 +83,7 @@ const settingsSchema = z.object({
       isStoreUrl,
       'must be redis://host:port, or rediss:// with TLS, and the number of a database as its path',
     )
-    .refine(hasNoPassword, 'must hold no password; it stands in PENSTOCK_LIMITS_STORE_PASSWORD')
+    .refine(hasNoPassword, 'must hold no password; set PENSTOCK_LIMITS_STORE_PASSWORD')
     .optional(),
   PENSTOCK_LIMITS_STORE_PASSWORD: z.string().min(1).optional(),
   /** Stands before every key in it. */

@@ -4,9 +4,8 @@ import { GatewayError } from './errors.ts';
 
 /** @param headers Beside those of every such error. */
 export function noBodyRoom(headers: Readonly<Record<string, string>> = {}): GatewayError {
-  return new GatewayError(
-    'overloaded',
-    'The gateway has as many request bodies in hand as its memory can hold; send the request again.',
-    { retryAfterSeconds: 1, headers },
-  );
+  return new GatewayError('overloaded', 'The gateway has no memory left for request bodies. Retry in 1 s.', {
+    retryAfterSeconds: 1,
+    headers,
+  });
 }

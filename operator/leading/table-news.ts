@@ -52,7 +52,7 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
 
   function tellHeld(unreadable: ReadonlySet<string>): void {
     if (unreadable.size > 0) {
-      log('warn', 'namespaces cannot be read; what they held in the table goes on serving as it was', {
+      log('warn', 'namespaces cannot be read; their entries in the table stay unchanged', {
         namespaces: [...unreadable],
         remedy: 'give the operator its rights there, or take the namespace off the list of those it serves',
       });

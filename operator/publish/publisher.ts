@@ -85,7 +85,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   let token: string | undefined;
   let highest: TableVersion = { epoch: 0, generation: 0 };
   let term: Term | undefined;
-  let whyNot = new DeposedError('not the leader: this process has not taken over');
+  let whyNot = new DeposedError('not the leader');
 
   return {
     takeOver: () => inTurn(takeOver),
@@ -173,7 +173,7 @@ function beginTerm(
     highest,
     mustStillLead: mustLead,
     onRecreated() {
-      report({ type: 'pointer-recreated', message: `${place} had been deleted and was made anew` });
+      report({ type: 'pointer-recreated', message: `${place} was deleted and is created again` });
     },
     onAbsenceAccepted() {
       report({ type: 'absence-accepted', message: `an annotation on ${place} accepts what is absent` });

@@ -4,7 +4,7 @@ import type { ShardProblem } from './table-store.ts';
 
 /** What the operator logs and counts. No message holds a secret. */
 export type PublishReport =
-  /** Found while taking over; the table is begun anew. */
+  /** Found while taking over; the table starts again. */
   | { readonly type: 'pointer-unreadable'; readonly message: string }
   /** Somebody had deleted it. */
   | { readonly type: 'pointer-recreated'; readonly message: string }

@@ -15,7 +15,7 @@ export function listMap<T extends z.ZodType>(item: T, key: string, max: number, 
       for (const [index, value] of items.entries()) {
         const id = (value as Readonly<Record<string, unknown>>)[key];
         if (seen.has(id)) {
-          const message = `"${String(id)}" stands twice in the list; give each entry its own ${key}`;
+          const message = `"${String(id)}" appears twice in the list; give each entry its own ${key}`;
           context.addIssue({ code: 'custom', path: [index, key], message });
         }
         seen.add(id);
@@ -35,7 +35,11 @@ export function listSet<T extends z.ZodType<string>>(item: T, max: number, min =
     .superRefine((items, context) => {
       for (const [index, value] of items.entries()) {
         if (items.indexOf(value) < index) {
-          context.addIssue({ code: 'custom', path: [index], message: `"${value}" stands twice in the list` });
+          context.addIssue({
+            code: 'custom',
+            path: [index],
+            message: `"${value}" appears twice in the list`,
+          });
         }
       }
     });
@@ -83,7 +87,7 @@ const qualifiedKeys: Rule<Readonly<Record<string, string>>> = {
 /** By labels and annotations of ours a Secret is lent to Providers; that is for whoever may write Secrets. */
 const notOurKeys: Rule<Readonly<Record<string, string>>> = {
   cel: "self.all(k, !k.startsWith('penstock.dev/'))",
-  message: 'keys that begin with "penstock.dev/" are for the operator and for whoever may write Secrets',
+  message: 'keys that begin with "penstock.dev/" are reserved for the operator and for writers of Secrets',
   check: (value) => Object.keys(value).every((key) => !key.startsWith('penstock.dev/')),
 };
 

@@ -233,7 +233,7 @@ const tlsSchema = z.strictObject({
 const proxySchema = z.strictObject({
   url: urlField(
     PROXY_URL,
-    'must be http://, https:// or socks5:// with a host and nothing behind it',
+    'must be http://, https:// or socks5:// with a host and nothing after it',
   ).describe(
     'Address of the proxy; default ports 80, 443 and 1080. Every call goes through a tunnel: CONNECT over http and https, ' +
       'for plain http upstreams too; over socks5 the proxy resolves the name.',
@@ -374,7 +374,7 @@ export const providerSpecSchema = withRules(
     headers: withRules(listMap(headerSchema, 'name', 32), [
       {
         cel: 'self.all(a, self.exists_one(b, b.name.lowerAscii() == a.name.lowerAscii()))',
-        message: 'the same header stands twice in different spelling; header names ignore case',
+        message: 'the same header appears twice in different spelling; header names ignore case',
         check: (headers) =>
           new Set(headers.map((header) => header.name.toLowerCase())).size === headers.length,
       },

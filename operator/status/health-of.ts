@@ -196,6 +196,6 @@ function keyTrouble(entries: readonly UpstreamHealth[]): KeyTrouble | undefined 
   }
   return {
     state: 'RateLimited',
-    message: 'rests after a rate limit of the upstream; it comes back by itself',
+    message: 'in cooldown after a rate limit of the upstream; returns by itself',
   };
 }

@@ -94,7 +94,7 @@ export class TableCopy {
       const name = fileOf(ref);
       if (this.written.has(name)) continue;
       const bytes = this.packed.get(name);
-      if (!bytes) throw new Error(`the bytes of the shard ${ref.name} are no longer at hand`);
+      if (!bytes) throw new Error(`the bytes of the shard ${ref.name} are missing`);
       await this.put(name, bytes);
       this.written.add(name);
       this.packed.delete(name);

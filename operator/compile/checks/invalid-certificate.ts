@@ -50,7 +50,7 @@ function misfit(use: CertificateUse, leaf: X509Certificate, key: string): Findin
     case 'unreadable':
       return invalid(
         use,
-        'stands beside a key under tls.key that cannot be read',
+        'cannot be checked: the key under tls.key cannot be read',
         'write a PEM private key without a passphrase',
       );
   }

@@ -174,7 +174,7 @@ export function modelConflict(loser: Claim, { modelId, winner, by }: Conflict): 
   const why = by === 'age' ? '' : ', which served it before this one asked for it';
   return {
     reason: 'ModelConflict',
-    message: `the model id "${modelId}" is held by ${who}${why}; create it anew with another id, or remove one of the two`,
+    message: `the model id "${modelId}" is held by ${who}${why}; create this route with another id, or remove one of the two`,
   };
 }
 

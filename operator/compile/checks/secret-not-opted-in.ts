@@ -10,7 +10,7 @@ export function secretNotOptedIn(use: SecretUse, secret: SecretRecord): Finding 
   return {
     reason: 'SecretNotOptedIn',
     message:
-      `${use.field} names Secret ${use.secret}, which is not lent to Providers; if it may be used, run: ` +
+      `${use.field} names Secret ${use.secret}, which is not opted in for Providers; to allow its use, run: ` +
       `kubectl -n ${use.namespace} label secret ${use.secret} ${CREDENTIAL_LABEL}=true`,
   };
 }

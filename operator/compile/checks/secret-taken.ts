@@ -19,6 +19,6 @@ export function secretTaken(
     reason: 'SecretTaken',
     message:
       `Secret ${secretName} is there and was not written for this ApiKey; it is left as it is. ` +
-      'Delete it, or create the ApiKey anew with another spec.secret.name',
+      'Delete it, or create the ApiKey again with another spec.secret.name',
   };
 }

@@ -193,7 +193,7 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
   const ends = await Promise.all(installation.gateways.map(({ process }) => process.stop(60_000)));
   if (ends.some(({ code }) => code !== 0)) throw new Error('a gateway did not end well');
   const unclaimed = installation.gateways.reduce(
-    (sum, { process }) => sum + process.stdout().split('a ledger record was not taken over').length - 1,
+    (sum, { process }) => sum + process.stdout().split('a ledger record was not acknowledged').length - 1,
     0,
   );
   const reader = await openStore({ type: 'postgres', url: ledgerUrl }, { onBroken() {}, onEnd() {} });

@@ -289,7 +289,7 @@ test.each([
 
 test('a time that is over is not told as silence: the stream may have run well, and its reader been slow', () => {
   expect(brokenOffError({ kind: 'timeout', timer: 'total' }, 'm').message).toBe(
-    "The answer of model 'm' broke off: it took longer than a request may take (total).",
+    "The answer of model 'm' broke off: the request reached its total timeout.",
   );
 });
 
@@ -345,7 +345,7 @@ test.each([
   expect([error.status, error.toErrorObject('openai').code, error.message]).toEqual([
     502,
     'upstream_error',
-    "No upstream of model 'm' that could be asked knows it.",
+    "No available upstream knows model 'm'.",
   ]);
 });
 

@@ -32,7 +32,7 @@ describe('before the first table', () => {
     for (const answer of answers) {
       expect(answer.status).toBe(503);
       expect(errorOf(answer)).toEqual({
-        message: 'The gateway has no routing table yet; try again shortly.',
+        message: 'The gateway has no routing table yet. Retry shortly.',
         type: 'server_error',
         code: 'not_ready',
         param: null,

@@ -179,7 +179,7 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
       'The body is not valid JSON: expected "," or "}" after a member, but the body ends.',
     );
     expect(expectInvalid(await post(rig, path, having('"model":1')))).toMatch(
-      /^The member "model" stands twice/,
+      /^The member "model" appears twice/,
     );
     const latin1 = Buffer.from(having('"y":"\xff"'), 'latin1');
     expect(expectInvalid(await post(rig, path, latin1))).toBe('The body is not valid JSON: it is not UTF-8.');

@@ -237,7 +237,7 @@ describe('a body that waits', () => {
     expect(errorOf(await refusal.finished)).toMatchObject({
       code: 'overloaded',
       message:
-        'This request came before the answer to the one before it on its connection, and is too large to wait for that; send it again.',
+        'This pipelined request is too large to queue. Wait for the previous response on the connection, then send it again.',
     });
     expect(await connection.closed).toBe('fin');
     expect(wall.calls).toHaveLength(1);

@@ -14,10 +14,10 @@ beforeAll(async () => {
 afterEach(() => expect(rig.failures).toEqual([]));
 afterAll(() => rig.close());
 
-const withoutV1 = ': /v1 is missing. Write the base URL with /v1 at its end.';
-const twoSlashes = ': it has two slashes in a row. Write the base URL without a slash at its end.';
-const v1Twice = ': it has /v1 twice. This client adds /v1 itself; write the base URL without it.';
-const slashAtEnd = ': leave out the slash at its end.';
+const withoutV1 = ' lacks /v1. Write the base URL with /v1 at its end.';
+const twoSlashes = ' has two slashes in a row. Write the base URL without a slash at its end.';
+const v1Twice = ' has /v1 twice. This client adds /v1 itself; write the base URL without it.';
+const slashAtEnd = '. Leave out the slash at its end.';
 const theRoutes =
   '. The routes are /v1/chat/completions, /v1/completions, /v1/messages, /v1/messages/count_tokens, /v1/responses, /v1/models.';
 
@@ -56,7 +56,7 @@ describe('404 with the cause', () => {
       const answer = await rawCall({ port: portOf(rig) }, { method, path: `${path}?q=//v1/v1/`, headers });
       expect(answer.status).toBe(404);
       expect(errorOf(answer)).toEqual({
-        message: `There is nothing at ${path}${cause}`,
+        message: `Not found: ${path}${cause}`,
         type: 'invalid_request_error',
         code: 'not_found',
         param: null,
@@ -144,7 +144,7 @@ describe('the shape of the messages routes, a superset for Anthropic clients', (
       type: 'error',
       error: {
         type: 'not_found_error',
-        message: expect.stringContaining('There is nothing at'),
+        message: expect.stringContaining('Not found: /'),
         code: 'not_found',
       },
       request_id: answer.headers['request-id'],

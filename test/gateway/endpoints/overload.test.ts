@@ -150,7 +150,7 @@ describe('bodies over the bound', () => {
       '1',
       'close',
     ]);
-    expect(errorOf(await refused.finished).message).toMatch(/as many request bodies in hand/);
+    expect(errorOf(await refused.finished).message).toMatch(/no memory left for request bodies/);
     const unknown = await rawCall(
       { port: portOf(rig) },
       {

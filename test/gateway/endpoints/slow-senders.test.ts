@@ -124,7 +124,7 @@ async function expectTimeout(connection: RawConnection): Promise<void> {
   expect(answer.status).toBe(408);
   expect(answer.headers.connection).toBe('close');
   expect(errorOf(await answer.finished)).toEqual({
-    message: 'The request did not arrive in time; send it faster.',
+    message: 'The request did not arrive in time. Send it faster.',
     type: 'invalid_request_error',
     code: 'request_timeout',
     param: null,

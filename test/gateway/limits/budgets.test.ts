@@ -64,7 +64,7 @@ describe.each(paths)('%s', (path) => {
     const { message, type, code } = isMessages ? messagesErrorOf(refused).error : errorOf(refused);
     expect([type, code]).toEqual([isMessages ? 'billing_error' : 'insufficient_quota', 'insufficient_quota']);
     expect(message).toBe(
-      `This API key has spent its budget of $0.50 for the month (UTC). It begins anew at ${nextMonth}. Whoever sets budgets can raise it.`,
+      `This API key has used up its budget of $0.50 for the month (UTC). It resets at ${nextMonth}. Ask your platform team to raise it.`,
     );
     expect(wall.calls).toHaveLength(2);
     const text = await rig.gateway.metrics.registry.metrics();
@@ -104,7 +104,7 @@ test('of several budgets the one that is spent is named; a total never begins an
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 20 } });
   expect((await ask()).status).toBe(200);
   expect(errorOf(await ask()).message).toBe(
-    'This API key has spent its budget of $0.150001 in total. It does not begin anew. Whoever sets budgets can raise it.',
+    'This API key has used up its budget of $0.150001 in total. It does not reset. Ask your platform team to raise it.',
   );
 });
 
@@ -272,7 +272,7 @@ test('the keys of a namespace have its budget together, and those of another hav
   const refused = await by(other);
   expect([refused.status, errorOf(refused).message]).toEqual([
     429,
-    `The namespace 'team' has spent its budget of $0.20 for the month (UTC). It begins anew at ${nextMonth}. Whoever sets budgets can raise it.`,
+    `The namespace 'team' has used up its budget of $0.20 for the month (UTC). It resets at ${nextMonth}. Ask your platform team to raise it.`,
   ]);
   expect((await by(foreign)).status).toBe(200);
 });

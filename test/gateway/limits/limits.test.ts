@@ -172,7 +172,7 @@ test('a request that asks for more than the limit of a whole minute is told so, 
     'false',
   ]);
   expect(errorOf(refused).message).toMatch(
-    /^Request too large: about 50\d\d tokens .* This API key may use 1000 tokens per minute\. Send less/,
+    /^Request too large: about 50\d\d tokens, .* This API key may use 1000 tokens per minute\. Send less/,
   );
   // What we only fear is no reason to refuse.
   const unbounded = await ask('/v1/chat/completions', { max_tokens: undefined });

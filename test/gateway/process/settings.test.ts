@@ -62,7 +62,7 @@ test.each([
   [
     'a password that stands in the address of the store',
     { PENSTOCK_LIMITS_STORE_URL: 'redis://:secret@valkey:6379' },
-    /PENSTOCK_LIMITS_STORE_URL: must hold no password; it stands in PENSTOCK_LIMITS_STORE_PASSWORD/,
+    /PENSTOCK_LIMITS_STORE_URL: must hold no password; set PENSTOCK_LIMITS_STORE_PASSWORD/,
   ],
   ['a way out that is none', { PENSTOCK_LIMITS_ON_STORE_ERROR: 'Allow' }, /PENSTOCK_LIMITS_ON_STORE_ERROR/],
   [

@@ -158,7 +158,7 @@ test('records that nobody has taken over are in the log when the gateway has end
   await gateway.process.line(/"routing table in use","generation":8/);
   expect(await ask(gateway)).toBe(200);
   expect(await gateway.process.stop()).toEqual({ code: 0, signal: null });
-  expect(gateway.process.stdout()).toMatch(/"a ledger record was not taken over","record":\{"id":"req_/);
+  expect(gateway.process.stdout()).toMatch(/"a ledger record was not acknowledged","record":\{"id":"req_/);
 });
 
 test('a ledger that has not asked yet is waited for, and takes over what would else be in the log', async () => {

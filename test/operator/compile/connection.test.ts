@@ -256,7 +256,7 @@ describe('the client certificate', () => {
       'with a key that is none',
       { data: { 'tls.crt': client.cert, 'tls.key': 'no-key-at-all' } },
       'InvalidCertificate',
-      /a key under tls.key that cannot be read/,
+      /the key under tls.key cannot be read/,
     ],
     [
       'that is expired',
