@@ -32,7 +32,7 @@ export const signals = {
   },
   'falls silent': {
     behaviour: { type: 'stall', after: three },
-    words: /broke off: the upstream was silent too long \(liveness\)/,
+    words: /broke off: the upstream was silent for too long \(liveness\)/,
     tokens: 3,
   },
   'is refused in its middle': {
