@@ -33,7 +33,9 @@ test.each(heads)(
     const rig = await house.rigOf([{ baseUrl: wall.baseUrl }]);
     const seen = await ask(rig);
     expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_invalid_response']);
-    expect(errorOf(seen)?.message).toContain('the upstream sent response headers that are not HTTP, too long or cut off');
+    expect(errorOf(seen)?.message).toContain(
+      'the upstream sent response headers that are not HTTP, too long or cut off',
+    );
     expect(wall.calls).toHaveLength(1);
     expect(rig.records.map(lineOf)).toEqual(['1 t0 failed bad_head platform']);
   }),

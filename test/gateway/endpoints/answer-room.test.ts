@@ -59,7 +59,10 @@ test('an answer for which there is no room is 503 at once, is not asked for agai
     '1',
     'false',
   ]);
-  expect(errorOf(second)).toMatchObject({ code: 'overloaded', message: expect.stringContaining('no memory left') });
+  expect(errorOf(second)).toMatchObject({
+    code: 'overloaded',
+    message: expect.stringContaining('no memory left'),
+  });
   expect(wall.calls).toHaveLength(2);
   mayEnd.resolve();
   // Alone it may be larger than all the room there is.
