@@ -147,7 +147,7 @@ export const operatorMetrics = {
     labels: ['route'],
     help: '1 if the last failover drill of a route passed, 0 if it failed.',
     meaning:
-      '1 if the last [failover drill](guides/drills.md) of a ModelRoute passed, 0 if it failed. Exported by the leader. Alert on 0.',
+      '1 if the last [failover drill](guides/reliability.md#rehearse-an-outage) of a ModelRoute passed, 0 if it failed. Exported by the leader. Alert on 0.',
   },
   drillTakeover: {
     name: 'penstock.operator.drill_takeover',

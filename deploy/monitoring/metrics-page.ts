@@ -9,7 +9,7 @@ import { operatorMetrics } from '../../operator/metric-table.ts';
 const head = `# Metrics
 
 Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a port of its own, and pushes
-the same ones over OTLP where [an endpoint is set](guides/telemetry.md). Names and labels are those of the pull side. Over OTLP they have dots where the
+the same ones over OTLP where [an endpoint is set](guides/observe.md). Names and labels are those of the pull side. Over OTLP they have dots where the
 conventions do, a counter goes without \`_total\`, and a unit stands beside the name: whatever brings OTLP into Prometheus makes these names of them.
 
 Labels hold only names from the configuration and fixed words. Nothing a caller sends becomes a label, so the number
@@ -62,7 +62,7 @@ const ledgerFoot = `Here too stand the figures of a Node.js process.
 const dashboardHead = `They say how many do what, and never who: no name of a person, a namespace or an object is among the labels.
 `;
 
-const dashboardFoot = `Here too stand the figures of a Node.js process. In [local mode](guides/local-mode.md) the dashboard has no such port.
+const dashboardFoot = `Here too stand the figures of a Node.js process. In [local mode](guides/quickstart.md) the dashboard has no such port.
 `;
 
 export function metricsPage(): string {

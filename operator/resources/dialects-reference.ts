@@ -121,7 +121,7 @@ export function dialectsReference(): string {
     '',
     `Clients speak ${inWords(dialectsInOrder.map(titleOf), 'or')}, and so do upstreams. Where both speak the same, the bytes pass as they came:`,
     '**native**. Where they differ, the request is said anew in the terms of the upstream, and the answer in those of the client. The',
-    'condition `Translatable` of a ModelRoute and the running gateway decide by these tables. How to connect a client: [guide](guides/dialects.md).',
+    'condition `Translatable` of a ModelRoute and the running gateway decide by these tables. How to connect a client: [guide](guides/clients.md).',
     '',
     '## At a glance',
     '',

@@ -217,7 +217,7 @@ test('an object that was stored with the old name of a field goes on, until that
 
 /** The command of the upgrade guide, as it is pasted. */
 function migration(): string {
-  const guide = readFileSync(join(ROOT, 'docs/guides/upgrade.md'), 'utf8');
+  const guide = readFileSync(join(ROOT, 'docs/guides/operate.md'), 'utf8');
   return guide.split('### Renamed fields')[1]?.split('```')[1]?.replace(/^sh\n/, '') ?? '';
 }
 
@@ -344,7 +344,7 @@ describe('kubectl', () => {
   );
 
   test('applies the key of three regions as the guide makes it', async () => {
-    const guide = readFileSync(join(ROOT, 'docs/guides/regions.md'), 'utf8');
+    const guide = readFileSync(join(ROOT, 'docs/guides/operate.md'), 'utf8');
     const [, make = ''] = /```sh\n(KEY=.*?)```/s.exec(guide) ?? [];
     const kubectl = 'kubectl() { shift 2; cat; echo ---; }\n';
     const made = await run('bash', ['-c', kubectl + make], { cwd: ROOT });
@@ -365,6 +365,19 @@ describe('kubectl', () => {
     expect(applied).toMatchObject({ code: 0, stderr: '' });
     expect(applied.stdout.match(/created \(server dry run\)/g)?.length).toBeGreaterThanOrEqual(6);
   });
+
+  test.each(['anthropic', 'mistral', 'ollama', 'openai', 'openai-compatible', 'openrouter', 'vllm'])(
+    'applies the manifest of docs/providers/%s.md unchanged',
+    async (name) => {
+      const page = readFileSync(join(ROOT, `docs/providers/${name}.md`), 'utf8');
+      const [, manifest = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+      const applied = await plane().kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], {
+        stdin: manifest,
+      });
+      expect(applied).toMatchObject({ code: 0, stderr: '' });
+      expect(applied.stdout).toMatch(/provider\.penstock\.dev\/\S+ created/);
+    },
+  );
 
   test('applies the TenantPolicies of the guide unchanged', async () => {
     const file = join(ROOT, 'docs/examples/tenants/policies.yaml');

@@ -16,7 +16,7 @@ function readResults(): readonly WrittenVerdict[] {
 }
 
 test('the table of the guide is that of the file', () => {
-  const guide = readFileSync(join(root, 'docs/guides/benchmarks.md'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/benchmarks.md'), 'utf8');
   expect(guide).toContain(shapesTable(shapes, readResults()));
 });
 

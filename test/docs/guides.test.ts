@@ -12,6 +12,8 @@ const guides = readdirSync(join(root, 'docs/guides'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/guides/${name}`);
 
+const providers = readdirSync(join(root, 'docs/providers')).map((name) => `docs/providers/${name}`);
+
 describe('the guide by condition', () => {
   /** These say that nothing is wrong; there is nothing to do. */
   const good = ['Accepted', 'ResolvedRefs', 'SecretCreated', 'Imported', 'Healthy', 'Priced', 'Programmed'];
@@ -57,6 +59,49 @@ test('no command upgrades with --reuse-values, which leaves out what the new cha
   );
   expect(commands.length).toBeGreaterThan(2);
   expect(commands.filter((line) => /--reuse-values/.test(line))).toEqual([]);
+});
+
+describe('runbooks', () => {
+  const rules = read('charts/penstock/templates/prometheus-rule.yaml');
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+  const sections = read('docs/guides/observe.md').split('\n## Runbooks')[1]?.split('\n### ').slice(1) ?? [];
+
+  test('every alert of the chart has one, and there is no other', () => {
+    expect(sections.map((section) => section.split('\n')[0])).toEqual(alerts);
+    expect(alerts.length).toBeGreaterThan(40);
+  });
+
+  test('every alert links to its own', () => {
+    const links = [...rules.matchAll(/runbook_url: \{\{ printf "%s#(\w+)" \$runbooks/g)].map(
+      ([, anchor]) => anchor,
+    );
+    expect(links).toEqual(alerts.map((name) => name.toLowerCase()));
+  });
+});
+
+/** To be written by task. */
+const OLD = /quickstart|install|supply-chain|dashboard|gitops|troubleshooting/;
+
+test.each([
+  ...guides.filter((path) => !OLD.test(path)),
+  ...providers,
+  'README.md',
+  'docs/compatibility.md',
+  'docs/api-stability.md',
+])('no line of prose in %s is longer than 100 columns', (path) => {
+  const prose = read(path).replaceAll(/^```.*?^```/gms, '');
+  expect(prose.split('\n').filter((line) => line.length > 100 && !/^(\||!\[)/.test(line))).toEqual([]);
+});
+
+test('every field of a resource that a guide names is one', () => {
+  const fields = new Set(
+    [...read('docs/api.md').matchAll(/^\| `((?:spec|status)[\w.[\]]*)`/gm)].map(([, field]) => field),
+  );
+  const named = [...guides, ...providers].flatMap((path) =>
+    [...read(path).matchAll(/`((?:spec|status)(?:\.\w+(?:\[\])?)+)`/g)].map(([, field]) => field),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((field) => !fields.has(field))).toEqual([]);
 });
 
 /** The names in the first column of all tables. */

@@ -47,7 +47,7 @@ test('sixteen shapes in three modes: none fails', { timeout: 400_000 }, async ()
     }
   }
   card.print();
-  process.stdout.write(`\nFor docs/guides/benchmarks.md:\n${shapesTable(shapes, results)}\n`);
+  process.stdout.write(`\nFor docs/benchmarks.md:\n${shapesTable(shapes, results)}\n`);
   const machine = await readMachine();
   const rows = results.map(({ id, mode, verdict, missed, calls, longestMs }) => ({
     id,

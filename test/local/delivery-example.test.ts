@@ -1,4 +1,4 @@
-// Do the manifests of docs/guides/delivery.md do what the page says? Served in local mode, beside those of the quickstart.
+// Do the manifests of docs/guides/reliability.md do what the page says? Served in local mode, beside those of the quickstart.
 
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// The manifests of docs/guides/byok.md, applied as a tenant would, with an address, an authority and passwords that exist:
+// The manifests of docs/guides/providers-and-keys.md, applied as a tenant would, with an address, an authority and passwords that exist:
 // first directly, then through a proxy, and the authority is replaced while somebody is calling.
 
 import { readFile } from 'node:fs/promises';
