@@ -1,5 +1,6 @@
 // What does the dashboard measure? One row for each metric.
 
+import { buildInfo } from '../core/telemetry/build-info.ts';
 import type { MetricTable } from '../core/telemetry/metric.ts';
 
 export const dashboardMetrics = {
@@ -48,4 +49,5 @@ export const dashboardMetrics = {
     meaning:
       'Open update streams, several per page; each is a watch at the API server. The limit per pod is 2,000. Alert near the limit.',
   },
+  buildInfo,
 } as const satisfies MetricTable;

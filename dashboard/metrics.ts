@@ -1,6 +1,7 @@
 // What does the dashboard export? Every metric of the process, in one place.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { addBuildInfo } from '../core/telemetry/build-info.ts';
 import { addCounter, addGauge, addHistogram } from '../core/telemetry/prometheus.ts';
 import type { Answered } from './answered.ts';
 import { isStream, OUTCOMES, routeWord, signInOf, statusWord, WAYS } from './answered.ts';
@@ -15,6 +16,7 @@ export interface DashboardMetrics {
 
 export function createMetrics(): DashboardMetrics {
   const registry = new Registry();
+  addBuildInfo(registry);
   collectDefaultMetrics({ register: registry });
   const requests = addCounter(registry, table.requests);
   const durations = addHistogram(registry, table.requestDuration);

@@ -1,5 +1,6 @@
 // What does the ledger measure? One row for each metric.
 
+import { buildInfo } from '../core/telemetry/build-info.ts';
 import type { MetricTable } from '../core/telemetry/metric.ts';
 
 export const ledgerMetrics = {
@@ -113,4 +114,5 @@ export const ledgerMetrics = {
     meaning:
       'Records too large for the event receiver, skipped. They stay in the ledger, and the log has their ids. Alert on any increase: the receiver misses them.',
   },
+  buildInfo,
 } satisfies MetricTable;

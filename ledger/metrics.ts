@@ -1,6 +1,7 @@
 // What does the ledger export? Every metric of the process, in one place.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { addBuildInfo } from '../core/telemetry/build-info.ts';
 import { addCounter, addGauge } from '../core/telemetry/prometheus.ts';
 import { ledgerMetrics as table } from './metric-table.ts';
 import type { PodLag } from './pull.ts';
@@ -30,6 +31,7 @@ export interface LedgerMetrics {
 
 export function createMetrics({ lags, isLeading, eventsUntakenMs }: LedgerReadings): LedgerMetrics {
   const registry = new Registry();
+  addBuildInfo(registry);
   collectDefaultMetrics({ register: registry });
   const records = addCounter(registry, table.records);
   const duplicates = addCounter(registry, table.duplicates);

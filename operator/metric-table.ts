@@ -1,6 +1,7 @@
 // What does the operator measure? One row for each metric; everything else is made of it (core/telemetry/metric.ts). Where controller-runtime has
 // a name for a thing, the name is used: dashboards and alerts for operators work as they are.
 
+import { buildInfo } from '../core/telemetry/build-info.ts';
 import type { MetricTable } from '../core/telemetry/metric.ts';
 
 /** Seconds; those of controller-runtime and client-go. */
@@ -380,4 +381,5 @@ export const operatorMetrics = {
     meaning:
       'Client-side throttling delay of requests to the API server, by `PENSTOCK_KUBE_QPS` and `PENSTOCK_KUBE_BURST`.',
   },
+  buildInfo,
 } satisfies MetricTable;

@@ -1,6 +1,7 @@
 // What does the operator count? Every metric of the process, in one place; what each of them is stands in metric-table.ts.
 
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { addBuildInfo } from '../core/telemetry/build-info.ts';
 import { exposed, type Metric } from '../core/telemetry/metric.ts';
 import { addCounter, addGauge, addHistogram } from '../core/telemetry/prometheus.ts';
 import type { DrillReading } from './drills/drills.ts';
@@ -86,6 +87,7 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
   addRelists(registry, readings);
   addDrills(registry, readings);
   addQueueGauges(registry, queueStats);
+  addBuildInfo(registry);
   // A finer loop monitor would wake an idle process all the time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
 

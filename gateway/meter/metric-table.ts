@@ -1,5 +1,6 @@
 // What does a gateway measure? One row for each metric; everything else is made of it (core/telemetry/metric.ts).
 
+import { buildInfo } from '../../core/telemetry/build-info.ts';
 import type { MetricTable } from '../../core/telemetry/metric.ts';
 
 import { genAiMetrics } from './gen-ai-table.ts';
@@ -363,4 +364,5 @@ export const gatewayMetrics = {
   ...journalMetrics,
   ...limitMetrics,
   ...genAiMetrics,
+  buildInfo,
 } satisfies MetricTable;

@@ -2,6 +2,7 @@
 
 import { collectDefaultMetrics } from 'prom-client';
 import { type LookupMiss, lookupMisses } from '../../core/egress/lookup-lanes.ts';
+import { addBuildInfo } from '../../core/telemetry/build-info.ts';
 import { type ConnectionRefusal, connectionRefusals } from '../admission/connections.ts';
 import { type ShedReason, shedReasons } from '../admission/judge-load.ts';
 import { type LoadFailure, loadFailures } from '../table/load-error.ts';
@@ -24,6 +25,7 @@ export class Metrics extends RequestMetrics {
     // An alert sees only what grows, not what begins.
     for (const signal of ['traces', 'logs'])
       for (const reason of ['full', 'failed']) telemetryDropped.add(0, signal, reason);
+    addBuildInfo(this.registry);
     addGauges(this.registry, readings, () => this.readyGateways);
     // A finer loop monitor would wake an idle process all the time.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 200 });

@@ -47,6 +47,7 @@ const metricTables = [
 /** Metrics: pulled by whoever asks, and sent where an address is set. */
 const ownMetrics = [
   ...['core/telemetry/metric.ts', 'core/telemetry/prometheus.ts', 'core/telemetry/process-server.ts'],
+  'core/telemetry/build-info.ts',
   ...['core/telemetry/settings.ts', 'core/telemetry/send-metrics.ts'],
 ];
 /** All reads of one run in one plain value: made by the watch, taken by compile, and so as pure as compile. */

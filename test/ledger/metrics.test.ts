@@ -31,11 +31,11 @@ test('docs/metrics.md has a row for every metric of the ledger, with its type an
   const section = page.split('\n## Ledger\n')[1]?.split('\n## ')[0] ?? '';
   const documented = [...section.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| [A-Z][^|]{20,} \|$/gm)];
   const exported = await text();
-  const ours = [...exported.matchAll(/^# TYPE (penstock_\w+) (\w+)$/gm)].map(([, name = '', type]) => [
-    name,
-    type,
-    new RegExp(`^${name}\\{`, 'm').test(exported) ? '`state`' : 'none',
-  ]);
+  const ours = [...exported.matchAll(/^# TYPE (penstock_\w+) (\w+)$/gm)].map(([, name = '', type]) => {
+    const series = new RegExp(`^${name}\\{(.*)\\}`, 'm').exec(exported)?.[1] ?? '';
+    const labels = [...series.matchAll(/(\w+)="/g)].map(([, label]) => `\`${label}\``);
+    return [name, type, labels.join(', ') || 'none'];
+  });
   expect(documented.map(([, name, type, labels]) => [name, type, labels]).toSorted()).toEqual(
     ours.toSorted(),
   );

@@ -27,6 +27,7 @@ export interface PackedImage {
   /** The name that containerd gives it on import; `penstock:<version>` for those who leave the registry out. */
   readonly reference: string;
   readonly digest: string;
+  readonly architecture: 'amd64' | 'arm64';
   readonly bytes: number;
   /** Digests of runtime, files and compile cache. The last one is that of a kind of CPU. */
   readonly layers: readonly string[];
@@ -54,7 +55,8 @@ export async function packImage({ dist, node, folder }: PackOptions): Promise<Pa
     },
     layers,
   });
-  return { archive, reference, ...written, layers: layers.map(({ digest }) => digest) };
+  const { architecture } = runtime;
+  return { archive, reference, architecture, ...written, layers: layers.map(({ digest }) => digest) };
 }
 
 async function ourFiles(dist: string): Promise<LayerEntry[]> {
