@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { findWords, type Hit, withoutCode } from './private-words.ts';
 
 /** By folder, two levels deep; `commit titles` beside them. */
-export type Counts = Readonly<Record<string, number>>;
+type Counts = Readonly<Record<string, number>>;
 export type Hits = ReadonlyMap<string, readonly (Hit & { readonly path: string })[]>;
 
 export interface Text {
@@ -12,7 +12,7 @@ export interface Text {
   readonly text: string;
 }
 
-export const titles = 'commit titles';
+const titles = 'commit titles';
 const titleLength = 72;
 
 const isProse = /\.(?:css|html|md|mjs|sh|tpl|tsx?|txt|ya?ml)$|(?:^|\/)(?:Dockerfile|run)$/;
