@@ -61,7 +61,7 @@ const rows = {
     name: 'concurrency',
     bounds: 'places',
     max: 1_000_000,
-    text: 'Requests under way at one time, over all pods.',
+    text: 'Requests in flight, over all pods.',
     refusal: ['has reached its limit of', 'requests at a time'],
     label: 'Requests at once',
     unit: 'at once',

@@ -51,7 +51,7 @@ const secretSchema = z.strictObject({
   labels: labelMap({ entriesMax: 32 })
     .optional()
     .describe(
-      'Labels for that Secret. One that is taken off here is taken off there. Names with a prefix are written only where the platform allows it; app.kubernetes.io always.',
+      'Labels for that Secret; a label removed here is removed there. Names with a prefix need permission of the platform, except app.kubernetes.io.',
     ),
   annotations: annotationMap({ entriesMax: 32, valueMax: 4096 })
     .optional()
@@ -60,7 +60,7 @@ const secretSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Keep the Secret when the ApiKey is deleted. The key in it is dead then, until an ApiKey of the same name takes the Secret up.',
+      'Keep the Secret when the ApiKey is deleted. Its key is invalid until an ApiKey of the same name adopts the Secret.',
     ),
 });
 
@@ -87,19 +87,17 @@ const importSchema = z.strictObject({
 
 const rotationSchema = withRules(
   z.strictObject({
-    interval: durationField('1h', '87600h').optional().describe('Make a new key this often.'),
+    interval: durationField('1h', '87600h').optional().describe('Interval between rotations.'),
     overlap: durationField('0s', '8760h')
       .default('24h')
       .describe(
-        'How long the old key works on beside the new one. A shorter one ends an overlap under way sooner; 0s ends it now.',
+        'How long the old key stays valid after a rotation. A shorter value ends the current overlap sooner; 0s ends it now.',
       ),
     trigger: z
       .string()
       .max(64)
       .optional()
-      .describe(
-        'Any text; a change of it makes a new key now, or, while an old key is in its overlap, at the end of that.',
-      ),
+      .describe('Any text. A change rotates the key now, or at the end of the current overlap.'),
   }),
   [
     {
@@ -135,7 +133,7 @@ const budgetSchema = z.strictObject({
   action: z
     .enum(['Block', 'Warn'])
     .default('Block')
-    .describe('Block: refuse further calls, 402 on messages and 429 elsewhere. Warn: only say so.'),
+    .describe('Block: reject further calls, with 402 on messages and 429 elsewhere. Warn: only report.'),
   warnPercent: z
     .int32()
     .min(1)
@@ -160,14 +158,12 @@ function immutableInSecret(field: string, absent: string): Rule<unknown> {
 const apiKeySpecSchema = withRules(
   z.strictObject({
     displayName: z.string().max(128).optional().describe('Name for people.'),
-    owner: ownerSchema.optional().describe('Whose key it is; copied to the ledger.'),
+    owner: ownerSchema.optional().describe('Owner of the key; copied to the ledger.'),
     disabled: z
       .boolean()
       .default(false)
-      .describe('The key stops working at once, on all pods, and the object stays.'),
-    expiresAt: timeSchema
-      .optional()
-      .describe('When the key stops working. Every gateway looks at its own clock for this.'),
+      .describe('Disable the key at once, on all pods, without deleting the object.'),
+    expiresAt: timeSchema.optional().describe('When the key expires, by the clock of each gateway pod.'),
     secret: secretSchema.optional().describe('The Secret that the operator writes the key to.'),
     imports: listMap(importSchema, 'sha256', 4)
       .optional()
@@ -175,7 +171,7 @@ const apiKeySpecSchema = withRules(
         'Keys made elsewhere, by their hash. With imports, no key is made and no Secret is written; a key that was made here before ' +
           'stops at once, unless its hash is among them, and stays in its Secret.',
       ),
-    rotation: rotationSchema.optional().describe('When a new key takes the place of the old one.'),
+    rotation: rotationSchema.optional().describe('Rotation of the key.'),
     models: z
       .strictObject({
         allow: listSet(modelPatternSchema.describe('A model id, or a beginning with "*".'), 64)
@@ -297,26 +293,26 @@ export const apiKeyStatusSchema = z.object({
     .describe('Prefix and last four characters of the key; of several imports, of the newest that works.'),
   versions: listMap(
     z.object({
-      id: z.int().min(1).describe('Counts up with every new key.'),
+      id: z.int().min(1).describe('Number of the key, from 1.'),
       fingerprint: z.string().max(16).describe('First 16 hex digits of the SHA-256 of the key.'),
-      state: z.enum(['Active', 'Retiring', 'Expired']).describe('Whether it works, and whether for long.'),
+      state: z.enum(['Active', 'Retiring', 'Expired']).describe('State of the key.'),
       createdAt: timeSchema.optional().describe('When it was made.'),
-      notAfter: timeSchema.optional().describe('When it stops working.'),
+      notAfter: timeSchema.optional().describe('When the key expires.'),
     }),
     'id',
     16,
   )
     .optional()
-    .describe('The keys that this object stands for.'),
-  observedTrigger: z.string().max(64).optional().describe('The rotation trigger that was acted on last.'),
+    .describe('The keys of this object.'),
+  observedTrigger: z.string().max(64).optional().describe('Last processed rotation trigger.'),
   expiresAt: timeSchema.optional().describe('When the last key stops working.'),
   nextRotationAt: timeSchema.optional().describe('When the next key is made.'),
   usage: usageSchema
     .optional()
     .describe(
-      'A slow report of what the ledger knows, at most every five minutes, or where a budget is passed; never the ledger itself. Amounts are cut to millionths of a dollar. Absent until the key is used first, unless it has a budget.',
+      'Usage from the ledger, updated at most every five minutes, or when a budget is passed. Amounts are cut to millionths of a dollar. Absent before the first use, unless the key has a budget.',
     ),
-  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+  programmed: programmedSchema.optional().describe('Rollout of the current form to the gateway pods.'),
 });
 export type ApiKeyStatus = z.infer<typeof apiKeyStatusSchema>;
 
@@ -344,7 +340,7 @@ export const apiKeyResource = defineResource({
     stateColumn,
     conditionColumn('Ready'),
     { name: 'Hint', type: 'string', jsonPath: '.status.keyHint', description: 'How to recognise the key.' },
-    { name: 'Owner', type: 'string', jsonPath: '.spec.owner.name', description: 'Whose key it is.' },
+    { name: 'Owner', type: 'string', jsonPath: '.spec.owner.name', description: 'Owner of the key.' },
     {
       name: 'Spend',
       type: 'string',
@@ -375,7 +371,7 @@ export const apiKeyResource = defineResource({
       name: 'Expires',
       type: 'string',
       jsonPath: '.status.expiresAt',
-      description: 'When it stops working.',
+      description: 'When the key expires.',
       priority: 1,
     },
     {

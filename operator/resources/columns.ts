@@ -22,7 +22,7 @@ export const stateColumn: Column = {
   name: 'State',
   type: 'string',
   jsonPath: '.status.state',
-  description: 'The worst of what holds now, in one word.',
+  description: 'The most severe current state, in one word.',
 };
 
 export const untilColumn: Column = {
@@ -38,7 +38,7 @@ export const programmedColumns: readonly Column[] = [
     name: 'Programmed',
     type: 'integer',
     jsonPath: '.status.programmed.runningPods',
-    description: 'Ready gateway pods that run the present form.',
+    description: 'Ready gateway pods that run the current form.',
     priority: 1,
   },
   {
@@ -62,5 +62,5 @@ export const ageColumn: Column = {
   name: 'Age',
   type: 'date',
   jsonPath: '.metadata.creationTimestamp',
-  description: 'Time since the object was made.',
+  description: 'Time since creation.',
 };

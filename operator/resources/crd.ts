@@ -41,8 +41,8 @@ export interface CrdSchema {
 const TEXTS = {
   apiVersion: `Version of this form of the object: ${API_GROUP}/${API_VERSION}.`,
   kind: 'Kind of the object.',
-  spec: 'What is wanted.',
-  status: 'What is; written by the operator alone.',
+  spec: 'Desired state.',
+  status: 'Observed state, written by the operator.',
 };
 
 /**

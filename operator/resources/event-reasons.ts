@@ -4,57 +4,57 @@ export const EVENT_REASONS = {
   KeyRotated: {
     of: 'ApiKey',
     type: 'Normal',
-    text: 'A new key took the place of the one before, which works on for the overlap.',
+    text: 'The key was rotated; the previous key stays valid for the overlap.',
   },
   KeyReplaced: {
     of: 'ApiKey',
     type: 'Warning',
-    text: 'The Secret was deleted or its key was replaced, or a rotation was without overlap: another key is in it, and the one before does not work any more.',
+    text: 'The Secret was deleted, its key was replaced, or a rotation had no overlap. The previous key is invalid.',
   },
   KeyRetired: {
     of: 'ApiKey',
     type: 'Normal',
-    text: 'The overlap is over: the key before the present one is gone.',
+    text: 'The overlap ended: the previous key is invalid.',
   },
   BudgetWarning: {
     of: 'ApiKey',
     type: 'Warning',
-    text: 'So much of a budget is spent that its warnPercent is passed; told once in a period.',
+    text: 'Spend passed the warnPercent of a budget; reported once per period.',
   },
   BudgetExceeded: {
     of: 'ApiKey',
     type: 'Warning',
-    text: 'A budget with the action Warn is used up; calls go on. Told once in a period.',
+    text: 'A budget with the action Warn is used up; calls go on. Reported once per period.',
   },
   TenantBudgetWarning: {
     of: 'the namespace',
     type: 'Warning',
-    text: 'So much of a budget that the platform gives a namespace is spent that its warnPercent is passed.',
+    text: 'Spend passed the warnPercent of a namespace budget.',
   },
   TenantBudgetExhausted: {
     of: 'the namespace',
     type: 'Warning',
-    text: 'A budget that the platform gives a namespace is used up. With the action Block all of its keys are refused, and the TenantPolicy says BudgetExhausted.',
+    text: 'A namespace budget is used up. With the action Block, all of its keys are rejected, and the TenantPolicy has the condition BudgetExhausted.',
   },
   LedgerAway: {
     of: 'the pointer',
     type: 'Warning',
-    text: 'The ledger has told nothing for a minute: status.usage and BudgetExhausted of ApiKeys stay as they are until it answers. Nothing else waits for it.',
+    text: 'The ledger has not reported for a minute: status.usage and BudgetExhausted of ApiKeys are not updated until it answers. Nothing else depends on it.',
   },
   LedgerBack: {
     of: 'the pointer',
     type: 'Normal',
-    text: 'The ledger tells what is spent again.',
+    text: 'The ledger reports spend again.',
   },
   DrillPassed: {
     of: 'ModelRoute',
     type: 'Normal',
-    text: 'A failover drill passed, and the one before did not, or there was none: the next target took over in time.',
+    text: 'A failover drill passed after a failure or for the first time: the next target took over in time.',
   },
   DrillFailed: {
     of: 'ModelRoute',
     type: 'Warning',
-    text: 'A failover drill failed, and the one before did not, or there was none. The note says what to change.',
+    text: 'A failover drill failed after a success or for the first time. The note says what to change.',
   },
   DrillNotRun: {
     of: 'ModelRoute',
@@ -64,27 +64,27 @@ export const EVENT_REASONS = {
   AbsenceHeld: {
     of: 'the pointer',
     type: 'Warning',
-    text: 'Objects are missing and nobody saw them deleted: their entries stay in the table until that is confirmed. The note says how many, and how to confirm it.',
+    text: 'Objects are missing without a delete event: their entries stay in the table until confirmed. The note has the number and the command.',
   },
   AbsenceOver: {
     of: 'the pointer',
     type: 'Normal',
-    text: 'No entries are held any more for objects that are missing: they are back, or their absence was confirmed.',
+    text: 'The missing objects are back, or their absence was confirmed.',
   },
   Pinned: {
     of: 'the pointer',
     type: 'Warning',
-    text: 'The table is pinned to an earlier generation and follows the objects no more, but for keys that stop working.',
+    text: 'The table is pinned to an earlier generation. Changes of objects do not enter it, except revocations.',
   },
   Unpinned: {
     of: 'the pointer',
     type: 'Normal',
-    text: 'The table is not pinned any more and follows the objects.',
+    text: 'The table is unpinned and follows the objects.',
   },
   PinImpossible: {
     of: 'the pointer',
     type: 'Warning',
-    text: 'The table cannot be pinned to what the annotation asks for: the one in use stays, but for keys that stop working, until the annotation is another or taken off.',
+    text: 'The table cannot be pinned to the generation in the annotation. The current table stays, except revocations, until the annotation is changed or removed.',
   },
 } as const satisfies Record<
   string,

@@ -105,17 +105,12 @@ const TIMERS = {
   ],
   lastFirstEvent: ['50ms', '1h', '60s', 'The same, when no other candidate is left.'],
   liveness: ['50ms', '1h', '30s', 'Longest time without a single byte from the upstream.'],
-  progress: [
-    '50ms',
-    '1h',
-    '120s',
-    'Longest time with bytes, but without an event that carries content or shows the upstream at work on it.',
-  ],
+  progress: ['50ms', '1h', '120s', 'Longest time with bytes but without content or progress.'],
   total: [
     '100ms',
     '24h',
     '600s',
-    'Deadline of the whole request, all attempts together. Where those that can serve it differ, it has the longest, and an attempt no more than its own.',
+    'Deadline of the whole request, all attempts together. If targets differ, the request has the longest, and each attempt its own.',
   ],
   clientWrite: ['50ms', '1h', '60s', 'Longest time a client may take to accept what was written to it.'],
 } as const satisfies Record<string, readonly [string, string, string, string]>;
@@ -196,8 +191,8 @@ export const programmedSchema = z.object({
     .int()
     .min(0)
     .optional()
-    .describe("Table generation that first carried the object's present form."),
-  runningPods: z.int32().min(0).optional().describe('Ready gateway pods that run it.'),
+    .describe("First table generation with the object's current form."),
+  runningPods: z.int32().min(0).optional().describe('Ready gateway pods that run the current form.'),
   readyPods: z.int32().min(0).optional().describe('Gateway pods that are ready.'),
   pods: beforeRename(z.string().max(32), 'runningPods and readyPods'),
   observedAt: timeSchema.optional().describe('When this was observed.'),
@@ -209,17 +204,17 @@ const conditionSchema = z.object({
     .string()
     .max(316)
     .regex(/^[A-Za-z][A-Za-z0-9]*$/)
-    .describe('What is said to be true or not.'),
-  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is.'),
-  observedGeneration: z.int().min(0).optional().describe('metadata.generation this was judged for.'),
+    .describe('Type of the condition.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('True, False or Unknown.'),
+  observedGeneration: z.int().min(0).optional().describe('metadata.generation that was evaluated.'),
   lastTransitionTime: timeSchema.describe('When status last changed.'),
   reason: z
     .string()
     .min(1)
     .max(1024)
     .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
-    .describe('One word why; the full list is in docs/reasons.md.'),
-  message: z.string().max(32_768).describe('The thing, the fact and the way out, in words.'),
+    .describe('Machine-readable reason; docs/reasons.md lists all.'),
+  message: z.string().max(32_768).describe('The fact, and the action to take.'),
 });
 
 /** Members every status has. */
@@ -243,13 +238,13 @@ export const commonStatus = {
     .enum(states)
     .optional()
     .describe(
-      'The worst of what holds now, in one word. Invalid: the object is wrong, or another one holds its id. Failing: something that it needs is missing, or its calls fail. Expired, Disabled, Suspended: out of service by its own fields. OverBudget: a budget is used up. Held: the last good form serves. Degraded: a part fails. Pending: not on every gateway pod yet.',
+      'The most severe current state, in one word. Invalid: the object has an error, or another object holds its id. Failing: a dependency is missing, or calls fail. Expired, Disabled, Suspended: out of service by its own fields. OverBudget: a budget is used up. Held: the last good form serves. Degraded: a part fails. Pending: not on every gateway pod yet.',
     ),
   until: timeSchema
     .optional()
     .describe(
       'When the state ends by itself: a held form leaves service, or the period of a budget is over.',
     ),
-  observedGeneration: z.int().min(0).optional().describe('metadata.generation this status speaks about.'),
-  conditions: listMap(conditionSchema, 'type', 32).optional().describe('What holds for this object now.'),
+  observedGeneration: z.int().min(0).optional().describe('metadata.generation that this status describes.'),
+  conditions: listMap(conditionSchema, 'type', 32).optional().describe('Conditions of this object.'),
 };

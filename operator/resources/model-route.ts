@@ -82,7 +82,7 @@ const targetSchema = z.strictObject({
       .optional()
       .describe('Its namespace, where it is another one; the Provider must allow that in allowedNamespaces.'),
   }).describe('The upstream that serves this target.'),
-  upstreamModel: upstreamModelSchema.describe('What the upstream calls the model.'),
+  upstreamModel: upstreamModelSchema.describe('Name of the model at the upstream.'),
   priority: z.int32().min(0).max(15).default(0).describe('Targets with a lower number are tried first.'),
   weight: z
     .int32()
@@ -95,22 +95,16 @@ const targetSchema = z.strictObject({
     .describe(
       "The one dialect to speak to this target; default: the caller's own where the Provider speaks it, else what loses least.",
     ),
-  pricing: pricingSchema
-    .optional()
-    .describe('Price of this target, where it differs; it stands instead of spec.pricing as a whole.'),
-  timeouts: ownTimeoutsSchema.optional().describe('Timers of calls to this target, where they differ.'),
-  parameters: parametersSchema
-    .optional()
-    .describe('Request members that are sent when the caller gives none of that name.'),
+  pricing: pricingSchema.optional().describe('Price of this target; replaces spec.pricing as a whole.'),
+  timeouts: ownTimeoutsSchema.optional().describe('Timeouts of this target, where they differ.'),
+  parameters: parametersSchema.optional().describe('Default request members, sent if the caller omits them.'),
 });
 
 const BASE = '100ms';
 const MAX = '2s';
 const backoffSchema = withRules(
   z.strictObject({
-    base: durationField('0ms', '1m')
-      .default(BASE)
-      .describe('Pause before the first repetition; then doubled.'),
+    base: durationField('0ms', '1m').default(BASE).describe('Pause before the first retry; then doubled.'),
     max: durationField('0ms', '10m').default(MAX).describe('Longest pause.'),
   }),
   [
@@ -135,7 +129,7 @@ const failoverSchema = z.strictObject({
       'ContextLengthExceeded',
     ])
     .describe(
-      'Failures that move a call on; ContextLengthExceeded only to targets that are not known to hold no more. Never after the first content has reached the client.',
+      'Failures that cause a retry elsewhere; ContextLengthExceeded only on targets without a known smaller context. Never after the first content has reached the client.',
     ),
   maxAttempts: z
     .int32()
@@ -149,8 +143,7 @@ const failoverSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Wait out a short Retry-After of an upstream, where no peer can serve, before a lower tier is asked, or where nothing else is ' +
-        'left. A key that was limited is left alone for as long as it was told in either case: other routes use it too.',
+      'Wait for a short Retry-After of an upstream if no peer can serve, before a lower tier is used, or if no other target is left. The cooldown of the key applies in either case, also for other routes.',
     ),
   affinity: z
     .enum(['None', 'ApiKey', 'PromptPrefix'])
@@ -158,7 +151,7 @@ const failoverSchema = z.strictObject({
     .describe(
       'Keep calls that belong together on one target and key of a tier, so that the prompt cache of the upstream stays ' +
         'warm: ApiKey, all calls with one key; PromptPrefix, calls whose prompts begin alike. Shares stay as weighted over ' +
-        'many keys or prompts. Where that target is out of service, or clearly busier than its peers, another one serves.',
+        'many keys or prompts. If that target is unavailable, or clearly busier than its peers, another target serves.',
     ),
 });
 
@@ -184,8 +177,7 @@ const drillSchema = z.strictObject({
     .enum(['ServerError', 'RateLimited', 'Hang', 'Reset', 'CutStream'])
     .default('ServerError')
     .describe(
-      'What the first target is made to do. ServerError: 500. RateLimited: 429. Hang: nothing. Reset: break the connection. ' +
-        'CutStream: break it after the first words.',
+      'Fault of the first target. ServerError: 500. RateLimited: 429. Hang: no response. Reset: connection reset. CutStream: reset after the first words.',
     ),
   takeoverWithin: durationField('10ms', '10m')
     .default('2s')
@@ -226,7 +218,7 @@ const modelRouteSpecSchema = withRules(
     suspended: z
       .boolean()
       .default(false)
-      .describe('Take the model out of service and keep the object and its id.'),
+      .describe('Take the model out of service without deleting the object; its id stays reserved.'),
     apis: listSet(apiSchema.describe('A dialect.'), apis.length, 1)
       .optional()
       .describe(
@@ -261,8 +253,7 @@ const modelRouteSpecSchema = withRules(
       .enum(['MeterOnly', 'Deny'])
       .default('MeterOnly')
       .describe(
-        'What happens on a target without a price. MeterOnly: tokens are recorded, the cost stays unknown, never 0. ' +
-          'Deny: the target is not used, but for callers whose own Provider it is at.',
+        'How to treat a target without a price. MeterOnly: record tokens; the cost is unknown, never 0. Deny: do not use the target, except for callers with their own Provider.',
       ),
     responseModel: z
       .enum(['Served', 'Requested'])
@@ -274,50 +265,41 @@ const modelRouteSpecSchema = withRules(
       .enum(['Stream', 'Assured'])
       .default('Stream')
       .describe(
-        'Stream: pass on as it comes. Assured: hold the whole answer and fail over on any failure; above 1 MiB it goes ' +
-          'out as a stream. A caller asks for it with the header `x-penstock-delivery: assured`.',
+        'Stream: send content as it arrives. Assured: buffer the whole response and fail over on any failure; a response above 1 MiB continues as a stream. Callers may ask for it with the header `x-penstock-delivery: assured`.',
       ),
     holdBack: z
       .strictObject({
-        events: z
-          .int32()
-          .min(1)
-          .max(256)
-          .optional()
-          .describe('Hold until this many content events are there.'),
+        events: z.int32().min(1).max(256).optional().describe('Buffer up to this number of content events.'),
         duration: durationField('1ms', '30s')
           .optional()
-          .describe('Hold for at most this long after the first content.'),
+          .describe('Buffer for at most this long after the first content.'),
       })
       .optional()
       .describe(
-        'Hold the beginning of a stream back, so that failover stays possible for longer: until one of the two, or ' +
-          '1 MiB; with neither nothing is held. The first words come later by as much.',
+        'Buffer the beginning of a stream, so that failover stays possible for longer: until one of the two bounds, or 1 MiB. Without bounds nothing is buffered. Delays the first words.',
       ),
     upstreamStreaming: z
       .enum(['Auto', 'Always'])
       .default('Auto')
       .describe(
-        'Always: the answer of a plain call is fetched as a stream, so that the timers of a stream see it, and put ' +
-          'together. Auto: as the caller asked.',
+        'Always: fetch the response of a plain call as a stream, so that stream timeouts apply, and assemble it. Auto: as requested by the caller.',
       ),
     drill: drillSchema
       .optional()
       .describe(
-        'A failure played on schedule, to prove that failover works: one gateway pod sends a request of its own through the ' +
-          'route as it is, to targets that are simulated. No upstream is called and nothing is billed.',
+        'A scheduled failover drill: one gateway pod sends a synthetic request through the route to simulated targets. No upstream is called and nothing is billed.',
       ),
     timeouts: ownTimeoutsSchema
       .optional()
-      .describe('Timers of calls of this model, where they differ from those of the Provider.'),
+      .describe('Timeouts of this model, where they differ from those of the Provider.'),
     targets: withRules(listMap(targetSchema, 'name', 16, 1), [
       {
         cel: 'self.exists(t, t.weight > 0)',
         message: 'at least one target needs a weight above 0',
         check: (targets) => targets.some((target) => target.weight > 0),
       },
-    ]).describe('What serves the model, in groups by priority.'),
-    failover: defaultedLater(failoverSchema).describe('What happens when an attempt fails.'),
+    ]).describe('Upstreams of the model, grouped by priority.'),
+    failover: defaultedLater(failoverSchema).describe('Retries and failover.'),
     limits: limitsSchema.optional().describe('Limits of the model, all keys and all pods together.'),
   }),
   [
@@ -364,7 +346,7 @@ export const modelRouteStatusSchema = z.object({
     z.object({
       name: z.string().max(63).describe('Name of the target in spec.targets.'),
       state: targetStateSchema.describe('Whether the target is in use, or why not.'),
-      message: z.string().max(1024).optional().describe('What to do, where the target is not in use.'),
+      message: z.string().max(1024).optional().describe('Action to take if the target is not in use.'),
       lastTransitionTime: timeSchema
         .optional()
         .describe('When calls to it began to fail, or to be answered again.'),
@@ -373,7 +355,7 @@ export const modelRouteStatusSchema = z.object({
     16,
   )
     .optional()
-    .describe('State of every target.'),
+    .describe('State of each target.'),
   conflictsWith: z
     .object({
       namespace: z.string().max(63).describe('Namespace of the ModelRoute that holds the id.'),
@@ -383,11 +365,11 @@ export const modelRouteStatusSchema = z.object({
     .describe('The ModelRoute that holds the id, where this one lost it.'),
   drill: z
     .object({
-      lastRunTime: timeSchema.optional().describe('When it ran last.'),
+      lastRunTime: timeSchema.optional().describe('Time of the last run.'),
       result: z
         .enum(['Passed', 'Failed', 'NotRun'])
         .optional()
-        .describe('What came of it. NotRun: it is due, and no gateway pod could run it.'),
+        .describe('Result. NotRun: the drill is due, and no gateway pod could run it.'),
       takeover: z
         .string()
         .max(20)
@@ -398,8 +380,8 @@ export const modelRouteStatusSchema = z.object({
         .string()
         .max(1024)
         .optional()
-        .describe('What was seen, and where it failed, what to change.'),
-      nextRunTime: timeSchema.optional().describe('When it is due next.'),
+        .describe('Result in words, and the change to make after a failure.'),
+      nextRunTime: timeSchema.optional().describe('Time of the next run.'),
       observedTrigger: z
         .string()
         .max(256)
@@ -407,8 +389,8 @@ export const modelRouteStatusSchema = z.object({
         .describe(`Value of the annotation ${DRILL_NOW_ANNOTATION} at the last run.`),
     })
     .optional()
-    .describe('The last drill; there once one has run.'),
-  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+    .describe('The last drill; absent before the first run.'),
+  programmed: programmedSchema.optional().describe('Rollout of the current form to the gateway pods.'),
 });
 export type ModelRouteStatus = z.infer<typeof modelRouteStatusSchema>;
 

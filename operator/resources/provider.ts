@@ -120,16 +120,13 @@ const authHeaderSchema = z.strictObject({
       check: (name) => ![...FRAMING_HEADERS, 'cookie'].includes(name.toLowerCase()),
     },
   ]).describe('Name of the request header.'),
-  prefix: headerValueSchema
-    .max(32)
-    .default('')
-    .describe('Text in front of the key, with its space: "Bearer ".'),
+  prefix: headerValueSchema.max(32).default('').describe('Text before the key, with its space: "Bearer ".'),
 });
 
 const keySchema = z.strictObject({
   name: entryNameSchema.describe('Name of this key, for status, metrics and the ledger.'),
   secretRef: secretKeyRefSchema.describe(
-    'The Secret value that is the key. The Secret must carry the label `penstock.dev/provider-credential: "true"`, ' +
+    'The Secret value to use as key. The Secret must carry the label `penstock.dev/provider-credential: "true"`, ' +
       'and its annotation `penstock.dev/allowed-hosts` must name the host of the Provider: exact `host` or ' +
       '`host:port`, separated by commas; plain http to a public host takes `http://host`. Without the annotation, only ' +
       'the built-in host of the type is allowed. ' +
@@ -142,7 +139,7 @@ const keySchema = z.strictObject({
     .default(1)
     .describe('Share of the calls among keys of one priority; 0 drains the key.'),
   priority: z.int32().min(0).max(15).default(0).describe('Keys with a lower number are used first.'),
-  disabled: z.boolean().default(false).describe('Take this key out of service and keep the entry.'),
+  disabled: z.boolean().default(false).describe('Disable this key and keep the entry.'),
   limits: limitsSchema.optional().describe('The quota the upstream gives this key.'),
 });
 
@@ -157,7 +154,7 @@ const authSchema = withRules(
       .describe(`How the key is presented; default by type: ${keyHeaders()}.`),
     keys: listMap(keySchema, 'name', 64)
       .optional()
-      .describe('Keys of this upstream; there if, and only if, type is ApiKey.'),
+      .describe('Keys of this upstream; required if type is ApiKey, else absent.'),
   }),
   [
     {
@@ -205,12 +202,12 @@ const tlsSchema = z.strictObject({
   })
     .optional()
     .describe(
-      "Certificate authorities to trust instead of the system's. A Secret must carry the label " +
+      "Certificate authorities to trust in place of the system's. A Secret must carry the label " +
         '`penstock.dev/provider-credential: "true"`.',
     ),
   clientCertificateRef: refObject({
     name: objectNameSchema.describe(
-      'Name of a Secret of type kubernetes.io/tls in the own namespace, lent to Providers and bound to the host as ' +
+      'Name of a Secret of type kubernetes.io/tls in the same namespace, opted in for Providers and bound to the host like ' +
         'the Secret of a key is.',
     ),
   })
@@ -222,12 +219,12 @@ const tlsSchema = z.strictObject({
     .max(253)
     .regex(/^[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?$/, 'must be a DNS name')
     .optional()
-    .describe('Name to ask for and to expect in the certificate, where it is not the host of baseURL.'),
+    .describe('Server name (SNI) to request and verify, if it differs from the host of baseURL.'),
   minVersion: z.enum(['TLS12', 'TLS13']).default('TLS12').describe('Oldest TLS version to accept.'),
   insecureSkipVerify: z
     .boolean()
     .default(false)
-    .describe('Accept any certificate. For a test bench only; the object is shown as Degraded.'),
+    .describe('Accept any certificate. For tests only; the Provider becomes Degraded.'),
 });
 
 const proxySchema = z.strictObject({
@@ -266,7 +263,7 @@ const activeCheckSchema = withRules(
       .max(256)
       .regex(/^\/[A-Za-z0-9._~!$&()*+,;=:@/%?-]*$/, 'must be an absolute path such as /health')
       .optional()
-      .describe('Path for HTTPGet, behind the host of baseURL.'),
+      .describe('Path for HTTPGet, on the host of baseURL.'),
     model: z.string().min(1).max(256).optional().describe('Upstream model for Completion.'),
     interval: durationField('5s', '1h').default(INTERVAL).describe('Time from one check to the next.'),
     timeout: durationField('100ms', '5m').default(TIMEOUT).describe('Time after which a check has failed.'),
@@ -317,11 +314,13 @@ const passiveCheckSchema = withRules(
       ),
     openFor: durationField('100ms', '10m')
       .default(OPEN_FOR)
-      .describe('How long it stays out the first time; doubled each further time.'),
-    maxOpen: durationField('100ms', '1h').default(MAX_OPEN).describe('Longest time it stays out.'),
+      .describe('How long the circuit stays open the first time; doubled each further time.'),
+    maxOpen: durationField('100ms', '1h')
+      .default(MAX_OPEN)
+      .describe('Longest time that the circuit stays open.'),
     rateLimitCooldown: durationField('100ms', '1h')
       .default('20s')
-      .describe('How long a key rests after a 429 that names no Retry-After.'),
+      .describe('Cooldown of a key after a 429 without Retry-After.'),
   }),
   [
     {
@@ -342,7 +341,7 @@ const healthCheckSchema = z.strictObject({
       "Checks made by the operator, with the Provider's own keys. Left out: ListModels, with the defaults that stand there.",
     ),
   passive: defaultedLater(passiveCheckSchema).describe(
-    'What every gateway pod concludes from the calls it makes.',
+    'Circuit breaker of each gateway pod, driven by its own calls.',
   ),
 });
 
@@ -370,7 +369,7 @@ export const providerSpecSchema = withRules(
     options: stringMap({ entriesMax: 16, valueMax: 256 })
       .optional()
       .describe(`Extras of one type. ${knownOptions()}. Unknown ones are refused.`),
-    auth: authSchema.describe('How the gateway proves to the upstream who is calling.'),
+    auth: authSchema.describe('Authentication at the upstream.'),
     headers: withRules(listMap(headerSchema, 'name', 32), [
       {
         cel: 'self.all(a, self.exists_one(b, b.name.lowerAscii() == a.name.lowerAscii()))',
@@ -384,12 +383,15 @@ export const providerSpecSchema = withRules(
     tls: tlsSchema.optional().describe('TLS towards the upstream; for an https baseURL alone.'),
     proxy: proxySchema.optional().describe('Proxy on the way to the upstream.'),
     timeouts: defaultedLater(baseTimeoutsSchema).describe(
-      'Timers of a call. A route and a target can each say otherwise; the nearest one wins.',
+      'Timeouts of a call. A route and a target may override them; the most specific value wins.',
     ),
     limits: limitsSchema.optional().describe('Limits of the whole upstream, all keys and all pods together.'),
     healthCheck: defaultedLater(healthCheckSchema).describe('When the upstream counts as failing.'),
     allowedNamespaces: allowedNamespacesField('Namespaces whose ModelRoutes may name this Provider.'),
-    suspended: z.boolean().default(false).describe('Take the upstream out of service and keep the object.'),
+    suspended: z
+      .boolean()
+      .default(false)
+      .describe('Take the upstream out of service without deleting the object.'),
   }),
   [
     {
@@ -432,8 +434,12 @@ export const TROUBLES_MAX = 16;
 export const TROUBLE_PODS_MAX = 10;
 
 const troubleSchema = z.object({
-  key: z.string().max(63).optional().describe('Name of the key; left out: the address, or a model there.'),
-  upstreamModel: z.string().max(256).optional().describe('The one model at the upstream that is meant.'),
+  key: z
+    .string()
+    .max(63)
+    .optional()
+    .describe('Name of the key; absent for the address as a whole, or for a model.'),
+  upstreamModel: z.string().max(256).optional().describe('The affected model at the upstream.'),
   reason: z
     .enum(['CircuitOpen', 'RateLimited', 'Exhausted', 'Invalid'])
     .describe('Why it is not used: its calls fail, or what the upstream says of the key.'),
@@ -441,10 +447,10 @@ const troubleSchema = z.object({
   pods: atomicList(
     z.object({
       name: z.string().max(253).describe('Name of the pod.'),
-      sinceTime: timeSchema.describe('Since when this is told of the pod.'),
+      sinceTime: timeSchema.describe('When the pod first reported it.'),
       nextTryTime: timeSchema
         .optional()
-        .describe('When the pod may try again, as it said then; later times are not told.'),
+        .describe('When the pod may retry, as first reported; not updated later.'),
     }),
     TROUBLE_PODS_MAX,
   ).describe('The first of them by name.'),
@@ -468,19 +474,19 @@ export const providerStatusSchema = z.object({
         .string()
         .max(16)
         .optional()
-        .describe('First 16 hex digits of the SHA-256 of the value: tells versions apart.'),
+        .describe('First 16 hex digits of the SHA-256 of the value; identifies the version.'),
       lastTransitionTime: timeSchema.optional().describe('When state last changed.'),
-      message: z.string().max(1024).optional().describe('What to do, where the key is not in use.'),
+      message: z.string().max(1024).optional().describe('Action to take if the key is not in use.'),
     }),
     'name',
     64,
   )
     .optional()
-    .describe('State of every key.'),
+    .describe('State of each key.'),
   health: z
     .object({
       healthyPods: z.int32().min(0).optional().describe('Gateway pods that find the upstream healthy.'),
-      totalPods: z.int32().min(0).optional().describe('Gateway pods that sent calls to it lately.'),
+      totalPods: z.int32().min(0).optional().describe('Gateway pods with recent calls to it.'),
       lastTransitionTime: timeSchema
         .optional()
         .describe('When the condition Healthy, its message or these counts last changed.'),
@@ -489,18 +495,18 @@ export const providerStatusSchema = z.object({
         .max(1024)
         .optional()
         .describe(
-          "What the operator's own check met when the condition Healthy last told of trouble; without secrets.",
+          "Error of the operator's own check when the condition Healthy last reported a problem; without secrets.",
         ),
       troubles: atomicList(troubleSchema, TROUBLES_MAX)
         .optional()
         .describe(
-          'What some gateway pod does not use now, and which pods these are; told with the condition Healthy, and by themselves at most once a minute. Left out: no pod told of any.',
+          'Keys and models that some gateway pods do not use now, and the pods. Updated with the condition Healthy, and otherwise at most once a minute. Absent without problems.',
         ),
       troublesObservedAt: timeSchema.optional().describe('When troubles last changed.'),
     })
     .optional()
-    .describe('What the gateway pods see of it.'),
-  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+    .describe('Health as seen by the gateway pods.'),
+  programmed: programmedSchema.optional().describe('Rollout of the current form to the gateway pods.'),
 });
 export type ProviderStatus = z.infer<typeof providerStatusSchema>;
 

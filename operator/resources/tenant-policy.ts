@@ -61,7 +61,7 @@ const prefixSchema = z
   );
 
 const tenantPolicySpecSchema = z.strictObject({
-  namespaces: namespacesSchema.describe('For which namespaces this holds.'),
+  namespaces: namespacesSchema.describe('Namespaces that this policy applies to.'),
   role: z
     .enum(['Platform'])
     .optional()
@@ -71,12 +71,12 @@ const tenantPolicySpecSchema = z.strictObject({
   budgets: budgetsSchema
     .optional()
     .describe(
-      'How much the ApiKeys of a namespace may spend together, each namespace by itself. Of several policies, the smallest limit of a period holds.',
+      'Budgets of a namespace: all of its ApiKeys together, each namespace by itself. If several policies apply, the smallest limit of a period wins.',
     ),
   limits: limitsSchema
     .optional()
     .describe(
-      'How much may pass for the ApiKeys of a namespace together, each namespace by itself. Of several policies, the smallest number of each holds.',
+      'Limits of a namespace: all of its ApiKeys together, each namespace by itself. If several policies apply, the smallest number wins.',
     ),
   egress: z
     .strictObject({
@@ -122,12 +122,12 @@ const tenantPolicyStatusSchema = z.object({
     })
     .optional()
     .describe(
-      'What is spent of the budgets of this policy, as the ledger knows it. Written at once where a budget is passed, else at most once a minute. Absent without budgets.',
+      'Spend of the budgets of this policy, from the ledger. Updated at once when a budget is passed, else at most once a minute. Absent without budgets.',
     ),
   platformNamespaces: listSet(namespaceNameSchema.describe('Name of a namespace.'), 1000)
     .optional()
     .describe('With the role Platform: all namespaces that have it, by this policy or another one.'),
-  programmed: programmedSchema.optional().describe('Where the present form is running.'),
+  programmed: programmedSchema.optional().describe('Rollout of the current form to the gateway pods.'),
 });
 export type TenantPolicyStatus = z.infer<typeof tenantPolicyStatusSchema>;
 
@@ -144,8 +144,7 @@ export const tenantPolicyResource = defineResource({
   scope: 'Cluster',
   plural: 'tenantpolicies',
   shortName: 'tpol',
-  description:
-    'What the platform decides for namespaces: their budgets, limits, address ranges and model prefixes.',
+  description: 'Platform policy for namespaces: budgets, limits, address ranges and model prefixes.',
   spec: tenantPolicySpecSchema,
   status: tenantPolicyStatusSchema,
   columns: [
