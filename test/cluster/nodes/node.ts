@@ -1,4 +1,5 @@
-// What runs on a node? containerd with the network plugin, the kubelet and kube-proxy, in the node's own space.
+// What runs on a node? containerd with the network plugin, the kubelet, kube-proxy and what holds NetworkPolicies, in the node's own
+// space.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -9,6 +10,7 @@ import { untilReady } from '../child.ts';
 import { run } from '../run.ts';
 import { makeCgroups } from './cgroups.ts';
 import { allPods, dnsAddress, nodeAddress, podRange } from './network.ts';
+import { makePolicyServer } from './policies.ts';
 import type { NodePrograms } from './programs.ts';
 import { makeServer, type Server } from './server.ts';
 import type { Space } from './space.ts';
@@ -23,6 +25,7 @@ export interface ClusterNode {
   readonly containerd: Server;
   readonly kubelet: Server;
   readonly proxy: Server;
+  readonly policies: Server;
   readonly kubeletLog: string;
   /** @throws with what containerd said. */
   importImage(archive: string): Promise<void>;
@@ -46,6 +49,7 @@ export interface NodeMeans {
   reach(host: string, port: number): Promise<number>;
   readonly kubeletKubeconfig: string;
   readonly proxyKubeconfig: string;
+  readonly policiesKubeconfig: string;
 }
 
 export function makeNode(options: NodeOptions, means: () => NodeMeans): ClusterNode {
@@ -117,8 +121,6 @@ export function makeNode(options: NodeOptions, means: () => NodeMeans): ClusterN
           `--hostname-override=${name}`,
           '--proxy-mode=iptables',
           `--cluster-cidr=${allPods}`,
-          // Also the answers of a pod on the same bridge come back through the node, which knows whom the client asked.
-          '--masquerade-all',
           '--iptables-min-sync-period=0s',
           '--conntrack-max-per-core=0',
           '--conntrack-tcp-timeout-established=0',
@@ -129,6 +131,7 @@ export function makeNode(options: NodeOptions, means: () => NodeMeans): ClusterN
         logFile('kube-proxy'),
       );
     }),
+    policies: makePolicyServer(space, () => means().policiesKubeconfig),
     kubeletLog: logFile('kubelet'),
     async importImage(archive) {
       const { code, stderr, stdout } = await run(
@@ -147,11 +150,9 @@ function podNetwork(folder: string, index: number) {
     name: 'pods',
     plugins: [
       {
-        type: 'bridge',
-        bridge: 'cni0',
-        isGateway: true,
+        // A line from each pod to the node, and no bridge: what two pods of a node say to each other passes through its rules too.
+        type: 'ptp',
         ipMasq: false,
-        hairpinMode: true,
         ipam: {
           type: 'host-local',
           ranges: [[{ subnet: podRange(index) }]],

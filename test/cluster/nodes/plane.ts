@@ -52,6 +52,7 @@ export async function startPlane(
     { name: 'system:kube-controller-manager' },
     { name: 'system:kube-scheduler' },
     { name: 'system:kube-proxy' },
+    { name: 'network-policies', group: 'system:masters' },
     ...nodeNames.map((name) => ({ name: `system:node:${name}`, group: 'system:nodes' })),
   ].map((user) => ({ ...user, token: randomBytes(16).toString('hex') }));
   const files = await makePlaneFiles(folder, adminToken, {

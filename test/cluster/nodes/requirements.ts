@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 
 const wanted = [
   ...['unshare', 'nsenter', 'ip', 'tc', 'iptables', 'conntrack', 'containerd', 'ctr', 'runc', 'gcc'],
-  '/usr/lib/cni/bridge',
+  '/usr/lib/cni/ptp',
   '/usr/lib/cni/host-local',
   '/usr/lib/cni/portmap',
 ] as const;

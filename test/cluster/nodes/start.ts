@@ -119,6 +119,7 @@ export async function startNodes(options: StartOptions = {}): Promise<OwnCluster
           authority: startedPlane().authority,
           kubeletKubeconfig: startedPlane().kubeconfigOf(`system:node:${space.name}`),
           proxyKubeconfig: startedPlane().kubeconfigOf('system:kube-proxy'),
+          policiesKubeconfig: startedPlane().kubeconfigOf('network-policies'),
         }),
       ),
     );
@@ -154,7 +155,9 @@ export async function startNodes(options: StartOptions = {}): Promise<OwnCluster
     });
     const { mustKubectl } = asked;
     await runtimes;
-    await Promise.all(nodes.flatMap(({ kubelet, proxy }) => [kubelet.start(), proxy.start()]));
+    await Promise.all(
+      nodes.flatMap(({ kubelet, policies, proxy }) => [kubelet.start(), policies.start(), proxy.start()]),
+    );
     await untilNodesReady(mustKubectl, nodes);
     const nodesReady = since();
     await importing;

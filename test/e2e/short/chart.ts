@@ -1,4 +1,5 @@
-// Does `helm install` with the demo lead to streamed answers without any real key, and `helm uninstall` to what was before?
+// Does `helm install` with the demo lead to streamed answers without any real key, on a network that holds the chart's
+// NetworkPolicies, and `helm uninstall` to what was before?
 
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -7,6 +8,7 @@ import { helm, mustHelm, RELEASE_NAMESPACE, type Values } from '../../charts/hel
 import type { NodeCluster } from '../../cluster/nodes/cluster.ts';
 import { demoKey, demoNamespace, gatewayService, inRelease, installChart } from '../nodes/release.ts';
 import { stopwatch } from '../nodes/stopwatch.ts';
+import { type Door, doorsOpenTo } from './doors.ts';
 
 export interface ChartImage {
   /** As Node says it of itself. */
@@ -80,6 +82,36 @@ export function describeChart(
       expect((await stream.finalMessage()).stop_reason).toBe('end_turn');
       expect(pieces.length).toBeGreaterThan(1);
       expect(sinceStart()).toBeLessThan(60);
+    });
+
+    test('has each request in its ledger', async () => {
+      const days = ['--from', '2020-01-01', '--to', '2100-01-01'];
+      const ask = [
+        'exec',
+        'deployment/penstock-ledger',
+        ...inRelease,
+        '--',
+        'node',
+        'dist/ledger.js',
+        'export',
+      ];
+      const exported = () => given().mustKubectl([...ask, '--format', 'jsonl', ...days]);
+      // Two SDKs asked.
+      await expect
+        .poll(async () => (await exported()).trim().split('\n').length, { timeout: 30_000 })
+        .toBe(2);
+    });
+
+    test('lets a pod of another namespace call gateways, and reach nothing else', async () => {
+      const doors: Door[] = [
+        { component: 'gateway', port: 'http' },
+        { component: 'gateway', port: 'internal' },
+        { component: 'gateway', port: 'metrics' },
+        { component: 'ledger', port: 'http' },
+        { component: 'ledger', port: 'metrics' },
+        { component: 'operator', port: 'metrics' },
+      ];
+      expect(await doorsOpenTo(given(), 'default', doors)).toEqual(['gateway http']);
     });
 
     test('passes helm test, which shows the log', async () => {

@@ -101,3 +101,11 @@ export const privilegedPodOn = (image: string): object => ({
   metadata: { name: 'privileged', namespace },
   spec: { containers: [{ name: 'it', image, securityContext: { privileged: true } }] },
 });
+
+/** Nobody may call the two pods. */
+export const closed: object = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'closed', namespace },
+  spec: { podSelector: { matchLabels: { app: 'echo' } }, policyTypes: ['Ingress'], ingress: [] },
+};

@@ -11,7 +11,7 @@ import type { StartOptions } from '../../cluster/nodes/start.ts';
 import { packPenstock } from '../nodes/image.ts';
 import { stopwatch } from '../nodes/stopwatch.ts';
 import { describeChart } from './chart.ts';
-import { manifestsOn, namespace, privilegedPodOn } from './manifests.ts';
+import { closed, manifestsOn, namespace, privilegedPodOn } from './manifests.ts';
 
 export interface PassCluster {
   open(options: StartOptions): Promise<NodeCluster>;
@@ -126,6 +126,18 @@ export function describePass(given: PassCluster): void {
     });
     expect(code).not.toBe(0);
     expect(stderr).toMatch(/violates PodSecurity "restricted:latest": privileged/);
+  });
+
+  test('a NetworkPolicy closes a pod to others for as long as it is there', async () => {
+    const [from] = await podNames();
+    const opens = `console.log(await fetch('http://echo', { headers: { connection: 'close' }, signal: AbortSignal.timeout(2_000) })
+      .then(() => 'open', () => 'closed'))`;
+    const door = () => inPod(from, opens);
+    expect(await door()).toBe('open');
+    await cluster.mustKubectl(['apply', '-f', '-'], { stdin: JSON.stringify(closed) });
+    await expect.poll(door, { timeout: 20_000 }).toBe('closed');
+    await cluster.mustKubectl(['delete', '-f', '-'], { stdin: JSON.stringify(closed) });
+    await expect.poll(door, { timeout: 20_000 }).toBe('open');
   });
 
   test('a rollout replaces every pod', async () => {
