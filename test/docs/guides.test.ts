@@ -80,7 +80,7 @@ describe('runbooks', () => {
 });
 
 /** To be written by task. */
-const OLD = /quickstart|dashboard|gitops/;
+const OLD = /quickstart/;
 
 test.each([
   ...guides.filter((path) => !OLD.test(path)),
