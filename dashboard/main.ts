@@ -2,6 +2,7 @@
 
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../core/clock.ts';
+import { helpIfAsked } from '../core/help.ts';
 import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
 import { buildProcessServer, listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import { sendMetrics } from '../core/telemetry/send-metrics.ts';
@@ -13,12 +14,19 @@ import { openLedger } from './ledger.ts';
 import { dashboardMetrics } from './metric-table.ts';
 import { createMetrics } from './metrics.ts';
 import { openReadiness } from './readiness.ts';
-import { readSettings } from './settings.ts';
+import { readSettings, settingNames } from './settings.ts';
 import { startDashboard } from './start.ts';
 
 const endMs = 5_000;
 /** At most so much of it for a collector to take the last figures. */
 const telemetryFlushMs = 2_000;
+const isHelp = helpIfAsked({
+  usage: ['node dist/dashboard.js'],
+  does: 'The dashboard serves its pages, and asks Kubernetes and the ledger with the token of the signed-in person. The Helm chart starts it.',
+  variables: [...settingNames, 'OTEL_EXPORTER_OTLP_ENDPOINT   metrics over OTLP'],
+});
+if (isHelp) process.exit(0);
+
 const clock = systemClock;
 const log = createLog((line) => process.stdout.write(line), clock.wallMs);
 

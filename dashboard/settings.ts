@@ -75,6 +75,9 @@ const settingsSchema = z.object({
   KUBERNETES_SERVICE_PORT: z.string().optional(),
 });
 
+/** The variables that are read. */
+export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
+
 export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;

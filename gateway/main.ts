@@ -1,6 +1,7 @@
 // The gateway process: settings, table, server, and a drain on SIGTERM. Wiring only.
 
 import { systemClock } from '../core/clock.ts';
+import { helpIfAsked } from '../core/help.ts';
 import { errorInLog } from '../core/kube/error-in-log.ts';
 import { openServiceAccountClient } from '../core/kube/service-account.ts';
 import { openSpendClient, type SpendClient } from './exchange/ask-spend.ts';
@@ -8,7 +9,7 @@ import { openFileJournal } from './meter/journal.ts';
 import type { JournalReport } from './meter/journal-report.ts';
 import { writeUnclaimed } from './meter/unclaimed.ts';
 import { leaveNoDump } from './process/leave-no-dump.ts';
-import { type GatewaySettings, readSettings, type TableSettings } from './process/settings.ts';
+import { type GatewaySettings, readSettings, settingNames, type TableSettings } from './process/settings.ts';
 import { type RunningGateway, startGateway } from './process/start.ts';
 import { startWatchdog } from './process/watchdog.ts';
 import { TableHolder } from './table/holder.ts';
@@ -25,6 +26,13 @@ interface RunningProcess {
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 /** While it drains: a process that fails again and again, as with a log that nobody takes, does not come to an end of its own. */
 const errorsMax = 10;
+
+const isHelp = helpIfAsked({
+  usage: ['node dist/gateway.js'],
+  does: 'The gateway serves /v1 from a routing table: a file, or the Secret that the operator writes. The Helm chart starts it.',
+  variables: [...settingNames, 'OTEL_EXPORTER_OTLP_ENDPOINT   metrics, traces and usage events over OTLP'],
+});
+if (isHelp) process.exit(0);
 
 const log = (level: 'info' | 'error', message: string, more: Record<string, unknown> = {}): void => {
   process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), message, ...more })}\n`);

@@ -26,14 +26,20 @@ interface CommandParts {
 
 const formatRule = `must be ${exportFormats.slice(0, -1).join(', ')} or ${exportFormats.at(-1)}`;
 
-const USAGE = `usage: node dist/ledger.js                 pulls, keeps and answers, as the environment says
-       node dist/ledger.js export --format ${exportFormats.join('|')} --from 2026-11-01 --to 2026-12-01
-       node dist/ledger.js rerate --prices prices.json --from 2026-11-01 --to 2026-12-01 [--json]
-       node dist/ledger.js backup --to folder [--keep 7]
-       node dist/ledger.js restore --from file     all of it, into a ledger that is empty
-       node dist/ledger.js import --from file      the records that this ledger has not; of a backup, or a ledger's own file
-Of days, --to is the first that is left out; both are UTC. --namespace, --apiKey, --route, --provider, --model narrow it down,
-and --payer tenant|platform|own-key, of which rerate takes tenant where none is given.
+/** Each is started with `node dist/ledger.js`, in the clone with `npm run ledger --`. */
+export const COMMANDS = [
+  'node dist/ledger.js                         serve; in a clone: npm run ledger -- [command]',
+  `node dist/ledger.js export --format ${exportFormats.join('|')} --from 2026-11-01 --to 2026-12-01`,
+  'node dist/ledger.js rerate --prices prices.json --from 2026-11-01 --to 2026-12-01 [--json]',
+  'node dist/ledger.js backup --to folder [--keep 7]',
+  'node dist/ledger.js restore --from file     everything, into an empty ledger',
+  'node dist/ledger.js import --from file      missing records, from a backup or the file of another ledger',
+  '',
+  'export and rerate: --from is the first day, --to the day after the last, both UTC. Filters: --namespace, --apiKey,',
+  '--route, --provider, --model, --payer tenant|platform|own-key (rerate: tenant, unless given).',
+];
+
+const USAGE = `usage: ${COMMANDS.join('\n       ')}
 `;
 
 /** What is wrong with the words of a command; its message is for whoever typed them. */
@@ -67,7 +73,7 @@ export async function runCommand(words: readonly string[], parts: CommandParts):
     return;
   }
   if (command !== 'export' && command !== 'rerate')
-    throw new UsageError(`${command}: is no command\n${USAGE}`);
+    throw new UsageError(`${command}: unknown command\n${USAGE}`);
   const options = readOptions(rest);
   const { format } = options;
   if (command === 'export' && format === undefined) throw new UsageError(`--format: ${formatRule}`);

@@ -3,14 +3,21 @@
 import { once } from 'node:events';
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../core/clock.ts';
+import { helpIfAsked } from '../core/help.ts';
 import { openConfiguredClient } from '../core/kube/config.ts';
 import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
 import { sendMetrics } from '../core/telemetry/send-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { runCommand } from './commands.ts';
+import { COMMANDS, runCommand } from './commands.ts';
 import { sourceOf } from './export/cloud-events.ts';
 import { ledgerMetrics } from './metric-table.ts';
-import { type LedgerSettings, readInstallation, readSettings, readStorePlace } from './settings.ts';
+import {
+  type LedgerSettings,
+  readInstallation,
+  readSettings,
+  readStorePlace,
+  settingNames,
+} from './settings.ts';
 import { type RunningLedger, startLedger } from './start.ts';
 import { openStore } from './store/open.ts';
 
@@ -22,10 +29,23 @@ const telemetryFlushMs = 2_000;
 const log = createLog((line) => process.stdout.write(line), systemClock.wallMs);
 const words = process.argv.slice(2);
 
+const isHelp = helpIfAsked({
+  usage: COMMANDS,
+  does: 'Without a command, the ledger pulls the journals of the gateways, keeps them and answers about them. The Helm chart starts it.',
+  variables: [
+    'PENSTOCK_LEDGER_FILE   the SQLite file; in local mode .penstock/ledger.sqlite',
+    'PENSTOCK_LEDGER_URL   Postgres instead',
+    ...settingNames.filter((name) => name !== 'PENSTOCK_LEDGER_FILE' && name !== 'PENSTOCK_LEDGER_URL'),
+  ],
+});
+if (isHelp) process.exit(0);
+
 if (words.length > 0) await command();
 else await serve();
 
 async function command(): Promise<void> {
+  // The reader has gone, as in `export … | head`: it has what it wanted.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   try {
     const installation = readInstallation();
     await runCommand(words, {

@@ -77,6 +77,9 @@ const settingsSchema = z.object({
   KUBECONFIG: z.string().optional(),
 });
 
+/** The variables that are read. */
+export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
+
 /** A file of SQLite, or an address of Postgres, which holds a password. */
 export type StorePlace =
   | { readonly type: 'sqlite'; readonly path: string }

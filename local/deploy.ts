@@ -14,6 +14,7 @@ import type {
   SecretRecord,
   Snapshot,
 } from '../operator/watch/snapshot.ts';
+import { type Changes, compareManifests, noChanges } from './compare-manifests.ts';
 import { findFieldPaths } from './field-line.ts';
 import { issueKeys } from './issue.ts';
 import type { KeyStore } from './key-store.ts';
@@ -26,6 +27,8 @@ interface DeployParts {
   readonly wallMs: () => number;
   /** Base URL of the gateway for OpenAI clients. */
   readonly baseUrl: string;
+  /** Of what people wrote, what is compiled. */
+  prepare(manifests: Manifests): Manifests;
   /** @throws {Error} where the gateway refuses it; the one before stays in use. */
   offer(table: RoutingTable): void;
 }
@@ -42,6 +45,8 @@ export interface Deployment {
   readonly problems: readonly Remark[];
   /** Worth knowing, nothing to hold an edit back for. */
   readonly notes: readonly Remark[];
+  /** Since the manifests in use before. */
+  readonly changes: Changes;
   /** Models in use. */
   readonly modelCount: number;
   /** Issued keys by ApiKey, `namespace/name`, in the order of the manifests. */
@@ -84,7 +89,8 @@ export function createDeployer(parts: DeployParts): Deployer {
   let generation = 0;
   let inUse: InUse | undefined;
 
-  const judge = async (manifests: Manifests) => {
+  const judge = async (written: Manifests) => {
+    const manifests = parts.prepare(written);
     const issued = await issueKeys(manifests, parts.keyStore, localPlatform.keyPrefix, parts.baseUrl);
     const policies = createPolicyJudge(localPlatform)(manifests.policies);
     const snapshot = sameSnapshot(buildSnapshot(manifests, policies, issued.secrets));
@@ -98,11 +104,16 @@ export function createDeployer(parts: DeployParts): Deployer {
 
   const put = async (manifests: Manifests, isRefresh: boolean): Promise<Deployment> => {
     const { issued, result, problems, notes } = await judge(manifests);
+    const changes =
+      isRefresh || inUse === undefined
+        ? noChanges
+        : compareManifests(inUse.manifests, manifests, (apiKey) => issued.places.get(apiKey));
     const describe = (outcome: Deployment['outcome']): Deployment => ({
       outcome,
       generation,
       problems,
       notes,
+      changes,
       modelCount: result.table.routes.length,
       keys: issued.keys,
       issuedSecrets: new Set(issued.secrets.map(({ namespace, name }) => `${namespace}/${name}`)),

@@ -26,7 +26,8 @@ export function findExample(
     if (entry === undefined) continue;
     const namespace = apiKey.slice(0, apiKey.indexOf('/'));
     const routes = listModels(view, { key: entry, namespace }).filter(isChat);
-    const [model] = sortModels(routes, modelOrder);
+    const sorted = sortModels(routes, modelOrder);
+    const model = sorted.find((id) => !otherKinds.test(id)) ?? sorted[0];
     const example = routes.find(({ entry }) => entry.model === model);
     if (example !== undefined) {
       const { endpoints, model } = example.entry;
@@ -35,6 +36,9 @@ export function findExample(
   }
   return undefined;
 }
+
+/** A provider's listing says nothing of a model's kind; its name often does. */
+const otherKinds = /embed|rerank|moderation|image|audio|speech|tts|transcri|realtime/i;
 
 export function sortModels(routes: readonly RouteView[], modelOrder: readonly string[]): string[] {
   const models = routes.map(({ entry }) => entry.model);

@@ -15,6 +15,8 @@ interface Issued {
   readonly secrets: readonly SecretRecord[];
   /** The keys, by ApiKey (`namespace/name`), in the order of the manifests. */
   readonly keys: ReadonlyMap<string, string>;
+  /** The file of each key that the store keeps, by ApiKey. */
+  readonly places: ReadonlyMap<string, string>;
 }
 
 /** @param baseUrl Base URL of the gateway for OpenAI clients; it is written beside every key. */
@@ -26,6 +28,7 @@ export async function issueKeys(
 ): Promise<Issued> {
   const written: SecretRecord[] = [];
   const keys = new Map<string, string>();
+  const places = new Map<string, string>();
   for (const object of apiKeys) {
     const parsed = parseApiKey(object);
     if (!parsed.ok || (parsed.value.spec.imports ?? []).length > 0) continue;
@@ -37,6 +40,7 @@ export async function issueKeys(
     const key = existing?.data[dataKey] ?? (existing ? '' : await keyStore.keyFor(metadata, keyPrefix));
     keys.set(`${namespace}/${name}`, key);
     if (existing) continue;
+    places.set(`${namespace}/${name}`, keyStore.pathOf(metadata));
     written.push({
       namespace,
       name: secretName,
@@ -46,5 +50,5 @@ export async function issueKeys(
       data: { [dataKey]: key, baseURL: baseUrl },
     });
   }
-  return { secrets: written, keys };
+  return { secrets: written, keys, places };
 }

@@ -8,13 +8,20 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { encodeKey, isWellFormedKey } from '../operator/resources/key-material.ts';
 
+interface KeyOwner {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export interface KeyStore {
   /**
    * The key of an ApiKey; made at the first asking.
    *
    * @throws {Error} where what is kept is no key.
    */
-  keyFor(apiKey: { readonly namespace: string; readonly name: string }, prefix: string): Promise<string>;
+  keyFor(apiKey: KeyOwner, prefix: string): Promise<string>;
+  /** The file that holds it. */
+  pathOf(apiKey: KeyOwner): string;
 }
 
 /** @throws {Error} where the folder cannot be made. */
@@ -25,18 +32,20 @@ export async function openKeyStore(stateFolder: string): Promise<KeyStore> {
   } catch (cause) {
     const fact = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
-      `The folder for keys and journal cannot be made (${fact}); PENSTOCK_STATE_DIR names it.`,
+      `The folder for keys and journal cannot be created (${fact}). Set PENSTOCK_STATE_DIR to another folder.`,
       {
         cause,
       },
     );
   }
+  const pathOf = ({ namespace, name }: KeyOwner): string => join(folder, namespace, name);
   return {
-    async keyFor({ namespace, name }, prefix) {
-      const path = join(folder, namespace, name);
+    pathOf,
+    async keyFor(apiKey, prefix) {
+      const path = pathOf(apiKey);
       const key = (await readKey(path)) ?? (await makeKey(path, prefix));
       if (isWellFormedKey(prefix, key)) return key;
-      throw new Error(`${path} holds no key; remove it, and a new key is made.`);
+      throw new Error(`${path} holds no key. Delete the file; a new key is made at the next start.`);
     },
   };
 }

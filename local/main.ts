@@ -2,10 +2,30 @@
 
 import { resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
+import { helpIfAsked } from '../core/help.ts';
 import { createPressCounter } from './count-presses.ts';
 import { explainStart } from './explain-start.ts';
 import { readSettings } from './settings.ts';
 import { type RunningLocal, startLocal } from './start.ts';
+
+const isHelp = helpIfAsked({
+  usage: ['npm start', 'NAME=value npm start'],
+  does: 'Everything in one process on this machine: the gateway on 127.0.0.1:8080, a simulated provider, the ledger and the dashboard.',
+  variables: [
+    'PENSTOCK_PORT             port of the gateway (8080; 0: any free one)',
+    'PENSTOCK_METRICS_PORT     port of /metrics (9090)',
+    'PENSTOCK_SIMULATOR_PORT   port of the simulated provider (9100)',
+    'PENSTOCK_DASHBOARD_PORT   port of the dashboard (8081)',
+    'PENSTOCK_DASHBOARD_PAGES  folder of its built pages (dist/dashboard)',
+    'PENSTOCK_MANIFESTS        folder of your YAML files (manifests, a copy of docs/examples/quickstart)',
+    'PENSTOCK_STATE_DIR        folder of keys, journal and ledger (.penstock)',
+    'OPENAI_API_KEY            serves openai/<model> for every model of the listing',
+    'OPENAI_BASE_URL           the same from another server, such as http://localhost:11434/v1',
+    'ANTHROPIC_API_KEY         serves anthropic/<model>',
+    'ANTHROPIC_BASE_URL        the same from another server',
+  ],
+});
+if (isHelp) process.exit(0);
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -13,24 +33,29 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** The builder is loaded where it is needed, which is once; without it, as in an installation without development, that is said. */
+/** Imported here: an installation without development dependencies has no builder, and says so only if it needs one. */
 async function buildMissing(folder: string): Promise<void> {
-  print('Building the pages of the dashboard, once …');
+  print('Building the dashboard pages (first start only) …');
   const { buildPages } = await import('../dashboard/build-pages.ts');
   await buildPages(resolve(folder));
 }
 
-// Whoever read it has gone, as in `npm start | head -1`: then nobody listens, and serving goes on.
+// The reader has gone, as in `npm start | head -1`: serving goes on.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
 try {
+  const [word] = process.argv.slice(2);
+  if (word !== undefined)
+    throw new Error(
+      `Unknown argument '${word}'. Settings are environment variables; npm start -- --help lists them.`,
+    );
   const settings = readSettings();
   const starting = startLocal(settings, print, buildMissing).catch((error: unknown) => {
     throw new Error(explainStart(error, settings), { cause: error });
   });
-  // Before it has started: whoever reads the last line of the welcome may be quick.
+  // Before it has started: Ctrl-C may come at once.
   endOnSignal(starting);
   await starting;
 } catch (error) {
@@ -40,9 +65,9 @@ try {
   process.exit();
 }
 
-/** The first press lets running streams end for a moment, the second breaks them off, the third waits for nothing. */
+/** The first press drains for three seconds, the second cancels streams, the third exits at once. */
 function endOnSignal(starting: Promise<RunningLocal>): void {
-  // It ends the process at a second signal, whatever is under way; so the signals are counted here.
+  // closeWithGrace would exit at a second signal, so the signals are counted here.
   const closer = closeWithGrace({ delay: false, skip: [...signals] }, async ({ err }) => {
     if (err) print(`Penstock failed: ${err.stack}`);
     const local = await starting;
@@ -55,7 +80,7 @@ function endOnSignal(starting: Promise<RunningLocal>): void {
     if (presses === handled) return;
     handled = presses;
     if (presses === 1) {
-      print('Ending; running streams have 3 s (Ctrl-C again: now).');
+      print('Stopping: streams in flight have 3 s (Ctrl-C again: now).');
       closer.close();
     } else if (presses === 2) {
       void starting.then((local) => local.gateway.hurry());

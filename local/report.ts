@@ -1,6 +1,7 @@
 // What does the person at the terminal hear of a change? What is wrong, what is live now; nothing twice
 // that did not change.
 
+import { describeChanges } from './compare-manifests.ts';
 import { countModels } from './count-models.ts';
 import type { Deployment } from './deploy.ts';
 import { formatRemark } from './manifests.ts';
@@ -58,6 +59,6 @@ export function createReporter(print: (line: string) => void): Reporter {
   };
 }
 
-function describeTable({ generation, modelCount }: Deployment): string {
-  return `generation ${generation}, ${countModels(modelCount)}.`;
+function describeTable({ generation, modelCount, changes }: Deployment): string {
+  return `generation ${generation}, ${countModels(modelCount)}.${describeChanges(changes)}`;
 }

@@ -9,18 +9,17 @@ const text = z.string().trim().min(1).optional();
 const credential = z
   .string()
   .trim()
-  .regex(/^[\x21-\x7e]+$/, 'holds a character that no key has, such as a line break; copy it anew')
+  .regex(/^[\x21-\x7e]+$/, 'holds a character that no key has, such as a line break; copy it again')
   .optional();
 
 const settingsSchema = z.object({
   PENSTOCK_PORT: port.default(8080),
   PENSTOCK_METRICS_PORT: port.default(9090),
-  /** The quickstart manifests name this port. */
   PENSTOCK_SIMULATOR_PORT: port.default(9100),
   PENSTOCK_DASHBOARD_PORT: port.default(8081),
   /** The built pages of the dashboard. */
   PENSTOCK_DASHBOARD_PAGES: z.string().default('dist/dashboard'),
-  PENSTOCK_MANIFESTS: z.string().default('docs/examples/quickstart'),
+  PENSTOCK_MANIFESTS: z.string().optional(),
   /** Keys and journal; made once and kept. */
   PENSTOCK_STATE_DIR: z.string().default('.penstock'),
   OPENAI_API_KEY: credential,
@@ -45,6 +44,8 @@ export interface LocalSettings {
   readonly dashboardPort: number;
   readonly pagesFolder: string;
   readonly manifestsFolder: string;
+  /** Copied to `manifestsFolder` at the first start; undefined if the environment names a folder. */
+  readonly quickstartFolder?: string | undefined;
   readonly stateFolder: string;
   readonly openAi: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly anthropic: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
@@ -64,7 +65,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
     simulatorPort: data.PENSTOCK_SIMULATOR_PORT,
     dashboardPort: data.PENSTOCK_DASHBOARD_PORT,
     pagesFolder: data.PENSTOCK_DASHBOARD_PAGES,
-    manifestsFolder: data.PENSTOCK_MANIFESTS,
+    manifestsFolder: data.PENSTOCK_MANIFESTS ?? 'manifests',
+    quickstartFolder: data.PENSTOCK_MANIFESTS === undefined ? 'docs/examples/quickstart' : undefined,
     stateFolder: data.PENSTOCK_STATE_DIR,
     openAi: { apiKey: data.OPENAI_API_KEY, baseUrl: data.OPENAI_BASE_URL },
     anthropic: { apiKey: data.ANTHROPIC_API_KEY, baseUrl: data.ANTHROPIC_BASE_URL },

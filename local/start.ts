@@ -15,6 +15,8 @@ import type { LocalDashboard } from './dashboard/start.ts';
 import { createDeployer, type Deployment } from './deploy.ts';
 import { readEnvironmentProviders } from './environment-providers.ts';
 import { findExample, sortModels } from './example.ts';
+import { copyQuickstart } from './first-start.ts';
+import { followSimulator, namesSimulatorElsewhere } from './follow-simulator.ts';
 import { createForesight } from './foresee.ts';
 import { openKeyStore } from './key-store.ts';
 import { openLocalLedger } from './ledger.ts';
@@ -22,7 +24,7 @@ import { createManifestReader } from './manifest-reader.ts';
 import { type Manifests, noManifests, overlayManifests } from './manifests.ts';
 import { createReporter } from './report.ts';
 import type { LocalSettings } from './settings.ts';
-import { namesSimulatorElsewhere } from './simulator-note.ts';
+import { writeSnippets } from './snippets.ts';
 import { watchFolder } from './watch-folder.ts';
 import { describeWelcome } from './welcome.ts';
 
@@ -52,7 +54,10 @@ export async function startLocal(
   print: (line: string) => void,
   buildPages?: BuildPages,
 ): Promise<RunningLocal> {
-  const { manifestsFolder, stateFolder } = settings;
+  const { manifestsFolder, quickstartFolder, stateFolder } = settings;
+  const copied =
+    quickstartFolder === undefined ? undefined : await copyQuickstart(quickstartFolder, manifestsFolder);
+  if (copied !== undefined) print(copied);
   // Until the folder is watched, nothing is in use that could be wrong: it is read again then.
   let lookAgain = (): void => {};
   const reader = createManifestReader(manifestsFolder, systemClock, () => lookAgain());
@@ -106,6 +111,7 @@ export async function startLocal(
     keyStore,
     wallMs: () => systemClock.wallMs(),
     baseUrl,
+    prepare: (manifests) => followSimulator(manifests, simulator.port),
     offer: (table) => void offerTable(holder, table),
   });
 
@@ -164,14 +170,16 @@ export async function startLocal(
   const first = await starting;
   report.started(first);
   refreshLater(first.staleAtMs);
-  const elsewhere = namesSimulatorElsewhere(folder, simulator.port);
-  if (elsewhere !== undefined) print(elsewhere);
   const missing = await ensurePages(settings.pagesFolder, buildPages);
   const dashboard = missing === undefined ? await openDashboard() : undefined;
   const view = holder.current();
   if (view) {
     const all = overlayManifests(folder, environment);
-    const order = all.modelRoutes.map(({ spec }) => modelOf(spec));
+    // A real provider first, if the environment has one: its models are what people came for.
+    const order = [...environment.modelRoutes, ...all.modelRoutes].map(({ spec }) => modelOf(spec));
+    const example = findExample(view, first.keys, order);
+    const snippetsFile = join(stateFolder, 'snippets.txt');
+    if (example !== undefined) await writeSnippets(snippetsFile, { ...example, url: gateway.url, baseUrl });
     print(
       describeWelcome({
         url: gateway.url,
@@ -179,9 +187,11 @@ export async function startLocal(
         metricsUrl: gateway.metricsUrl,
         simulatorUrl: simulator.url,
         manifestsFolder,
+        snippetsFile,
         dashboard: dashboard === undefined ? { missing: missing ?? '' } : { link: dashboard.link() },
         models: sortModels(view.routes, order),
-        example: findExample(view, first.keys, order),
+        example,
+        warning: namesSimulatorElsewhere(folder, simulator.port),
       }),
     );
   }

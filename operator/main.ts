@@ -3,18 +3,30 @@
 import { randomBytes } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
 import { systemClock } from '../core/clock.ts';
+import { helpIfAsked } from '../core/help.ts';
 import { openConfiguredClient } from '../core/kube/config.ts';
 import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
 import { sendMetrics } from '../core/telemetry/send-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { operatorMetrics } from './metric-table.ts';
-import { type OperatorSettings, readSettings } from './settings.ts';
+import { type OperatorSettings, readSettings, settingNames } from './settings.ts';
 import { type RunningOperator, startOperator } from './start.ts';
 
 /** An end takes at most so long: writes under way, a last publish, the lease. */
 const endMs = 15_000;
 /** And at most so long for a collector to take the last figures. */
 const telemetryFlushMs = 2_000;
+
+const isHelp = helpIfAsked({
+  usage: ['node dist/operator.js'],
+  does: 'The operator compiles Providers, ModelRoutes and ApiKeys into the routing table of the gateways. The Helm chart starts it.',
+  variables: [
+    ...settingNames,
+    'KUBECONFIG   outside of a pod',
+    'OTEL_EXPORTER_OTLP_ENDPOINT   metrics over OTLP',
+  ],
+});
+if (isHelp) process.exit(0);
 
 const log = createLog((line) => process.stdout.write(line), systemClock.wallMs);
 

@@ -171,6 +171,9 @@ const settingsSchema = z.object({
   KUBECONFIG: z.string().optional(),
 });
 
+/** The variables that are read. */
+export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
+
 export interface OperatorSettings {
   readonly instance: string;
   readonly namespace: string;

@@ -109,6 +109,9 @@ const settingsSchema = z.object({
   PENSTOCK_WATCHDOG_MS: milliseconds.default(10_000),
 });
 
+/** The variables that are read. */
+export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
+
 /** Where the routing table comes from. */
 export type TableSettings =
   | { readonly type: 'file'; readonly path: string }

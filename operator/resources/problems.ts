@@ -10,9 +10,29 @@ export interface Problem {
 
 type Issue = z.core.$ZodIssue;
 
-/** Turns zod issues about `value` into problems. The schema is needed to guess what a field was meant to be. */
+/**
+ * Turns zod issues about `value` into problems. The schema is needed to guess what a field was meant to be. Unknown fields come first,
+ * and a required field that one of them was meant to be is not reported as missing as well.
+ */
 export function toProblems(issues: readonly Issue[], schema: z.ZodType, value: unknown): Problem[] {
-  return issues.flatMap((issue) => problemsOf(issue, schema, value));
+  const [unknown = [], others = []] = [true, false].map((isUnknown) =>
+    issues.filter(({ code }) => (code === 'unrecognized_keys') === isUnknown),
+  );
+  const meant = new Set(unknown.flatMap((issue) => meantBy(issue, schema)));
+  const isMeant = ({ path }: Issue): boolean =>
+    valueAt(value, path) === undefined && meant.has(fieldPath(path));
+  const rest = others.filter((issue) => !isMeant(issue));
+  return [...unknown, ...rest].flatMap((issue) => problemsOf(issue, schema, value));
+}
+
+/** The fields that unknown ones are most likely misspellings of. */
+function meantBy(issue: Issue, schema: z.ZodType): string[] {
+  if (issue.code !== 'unrecognized_keys') return [];
+  const known = knownKeys(schema, issue.path);
+  return issue.keys.flatMap((key) => {
+    const near = nearest(key, known);
+    return near === undefined ? [] : [fieldPath([...issue.path, near])];
+  });
 }
 
 /** `['spec', 'targets', 1, 'name']` as `spec.targets[1].name`. */
@@ -44,8 +64,10 @@ export function unknownField(key: string, known: readonly string[]): string {
 function describe(issue: Issue, actual: unknown): string {
   switch (issue.code) {
     case 'invalid_type':
+      // A schema may know more about what to write than its type says.
+      if (actual === undefined && issue.message.startsWith('is required')) return issue.message;
       if (actual === undefined) return `is required; it must be ${article(issue.expected)}`;
-      return `must be ${article(issue.expected)}, not ${typeName(actual)}`;
+      return `must be ${article(issue.expected)}, not ${typeName(actual)}${quotesFor(issue.expected, actual)}`;
     case 'invalid_value': {
       const values = issue.values.map(String).join(', ');
       const choice = issue.values.length === 1 ? `must be ${values}` : `must be one of ${values}`;
@@ -62,6 +84,12 @@ function describe(issue: Issue, actual: unknown): string {
     default:
       return issue.message;
   }
+}
+
+/** YAML reads 0.001 and true as no strings. */
+function quotesFor(expected: string, actual: unknown): string {
+  const isPlain = typeof actual === 'number' || typeof actual === 'boolean';
+  return expected === 'string' && isPlain ? `; write it in quotes: "${actual}"` : '';
 }
 
 function bound(origin: string, side: 'most' | 'least', limit: number | bigint): string {

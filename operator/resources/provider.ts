@@ -144,18 +144,26 @@ const keySchema = z.strictObject({
 });
 
 const authSchema = withRules(
-  z.strictObject({
-    type: z
-      .enum(['ApiKey', 'None'])
-      .default('ApiKey')
-      .describe('ApiKey: every call carries one of `keys`. None: the upstream takes no key.'),
-    header: authHeaderSchema
-      .optional()
-      .describe(`How the key is presented; default by type: ${keyHeaders()}.`),
-    keys: listMap(keySchema, 'name', 64)
-      .optional()
-      .describe('Keys of this upstream; required if type is ApiKey, else absent.'),
-  }),
+  z.strictObject(
+    {
+      type: z
+        .enum(['ApiKey', 'None'])
+        .default('ApiKey')
+        .describe('ApiKey: every call carries one of `keys`. None: the upstream takes no key.'),
+      header: authHeaderSchema
+        .optional()
+        .describe(`How the key is presented; default by type: ${keyHeaders()}.`),
+      keys: listMap(keySchema, 'name', 64)
+        .optional()
+        .describe('Keys of this upstream; required if type is ApiKey, else absent.'),
+    },
+    {
+      error: ({ input }) =>
+        input === undefined
+          ? 'is required; for a server without keys write auth: { type: None }, else name its keys under auth.keys'
+          : undefined,
+    },
+  ),
   [
     {
       cel: "(self.type == 'ApiKey') == (has(self.keys) && size(self.keys) > 0)",

@@ -55,6 +55,7 @@ const snapshotFile = 'operator/watch/snapshot.ts';
 /** What each folder may import, beside itself. Processes are siblings: they meet in core, and local wires them together. */
 const floors: Readonly<Record<string, readonly string[]>> = {
   'core/clock.ts': [],
+  'core/help.ts': [],
   // The lowest floor: what a table may say of dialects is what the catalogue has rows for.
   'core/catalog': [],
   'core/contract': ['core/catalog'],
@@ -66,7 +67,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   ledger: ['core'],
   simulator: ['core/catalog'],
   // With the rights of its user, over HTTP.
-  dashboard: ['core/clock.ts', 'core/egress', 'core/kube', ...ownMetrics],
+  dashboard: ['core/clock.ts', 'core/help.ts', 'core/egress', 'core/kube', ...ownMetrics],
   local: [
     ...['core', 'dashboard', 'gateway', 'ledger', 'simulator'],
     ...['operator/compile', 'operator/resources', 'operator/usage', snapshotFile],

@@ -210,7 +210,7 @@ test('rerate adds up what tenants pay, and what others pay only where they are a
 });
 
 test.each([
-  [['bill'], /bill: is no command\nusage: /],
+  [['bill'], /bill: unknown command\nusage: /],
   [['export', ...november], /--format: must be jsonl, focus or cloudevents/],
   [['export', '--format', 'xlsx', ...november], /--format: must be/],
   [['export', '--format', 'jsonl', '--from', 'yesterday', '--to', '2026-12-01'], /--from: must be a day/],

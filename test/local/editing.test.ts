@@ -34,7 +34,9 @@ describe('a good edit', () => {
     expect((await local.ask('penstock/small')).status).toBe(200);
     const editedAtMs = performance.now();
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
-    expect(await local.next(/^Live/)).toBe('Live: generation 2, 2 models.');
+    expect(await local.next(/^Live/)).toBe(
+      'Live: generation 2, 2 models. Changed ModelRoute default/small (penstock/tiny).',
+    );
     expect(performance.now() - editedAtMs).toBeLessThan(liveWithinMs);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
     expect((await local.ask('penstock/small')).status).toBe(404);
@@ -46,7 +48,7 @@ describe('a good edit', () => {
       join(local.manifests, 'tenants.yaml'),
       'apiVersion: penstock.dev/v1alpha1\nkind: TenantPolicy\nmetadata: {name: laptop}\nspec:\n  namespaces: {selector: {}}\n  limits: {requestsPerMinute: 1}\n',
     );
-    expect(await local.next(/^Live/)).toBe('Live: generation 2, 2 models.');
+    expect(await local.next(/^Live/)).toMatch(/^Live: generation 2, 2 models\./);
     expect((await local.ask('penstock/small')).status).toBe(200);
     expect((await local.ask('penstock/small')).status).toBe(429);
     await local.edit('tenants.yaml', 'requestsPerMinute: 1', 'requestPerMinute: 9');
@@ -68,7 +70,7 @@ describe('a good edit', () => {
     async (upstreamModel) => {
       const local = await start();
       await local.edit('routes.yaml', 'upstreamModel: sim-small', `upstreamModel: ${upstreamModel}`);
-      expect(await local.next(/^Live|^problem/)).toBe('Live: generation 2, 2 models.');
+      expect(await local.next(/^Live|^problem/)).toMatch(/^Live: generation 2, 2 models\./);
       const { status, attempts } = await local.ask('penstock/small');
       // The fault is met at the first target, and the second answers.
       const isFault = upstreamModel.includes('fault');
@@ -79,7 +81,7 @@ describe('a good edit', () => {
   test('that takes a route out of a file takes its model away', async () => {
     const local = await start();
     await local.edit('routes.yaml', /^---[\s\S]*$/m, '');
-    expect(await local.next(/^Live/)).toBe('Live: generation 2, 1 model.');
+    expect(await local.next(/^Live/)).toMatch(/^Live: generation 2, 1 model\./);
     expect(await local.models()).toEqual(['penstock/small']);
     expect((await local.ask('penstock/failover')).status).toBe(404);
   });
@@ -95,12 +97,27 @@ describe('a good edit', () => {
     expect((await local.ask('penstock/small')).status).toBe(200);
   });
 
+  test('says what was added and removed, and where the key of a new ApiKey is', async () => {
+    const local = await start();
+    await local.write(
+      'team.yaml',
+      'apiVersion: penstock.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ci, namespace: team-a }\nspec: {}\n',
+    );
+    const keyFile = join(local.state, 'keys', 'team-a', 'ci');
+    expect(await local.next(/^Live/)).toBe(
+      `Live: generation 2, 2 models. Added ApiKey team-a/ci (its key: ${keyFile}).`,
+    );
+    expect(await local.models((await readFile(keyFile, 'utf8')).trim())).toContain('penstock/small');
+    await rm(join(local.manifests, 'team.yaml'));
+    expect(await local.next(/^Live/)).toBe('Live: generation 3, 2 models. Removed ApiKey team-a/ci.');
+  });
+
   test('of nothing but a comment says nothing and changes nothing', async () => {
     const local = await start();
     await local.edit('routes.yaml', /^/, '# A comment\n');
     await local.edit('key.yaml', 'displayName: Quickstart', 'displayName: Renamed');
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
-    expect(await local.next(/./)).toBe('Live: generation 2, 2 models.');
+    expect(await local.next(/./)).toMatch(/^Live: generation 2, 2 models\./);
   });
 });
 
@@ -157,7 +174,7 @@ spec:
   ])('%s is taken', async (_what, name, content) => {
     const local = await start();
     await local.write(name, content);
-    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+    expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
     expect((await local.ask('penstock/added')).status).toBe(200);
   });
 
@@ -168,7 +185,7 @@ spec:
     await using file = await open(path, 'w');
     await file.write(whole.slice(0, whole.length / 2));
     await file.write(whole.slice(whole.length / 2));
-    await local.next(/^Live: generation \d+, 3 models\.$/);
+    await local.next(/^Live: generation \d+, 3 models\./);
     expect((await local.ask('penstock/added')).status).toBe(200);
   });
 
@@ -181,9 +198,9 @@ spec:
       "note     other.yaml:2: Service default/settings: Service of apiVersion 'v1' is left aside; " +
         'local mode has no use for it',
     );
-    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+    expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
     await local.write('other.yaml', `${foreign}---\n${route('again')}`);
-    expect(await local.next(/./)).toBe('Live: generation 3, 3 models.');
+    expect(await local.next(/./)).toMatch(/^Live: generation 3, 3 models\./);
   });
 
   test('a ConfigMap with the authority of a Provider is read, and one that holds none is told', async () => {
@@ -238,7 +255,7 @@ spec:
     expect(await local.next(/./)).toMatch(
       /^note {5}text\.yaml:1[12]: ModelRoute default\/text: no target can serve ChatCompletions .*: tools .* impossible;/,
     );
-    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+    expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
   });
 
   test('locks and half-written copies of editors are no manifests', async () => {
@@ -247,7 +264,7 @@ spec:
     await local.write('routes.yaml~', 'not: [ yaml');
     await mkdir(join(local.manifests, 'folder.yaml'));
     await local.write('added.yaml', route('added'));
-    expect(await local.next(/./)).toBe('Live: generation 2, 3 models.');
+    expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
   });
 
   test('a namespace that is only used is there, and sees what is shared with all', async () => {
@@ -274,7 +291,7 @@ describe('a bad edit', () => {
     [
       'a misspelt field',
       (local) => local.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare'),
-      /^problem {2}routes\.yaml:25: ModelRoute default\/small: spec\.targets\[1\]\.upstreamModel: is required.*did you mean upstreamModel\?$/,
+      /^problem {2}routes\.yaml:25: ModelRoute default\/small: spec\.targets\[1\]\.upstreamModl: unknown field; did you mean upstreamModel\?$/,
     ],
     [
       'a value of the wrong type',
@@ -494,7 +511,7 @@ spec:
     await local.write('wrong.yaml', `# Moved\n\n${wrong}`);
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     expect(await local.next(/^problem|^Not taken/)).toMatch(/^problem {2}wrong\.yaml:8: /);
-    expect(await local.next(/^Live|^Not taken/)).toBe('Live: generation 2, 2 models.');
+    expect(await local.next(/^Live|^Not taken/)).toMatch(/^Live: generation 2, 2 models\./);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
   });
 });
@@ -521,7 +538,7 @@ describe('the folder', () => {
     expect(local.printed.join('\n')).toContain('the manifests need a Provider, a ModelRoute and an ApiKey');
     expect(await local.models()).toEqual([]);
     await copyQuickstart(local, local.upstream.port);
-    await local.next(/2 models\.$/);
+    await local.next(/ 2 models\./);
     expect(await local.models()).toEqual(['penstock/failover', 'penstock/small']);
   });
 });

@@ -7,7 +7,10 @@ import type { KeyStore } from '../../local/key-store.ts';
 import { noManifests } from '../../local/manifests.ts';
 import { apiKey } from '../operator/make.ts';
 
-const keyStore: KeyStore = { keyFor: ({ name }, prefix) => Promise.resolve(`${prefix}${name}`) };
+const keyStore: KeyStore = {
+  keyFor: ({ name }, prefix) => Promise.resolve(`${prefix}${name}`),
+  pathOf: ({ name }) => name,
+};
 
 async function issue(secret: object) {
   const { secrets } = await issueKeys(
@@ -33,9 +36,10 @@ test('it has the label by which it is known beside those that were asked for; no
 
 test('a rotation is told to do nothing here', async () => {
   const deployer = createDeployer({
-    keyStore: { keyFor: (_, prefix) => Promise.resolve(`${prefix}${'a'.repeat(49)}`) },
+    keyStore: { ...keyStore, keyFor: (_, prefix) => Promise.resolve(`${prefix}${'a'.repeat(49)}`) },
     wallMs: () => 0,
     baseUrl: 'http://gateway/v1',
+    prepare: (manifests) => manifests,
     offer: () => {},
   });
   const rotating = apiKey({ imports: [], rotation: { interval: '48h', overlap: '1h' } });

@@ -66,13 +66,58 @@ describe('the quickstart manifests', () => {
     expect(await rig.ask('penstock/failover')).toMatchObject({ status: 200, attempts: '2' });
   });
 
-  test('a simulator on another port than they name is told, with what to write', async () => {
+  test('follow a simulator that listens on another port than they name', async () => {
     const rig = await start({ prepare: (made) => copyQuickstart(made, 9100) });
+    expect(rig.printed).toHaveLength(1);
+    expect(await rig.ask('penstock/small')).toMatchObject({ status: 200, attempts: '1' });
+    expect(await rig.ask('penstock/failover')).toMatchObject({ status: 200, attempts: '2' });
+    await rig.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+    await rig.next(/^Live/);
+    expect(await rig.ask('penstock/tiny')).toMatchObject({ status: 200, attempts: '1' });
+  });
+
+  test('of which a Provider of your own does not follow: its server may have that port, and the last lines say so', async () => {
+    const rig = await start({
+      async prepare(made) {
+        await copyQuickstart(made, 9100);
+        await made.edit('provider.yaml', 'name: second', 'name: mine');
+      },
+    });
     const { port } = rig.local.simulator;
-    expect(rig.printed[0]).toBe(
-      `The simulator listens on port ${port}, and the Providers first, second, down look for it on 9100: ` +
-        `write ${port} in their baseURL and in penstock.dev/allowed-hosts of their Secret.`,
+    expect(rig.printed.at(-1)?.split('\n').slice(-2)).toEqual([
+      `The simulator listens on port ${port}. If mine should reach it, write ${port} in place of 9100 in their baseURL and in penstock.dev/allowed-hosts of their Secret.`,
+      'Ctrl-C ends it.',
+    ]);
+  });
+});
+
+describe('the first start', () => {
+  test('copies the quickstart to a folder of your own, and a later one leaves your edits as they are', async () => {
+    const made = await folders();
+    const manifestsFolder = join(made.state, '..', 'mine');
+    const settings = settingsFor(made, { manifestsFolder, quickstartFolder: quickstart });
+    const lines: string[] = [];
+    const first = await startLocal(settings, (line) => lines.push(line));
+    await first.close();
+    expect(lines[0]).toBe(
+      `Copied ${quickstart} to ${manifestsFolder}. Edit the files there; Git ignores them.`,
     );
+    expect(await readdir(manifestsFolder)).toEqual(await readdir(quickstart));
+    await writeFile(join(manifestsFolder, 'key.yaml'), '# mine\n');
+    const later: string[] = [];
+    const second = await startLocal(settings, (line) => later.push(line));
+    await second.close();
+    expect(later.join('\n')).not.toContain('Copied');
+    expect(await readFile(join(manifestsFolder, 'key.yaml'), 'utf8')).toBe('# mine\n');
+  });
+
+  test('ends with the summary: a terminal of 24 lines shows it, and two snippets before it', async () => {
+    const rig = await start();
+    const lines = rig.printed.at(-1)?.split('\n') ?? [];
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(lines.filter((line) => line.startsWith('---'))).toHaveLength(2);
+    expect(lines.at(-1)).toBe('Ctrl-C ends it.');
+    expect(lines.findIndex((line) => line.startsWith('Penstock serves'))).toBeGreaterThan(10);
   });
 });
 
@@ -169,7 +214,9 @@ describe('what keeps it from starting is said in one sentence', () => {
     const made = await folders();
     await made.write('file', '');
     const settings = settingsFor(made, { stateFolder: join(made.manifests, 'file', 'state') });
-    await expect(startLocal(settings, () => {})).rejects.toThrow(/PENSTOCK_STATE_DIR names it\.$/);
+    await expect(startLocal(settings, () => {})).rejects.toThrow(
+      /Set PENSTOCK_STATE_DIR to another folder\.$/,
+    );
   });
 
   test.each([
@@ -200,7 +247,7 @@ describe('what keeps it from starting is said in one sentence', () => {
       const path = join(rig.state, 'keys', 'default', 'quickstart');
       await writeFile(path, `${rig.key.slice(0, -1)}\n`);
       await expect(startLocal(settingsFor(rig), () => {})).rejects.toThrow(
-        `${path} holds no key; remove it, and a new key is made.`,
+        `${path} holds no key. Delete the file; a new key is made at the next start.`,
       );
     } finally {
       await rig.close();
@@ -216,7 +263,8 @@ describe('settings', () => {
       simulatorPort: 9100,
       dashboardPort: 8081,
       pagesFolder: 'dist/dashboard',
-      manifestsFolder: 'docs/examples/quickstart',
+      manifestsFolder: 'manifests',
+      quickstartFolder: 'docs/examples/quickstart',
       stateFolder: '.penstock',
       openAi: { apiKey: undefined, baseUrl: undefined },
       anthropic: { apiKey: undefined, baseUrl: undefined },

@@ -2,7 +2,9 @@
 
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { bareEnvironment } from '../support/bare-environment.ts';
@@ -65,9 +67,10 @@ async function end({ process, folders }: User): Promise<void> {
   await folders.remove();
 }
 
-/** What stands under a heading such as `--- curl ---`, up to the next empty line. */
-function printedSnippet({ process }: User, heading: string): string {
-  const [, after = ''] = process.stdout().split(new RegExp(`^--- ${heading}.* ---\n`, 'm'));
+/** The text under a heading such as `--- curl ---`, up to the next empty line: of the terminal, else of the file that it names. */
+async function printedSnippet({ process, folders }: User, heading: string): Promise<string> {
+  const file = await readFile(join(folders.state, 'snippets.txt'), 'utf8');
+  const [, after = ''] = `${process.stdout()}\n${file}`.split(new RegExp(`^--- ${heading}.* ---\n`, 'm'));
   const [snippet = ''] = after.split('\n\n');
   if (snippet === '') throw new Error(`nothing was printed under "${heading}"`);
   return snippet;
@@ -190,7 +193,7 @@ describe('what is printed works as it is', () => {
   afterAll(() => end(user));
 
   test('the curl command streams an answer', async () => {
-    const ran = await run('sh', ['-c', printedSnippet(user, 'curl')]);
+    const ran = await run('sh', ['-c', await printedSnippet(user, 'curl')]);
     if (ran.code === 127) throw new Error('This test runs the printed curl command: install curl.');
     expect(ran.code, ran.stderr).toBe(0);
     const events = ran.stdout.split('\n\n').filter((event) => event.startsWith('data: '));
@@ -203,19 +206,19 @@ describe('what is printed works as it is', () => {
   });
 
   test('and so does the same without a stream', async () => {
-    const command = printedSnippet(user, 'curl').replace('"stream":true,', '');
+    const command = (await printedSnippet(user, 'curl')).replace('"stream":true,', '');
     const ran = await run('sh', ['-c', command]);
     expect((JSON.parse(ran.stdout) as Completion).choices[0]?.message.content).toBe(spoken);
   });
 
   test('the JavaScript snippet streams an answer', async () => {
-    const snippet = printedSnippet(user, 'JavaScript');
+    const snippet = await printedSnippet(user, 'JavaScript');
     const ran = await run(process.execPath, ['--input-type=module', '--eval', snippet]);
     expect(ran).toEqual({ code: 0, stdout: spoken, stderr: '' });
   });
 
   test('and so does its client without a stream, which lists the models too', async () => {
-    const [lines = ''] = printedSnippet(user, 'JavaScript').split('const stream');
+    const [lines = ''] = (await printedSnippet(user, 'JavaScript')).split('const stream');
     const script = `${lines}
       const answer = await client.chat.completions.create({
         model: 'penstock/small', messages: [{ role: 'user', content: 'Hello' }] });
@@ -227,13 +230,13 @@ describe('what is printed works as it is', () => {
   });
 
   test('the JavaScript snippet for the Anthropic SDK streams an answer', async () => {
-    const snippet = printedSnippet(user, 'JavaScript, Anthropic SDK');
+    const snippet = await printedSnippet(user, 'JavaScript, Anthropic SDK');
     const ran = await run(process.execPath, ['--input-type=module', '--eval', snippet]);
     expect(ran).toEqual({ code: 0, stdout: spoken, stderr: '' });
   });
 
   test('and so does its client without a stream', async () => {
-    const [lines = ''] = printedSnippet(user, 'JavaScript, Anthropic SDK').split('const stream');
+    const [lines = ''] = (await printedSnippet(user, 'JavaScript, Anthropic SDK')).split('const stream');
     const script = `${lines}
       const answer = await client.messages.create({
         model: 'penstock/small', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello' }] });
@@ -249,7 +252,7 @@ describe('what is printed works as it is', () => {
     }, 300_000);
 
     test('the snippet streams an answer', async () => {
-      const ran = await runPython(python, printedSnippet(user, 'Python, Anthropic SDK'));
+      const ran = await runPython(python, await printedSnippet(user, 'Python, Anthropic SDK'));
       expect(ran).toEqual({ exitCode: 0, stdout: spoken, stderr: '' });
     });
   });
@@ -261,7 +264,7 @@ describe('what is printed works as it is', () => {
     }, 300_000);
 
     test('the snippet streams an answer, and its client answers without a stream and lists the models too', async () => {
-      const script = `${printedSnippet(user, 'Python')}
+      const script = `${await printedSnippet(user, 'Python')}
 print()
 answer = client.chat.completions.create(
     model="penstock/small", messages=[{"role": "user", "content": "Hello"}])
@@ -351,7 +354,7 @@ describe('Ctrl-C', () => {
     user = await startAsUser();
     const answer = await stream(user);
     user.process.signal('SIGINT');
-    await user.process.line(/^Ending/);
+    await user.process.line(/^Stopping/);
     // Half a second later, by events that may have been waiting, the second press cannot be taken for the first one's echo.
     const endingAt = performance.now();
     let before = 1;
