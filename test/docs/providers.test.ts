@@ -1,4 +1,4 @@
-// Do the manifests of docs/providers work as they are pasted? Local mode compiles and lists them; test/cluster/crds.test.ts applies them to an API
+// Do the manifests of docs/providers work as they are pasted? Local mode compiles and lists them; test/docs/manifests.test.ts applies them to an API
 // server.
 
 import { readdirSync, readFileSync } from 'node:fs';
