@@ -197,18 +197,29 @@ describe('papers', () => {
 describe('decisions', () => {
   const numbered = decisionPages().filter((path) => /\/\d{4}-[a-z0-9-]+\.md$/.test(path));
 
-  test('they are numbered without gaps, and the index has each under its own title', () => {
-    const index = [...read('docs/decisions/README.md').matchAll(/^\| \[(\d{4})\]\(([^)]+)\) \| (.+) \|$/gm)];
-    const pages = numbered.map((path, at) => {
-      const number = String(at + 1).padStart(4, '0');
-      return [
-        number,
-        path.replace('docs/decisions/', ''),
-        read(path).split('\n')[0]?.replace(`# ${number}: `, ''),
-      ];
+  const index = read('docs/decisions/README.md');
+
+  test('the index has each page under its own title', () => {
+    const rows = [...index.matchAll(/^\| \[(\d{4})\]\(([^)]+)\) \| (.+) \|$/gm)];
+    const titled = numbered.map((path) => {
+      const file = path.replace('docs/decisions/', '');
+      const number = file.slice(0, 4);
+      return [number, file, read(path).split('\n')[0]?.replace(`# ${number}: `, '')];
     });
-    expect(index.map(([, number, link, title]) => [number, link, title])).toEqual(pages);
+    expect(rows.map(([, number, link, title]) => [number, link, title])).toEqual(titled);
     expect(numbered.length).toBeGreaterThan(8);
+  });
+
+  test('every number is a page, or a row that says what it was merged into or superseded by', () => {
+    const pages = [...index.matchAll(/^\| \[(\d{4})\]\(/gm)].map(([, number]) => number);
+    const gone = [...index.matchAll(/^\| (\d{4}) \| .+ \| (?:Merged into|Superseded by) \[(\d{4})\]/gm)];
+    const numbers = [...pages, ...gone.map(([, number]) => number)].sort();
+    expect(numbers).toEqual(numbers.map((_, at) => String(at + 1).padStart(4, '0')));
+    expect(gone.map(([, , into]) => into).filter((into) => !pages.includes(into))).toEqual([]);
+  });
+
+  test.each(numbered)('%s has its status on top', (path) => {
+    expect(read(path).split('\n')[2]).toMatch(/^Status: (Accepted|Superseded by \[\d{4}\])/);
   });
 
   test.each(numbered)('%s says context, choice and what we gave up', (path) => {

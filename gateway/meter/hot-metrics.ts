@@ -1,5 +1,5 @@
 // How are requests counted without slowing them? Counters and histograms of our own, rendered by
-// prom-client when they are asked for (docs/decisions/0009).
+// prom-client when they are asked for (docs/decisions/0051).
 
 import { type Counter, Registry } from 'prom-client';
 

@@ -63,7 +63,7 @@ export const image = {
       PATH: '/usr/local/bin:/nodejs/bin:/usr/bin:/bin',
       NODE_COMPILE_CACHE: `${folder}/compile-cache`,
       // Nobody reaches a prototype through `__proto__`. It does not throw there: Node writes the names of headers into plain objects, and
-      // one header would end the process (decision 0033). And no signal opens a debugger, which could read all secrets.
+      // one header would end the process (decision 0032). And no signal opens a debugger, which could read all secrets.
       NODE_OPTIONS: '--disable-proto=delete --disable-sigusr1',
       // Half of them may look up names at a time, each for seconds where nobody answers; idle ones cost next to nothing.
       UV_THREADPOOL_SIZE: '128',

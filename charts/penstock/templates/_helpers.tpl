@@ -247,7 +247,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 
 {{/* How a process is started. Takes (dict "values" <its section> "script" "…"), and where it is not three quarters, "heapPercent"
      of the memory for objects that are kept; "youngMib" for those that are not; "isForCallers" where nobody may wait for the
-     collector: what is kept is not looked through before it takes a twelfth of the memory (decision 0045). Without a bound of its own
+     collector: what is kept is not looked through before it takes a twelfth of the memory (decision 0051). Without a bound of its own
      a heap grows with the memory of the node, and the kernel ends the process at its limit. */}}
 {{- define "penstock.command" -}}
 - node

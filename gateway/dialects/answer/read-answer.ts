@@ -30,7 +30,7 @@ export function readAnswer(
 
 /**
  * Answers may be denser than requests: log probabilities hold a structural character every five bytes. These bounds let twenty of them
- * through for each of 3,000 tokens, and what they let through takes some 50 MB of heap at most (docs/decisions/0034).
+ * through for each of 3,000 tokens, and what they let through takes some 50 MB of heap at most (docs/decisions/0032).
  */
 export const answerLimits: StructureLimits = {
   depthMax: structureLimits.depthMax,

@@ -1,4 +1,4 @@
-// With what flags for Node.js does the chart start a gateway? What is measured is started with the same (decision 0045).
+// With what flags for Node.js does the chart start a gateway? What is measured is started with the same (decision 0051).
 
 /** @param memoryMib The memory limit of its container. */
 export function podFlags(memoryMib: number): readonly string[] {
