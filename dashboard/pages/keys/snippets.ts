@@ -87,6 +87,8 @@ export function snippetsFor(address: string, key: string, model: string): readon
       text: [
         `export ANTHROPIC_BASE_URL=${shell(origin)}`,
         `export ANTHROPIC_AUTH_TOKEN=${shell(key)}`,
+        // Its background jobs ask for this one.
+        `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${shell(model)}`,
         `claude --model ${shell(model)}`,
       ].join('\n'),
     },

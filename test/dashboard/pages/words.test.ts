@@ -185,6 +185,7 @@ describe('snippets', () => {
       expect(texts['openai-node']).toContain('baseURL: "https://ai.example.com/v1"');
       expect(texts['anthropic-python']).toContain('base_url="https://ai.example.com"');
       expect(texts['claude-code']).toContain('ANTHROPIC_BASE_URL=https://ai.example.com\n');
+      expect(texts['claude-code']).toContain('ANTHROPIC_DEFAULT_HAIKU_MODEL=penstock/small\n');
       expect(texts.codex).toContain('base_url="https://ai.example.com/v1"');
       for (const text of Object.values(texts)) {
         expect(text).toContain(key);
