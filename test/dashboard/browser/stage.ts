@@ -95,6 +95,7 @@ async function startStage(parts: AsyncDisposableStack, memoryGib: number): Promi
     env: {
       PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
       PENSTOCK_DASHBOARD_PORT: String(port),
+      PENSTOCK_DASHBOARD_METRICS_PORT: '0',
       PENSTOCK_DASHBOARD_PAGES: join(dist, 'dashboard'),
       PENSTOCK_DASHBOARD_KUBERNETES_URL: plane.url,
       PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE: plane.caFile,
