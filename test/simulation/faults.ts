@@ -164,7 +164,7 @@ export const faults: readonly NamedFault[] = [
   },
   {
     name: 'a gateway takes a format that it does not know',
-    from: 397,
+    from: 480,
     broken: /^I1, I8/,
     changeGateway(client) {
       const pretend = (text: string): string =>
