@@ -10,6 +10,8 @@ export default defineConfig({
     // A worker takes one file after the other, and loads what they share once: a quarter of the work of a file is loading. No file
     // may leave anything behind for the next.
     isolate: false,
+    // Node loads the files itself: it strips types as it does for the processes, and no file is rewritten before.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // What tests make is soon garbage; with room for more of it, less is copied.
     execArgv: ['--max-semi-space-size=64'],
     // What waits for an API server or a browser leaves its core to another, and most of the time somebody does.
