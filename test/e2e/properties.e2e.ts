@@ -1,4 +1,4 @@
-// Do the properties hold in all of their runs? `npm test` makes a quarter of them.
+// Do the properties hold in all of their runs? `npm test` makes an eighth of them.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

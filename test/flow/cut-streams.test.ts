@@ -22,7 +22,7 @@ import {
 const seed = 20_261;
 const atOnce = 8;
 /** How many streams each way to read gets. */
-const counts = { raw: 100, node: 20, python: 10 };
+const counts = { raw: 50, node: 10, python: 5 };
 
 /** Passing through, and one translation for each client's dialect. */
 const pairs: readonly Pair[] = [

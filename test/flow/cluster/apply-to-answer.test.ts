@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const lanes = ['one', 'two', 'three', 'four'];
-const changesPerLane = runs(15);
+const changesPerLane = runs(15, 4);
 let key: string;
 
 test('what kubectl applied is Programmed, and streamed by every gateway to the SDK', async () => {

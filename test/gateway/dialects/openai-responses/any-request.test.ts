@@ -93,7 +93,7 @@ test('every request is refused by name or served', () => {
       const encoder = translation.streamEncoder(head);
       readResponseEvents(encoder.open(0).encode([]) + encoder.close());
     }),
-    { numRuns: runs(3000) },
+    { numRuns: runs(4500) },
   );
   expect(served).toBeGreaterThan(100);
 });
