@@ -23,6 +23,8 @@ const simulator = useSimulator();
 
 /** Longer than the lease, the renewal, and the idle limit of every watch but the longest. */
 const frozenMs = 60_000;
+/** What a freeze breaks stays broken until the thaw. */
+const askedWhileFrozenEveryMs = 500;
 const stormMs = 4_000;
 /** Sooner than any watch is made again. */
 const stormEveryMs = 200;
@@ -40,7 +42,7 @@ test('operators and gateways are up, and a route is served', async () => {
 
 test('the API server frozen for 60 s: every request is answered, and afterwards changes arrive by themselves', async () => {
   const { gateways, plane } = installation();
-  const traffic = startTraffic(gateways, key, 'm');
+  const traffic = startTraffic(gateways, key, 'm', undefined, askedWhileFrozenEveryMs);
   plane.freeze();
   try {
     // The freeze itself is what is waited for: nothing happens in it that could be awaited.

@@ -182,7 +182,10 @@ test('a bound of the values holds before and while the Job makes an object of it
     return exit;
   });
   const seen: unknown[] = [];
-  while (!hasEnded) seen.push(...(await answers('team-c')));
+  while (!hasEnded) {
+    seen.push(...(await answers('team-c')));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
   expect((await ended).code).toBe(0);
   await installation.awaitCondition('tenantpolicy/penstock-tenant-team-c', 'Ready', 'default');
   seen.push(...(await answers('team-c')));

@@ -10,15 +10,16 @@ export interface Traffic {
   stop(): Promise<{ readonly asked: number; readonly bad: readonly string[] }>;
 }
 
-/** Between two requests to one gateway: a steady caller, not a load. */
+/** A steady caller, not a load. */
 const pauseMs = 100;
 
-/** One request at a time to each gateway, again and again. */
+/** One request at a time to each gateway, again and again. @param everyMs Between two requests to one gateway. */
 export function startTraffic(
   gateways: readonly Pick<GatewayProcess, 'url' | 'name'>[],
   key: string,
   model: string,
   isGood: (said: Said) => boolean = ({ status }) => status === 200,
+  everyMs: number = pauseMs,
 ): Traffic {
   let isOver = false;
   let asked = 0;
@@ -28,7 +29,7 @@ export function startTraffic(
       const said = await askGateway(gateway, key, model);
       asked++;
       if (!isGood(said)) bad.push(`${gateway.name}: ${said.status} ${said.text.slice(0, 300)}`);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   });
   return {

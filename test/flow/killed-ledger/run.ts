@@ -57,6 +57,8 @@ export interface KilledLedgerSeen extends LedgerSeen {
 
 const gateways = 2;
 const callers = 4;
+/** Between two requests of a caller: there are records at any time, and the cores have others to serve. */
+const pauseMs = 20;
 /** From the first record that is stored to the kill. */
 const lifeMsMax = 250;
 
@@ -91,7 +93,10 @@ async function underLoad(
   const asked = new Map<string, number>();
   let isOver = false;
   const calling = Array.from({ length: callers }, async (_, at) => {
-    while (!isOver) await askOne(doors[at % gateways] ?? { port: 0 }, asked);
+    while (!isOver) {
+      await askOne(doors[at % gateways] ?? { port: 0 }, asked);
+      await pause(pauseMs);
+    }
   });
   try {
     await kill({ stage, asked });
