@@ -61,13 +61,14 @@ test('every command is one that a shell can read', async () => {
   }
 });
 
-test('commands name Deployments, Services and CronJobs that the chart makes', () => {
+test('commands name Deployments, Services, CronJobs and ClusterRoles that the chart makes', () => {
   const made = new Set(objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`));
-  const named = blocks('sh').flatMap(([, block]) =>
-    [...block.matchAll(/\b(deployment|service|cronjob)[/ ](penstock-[\w-]+)/g)].map(
+  const commands = blocks('sh').map(([, block]) => block.replaceAll('--clusterrole=', 'clusterrole/'));
+  const named = commands.flatMap((command) =>
+    [...command.matchAll(/\b(deployment|service|cronjob|clusterrole)[/ ](penstock-[\w-]+)/g)].map(
       ([, kind, name]) => `${kind}/${name}`,
     ),
   );
-  expect(new Set(named).size).toBeGreaterThan(4);
+  expect(new Set(named).size).toBeGreaterThan(6);
   expect(named.filter((name) => !made.has(name))).toEqual([]);
 });

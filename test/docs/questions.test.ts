@@ -1,7 +1,7 @@
 // Are twenty questions of a newcomer answered, each within two links of the README? A row names the page, the heading, and words that
 // the answer needs. Rows are written before the page.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -129,6 +129,16 @@ test.each(QUESTIONS)('%s', (_question, page, heading, words) => {
 
 test('there are twenty questions, and every guide answers one', () => {
   expect(QUESTIONS).toHaveLength(20);
+  const answering = new Set(QUESTIONS.map(([, page]) => page));
+  const guides = readdirSync(join(root, 'docs/guides')).filter((name) => name.endsWith('.md'));
+  expect(guides.filter((name) => !answering.has(`docs/guides/${name}`))).toEqual([]);
+});
+
+test('every page for readers is within two links', () => {
+  const pages = ['docs/guides', 'docs/providers', 'docs'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  );
+  expect(pages.filter((path) => path.endsWith('.md') && !LINKED.has(path))).toEqual([]);
 });
 
 /** What README links to, and what those pages link to. */
