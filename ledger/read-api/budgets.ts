@@ -96,27 +96,27 @@ export function budgetAnswer(row: SpentRow, nowMs: number, fleet?: Fleet) {
     limitUsd: usdOf(limitPicodollars),
     ...moneyAnswer(picodollars),
     usedShare: usedShareOf(row),
-    ...overshootAnswer(row.budget, fleet),
+    ...atWorstAnswer(row.budget, fleet),
     ...(start === '' ? {} : { since: start }),
     ...(endMs === undefined ? {} : { resetsAt: new Date(endMs).toISOString() }),
   };
 }
 
-/** A budget that only warns has none; and how many gateways there will be, nobody knows while there is none. */
-function overshootAnswer({ action, limitPicodollars }: Budget, fleet: Fleet | undefined) {
+/** What can be spent beyond it. A budget that only warns has no such bound; and how many gateways there will be, nobody knows while there is none. */
+function atWorstAnswer({ action, limitPicodollars }: Budget, fleet: Fleet | undefined) {
   if (action !== 'Block' || fleet === undefined || fleet.gateways === 0) return {};
   const limitMicrodollars = Number(limitPicodollars / picodollarsPerMicrodollar);
   const { withoutStore, ...worst } = worstOvershoot({ ...fleet, limitMicrodollars });
   return {
-    overshoot: {
-      ...inUsd(worst),
-      ...(withoutStore === undefined ? {} : { withoutStore: inUsd(withoutStore) }),
+    atWorst: {
+      ...inDollars(worst),
+      ...(withoutStore === undefined ? {} : { withoutStore: inDollars(withoutStore) }),
     },
   };
 }
 
-function inUsd({ requests, unheardMicrodollarsMax }: Overshoot) {
-  return { requests, unheardUsd: usdOf(BigInt(unheardMicrodollarsMax) * picodollarsPerMicrodollar) };
+function inDollars({ requests, unheardMicrodollarsMax }: Overshoot) {
+  return { requests, dollars: usdOf(BigInt(unheardMicrodollarsMax) * picodollarsPerMicrodollar) };
 }
 
 const picodollarsPerMicrodollar = 1_000_000n;

@@ -75,7 +75,7 @@ export async function openPostgresStore(
     };
   const rows = rowsOf(readers);
   let leadership: Leadership | undefined;
-  /** Over the connection that leads, where this one stands for leader. */
+  /** Over the connection that leads, where this one takes part in the election. */
   const write = async <T>(work: (run: Run) => Promise<T>): Promise<T> => {
     if (leadership === undefined) return await inTransaction(writers, work);
     const standing = leadership;

@@ -273,7 +273,7 @@ export interface Duty {
 }
 
 export interface LedgerStore {
-  /** Stands for leader among the ledgers of one database, until it is closed. From then on it writes only while it leads. */
+  /** Takes part in the election of a leader among the ledgers of one database, until it is closed. From then on it writes only while it leads. */
   lead(duty: Duty): { close(): Promise<void> };
   /** Undefined: nothing was taken from this journal yet. */
   cursorOf(source: string): Promise<string | undefined>;

@@ -215,20 +215,16 @@ describe('over HTTP', () => {
   });
 
   test('with the gateways that are ready it is told what can be spent beyond those that refuse, of a namespace too', async () => {
-    const told = async () => (await budgetsIn('?namespace=team-a')).map(({ overshoot }) => overshoot);
+    const told = async () => (await budgetsIn('?namespace=team-a')).map(({ atWorst }) => atWorst);
     for (const one of [undefined, { gateways: 0, hasStore: true }]) {
       fleet = one;
       expect(await told()).toEqual([undefined, undefined, undefined]);
     }
     fleet = { gateways: 2, hasStore: false };
-    expect(await told()).toEqual([
-      { requests: 2, unheardUsd: '2' },
-      undefined,
-      { requests: 2, unheardUsd: '5' },
-    ]);
+    expect(await told()).toEqual([{ requests: 2, dollars: '2' }, undefined, { requests: 2, dollars: '5' }]);
     fleet = { gateways: 3, hasStore: true };
-    const withoutStore = { requests: 3, unheardUsd: '8' };
-    expect((await told())[0]).toEqual({ requests: 1, unheardUsd: '0', withoutStore });
+    const withoutStore = { requests: 3, dollars: '8' };
+    expect((await told())[0]).toEqual({ requests: 1, dollars: '0', withoutStore });
     fleet = undefined;
   });
 

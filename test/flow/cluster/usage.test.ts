@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { serviceAccountToken } from '../../cluster/identities.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
@@ -146,4 +147,38 @@ test('what one key spends of the budget of its namespace, another gateway refuse
     return said.status === 429 && said;
   });
   expect(JSON.parse(refused.text).error.code, refused.text).toBe('insufficient_quota');
+});
+
+test('the ledger says of the budget of a namespace what is spent of it and beyond it at worst, to those who may read its keys', async () => {
+  const { plane } = installation;
+  const subject = { kind: 'ServiceAccount', namespace: 'team-b', name: 'ada' };
+  await installation.apply(
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: 'team-b', name: 'ada' } },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { namespace: 'team-b', name: 'ada' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'penstock-view' },
+      subjects: [subject],
+    },
+  );
+  const token = await serviceAccountToken(plane, 'team-b', 'ada');
+  const ask = (namespace: string) =>
+    fetch(`${installation.ledger().url}/v1/budgets?namespace=${namespace}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+  const { budgets } = JSON.parse(await (await ask('team-b')).text());
+  expect(budgets).toEqual([
+    expect.objectContaining({
+      namespace: 'team-b',
+      period: 'Month',
+      action: 'Block',
+      limitUsd: '0.01',
+      costUsd: expect.stringMatching(/^\d+[.]\d+$/),
+      usedShare: expect.any(Number),
+      atWorst: { requests: 2, dollars: '0.01' },
+    }),
+  ]);
+  expect(budgets[0].usedShare).toBeGreaterThan(1);
+  expect((await ask('team-a')).status).toBe(403);
 });

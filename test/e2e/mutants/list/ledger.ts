@@ -483,7 +483,7 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'the ledger says what can be spent beyond a budget',
     file: 'ledger/read-api/budgets.ts',
-    from: '    ...overshootAnswer(row.budget, fleet),',
+    from: '    ...atWorstAnswer(row.budget, fleet),',
     to: '',
     tests: ['test/ledger/budgets.test.ts'],
   },
