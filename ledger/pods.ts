@@ -9,6 +9,7 @@ import type { KubeClient } from '../core/kube/client.ts';
 import { isRecord, type KubeObject } from '../core/kube/object.ts';
 import { collectionPath, pods, secrets } from '../core/kube/paths.ts';
 import { type Reflector, startReflector, type Trouble } from '../core/kube/watch.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { JournalPod } from './ask-journal.ts';
 import { readTenantBudgets, type TenantBudgets } from './budgets.ts';
 
@@ -138,20 +139,12 @@ function createBudgetReader(): (pointer: KubeObject) => readonly TenantBudgets[]
   return (pointer) => {
     const text = readText(pointer, 'manifest');
     if (text !== last.text) {
-      const read = settings.safeParse(jsonOf(text));
+      const read = settings.safeParse(parseJson(text));
       const budgets = read.success ? readTenantBudgets(read.data.settings) : last.budgets;
       last = { text, budgets: isDeepStrictEqual(budgets, last.budgets) ? last.budgets : budgets };
     }
     return last.budgets;
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function records(value: unknown): readonly Readonly<Record<string, unknown>>[] {

@@ -9,6 +9,7 @@ import { createLog, endingLogger, logEnding } from '../core/kube/log.ts';
 import { sendMetrics } from '../core/telemetry/send-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { operatorMetrics } from './metric-table.ts';
+import { readPolicies } from './read-policies.ts';
 import { type OperatorSettings, readSettings, settingNames } from './settings.ts';
 import { type RunningOperator, startOperator } from './start.ts';
 
@@ -64,6 +65,7 @@ async function start(settings: OperatorSettings): Promise<RunningOperator> {
     random: Math.random,
     randomBytes,
     settings,
+    policies: await readPolicies(settings.policiesFile),
     log,
   });
 }

@@ -2,11 +2,11 @@
 
 import { z } from 'zod';
 import { parseAddressRules } from '../core/egress/address-rules.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { anyAddress } from '../core/telemetry/process-server.ts';
 import { readTelemetrySettings, type TelemetrySettings } from '../core/telemetry/settings.ts';
-import { createPolicyJudge } from './compile/judge-policies.ts';
 import { durationMs } from './resources/duration.ts';
-import type { PlatformSettings, RawPolicy } from './watch/snapshot.ts';
+import type { PlatformSettings } from './watch/snapshot.ts';
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const mustBeNamespace = 'must be the name of a namespace, such as penstock-system';
@@ -50,34 +50,6 @@ const metadataPrefixes = z
     'must be prefixes of labels with commas between them, such as reloader.example.com; penstock.dev is for the operator',
   );
 
-/** TenantPolicies as JSON, each as it would be applied. */
-const tenantPolicies = z
-  .string()
-  .default('[]')
-  .transform((text, context): readonly RawPolicy[] => {
-    const refuse = (message: string): never => {
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    };
-    const parsed = z.array(policySchema).safeParse(jsonOf(text));
-    if (!parsed.success) return refuse('must be a JSON list of TenantPolicies');
-    for (const { object, problems } of createPolicyJudge({ servicePrefix: '' })(parsed.data)) {
-      const [first] = problems;
-      if (first !== undefined) return refuse(`${object.metadata.name}: ${first.path}: ${first.message}`);
-    }
-    return parsed.data;
-  });
-
-const policySchema = z.looseObject({ metadata: z.looseObject({ name: z.string() }) });
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const egressDeny = z
   .string()
   .default('')
@@ -90,6 +62,19 @@ const egressDeny = z
       context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
       return z.NEVER;
     }
+  });
+
+const networkPolicyRanges = z
+  .string()
+  .optional()
+  .transform((text, context): readonly string[] | undefined => {
+    const parsed = z
+      .array(z.union([z.cidrv4(), z.cidrv6()]))
+      .optional()
+      .safeParse(text && parseJson(text));
+    if (parsed.success) return parsed.data;
+    context.addIssue({ code: 'custom', message: 'must be a JSON list of ranges, such as ["10.20.0.0/16"]' });
+    return z.NEVER;
   });
 
 const holdMsMax = 168 * 3_600_000;
@@ -123,8 +108,10 @@ const settingsSchema = z.object({
     .default('psk_'),
   /** Prefixes that labels and annotations for Secrets with issued keys may have, separated by commas. */
   PENSTOCK_SECRET_METADATA_PREFIXES: metadataPrefixes,
-  /** TenantPolicies of the chart's values, as JSON: each holds until there is an object of its name. */
-  PENSTOCK_TENANT_POLICIES: tenantPolicies,
+  /** File with the TenantPolicies of the chart's values; nothing: there are none. */
+  PENSTOCK_TENANT_POLICIES_FILE: z.string().optional(),
+  /** Ranges that the chart's NetworkPolicies open on every port, as a JSON list; nothing: there are none of these policies. */
+  PENSTOCK_NETWORK_POLICY_RANGES: networkPolicyRanges,
   /** Ranges of public space that gateways must not reach either, separated by commas. */
   PENSTOCK_EGRESS_DENY: egressDeny,
   /** The gateways keep limits in a store that they share. */
@@ -181,8 +168,10 @@ export interface OperatorSettings {
   readonly gatewaySelector: string;
   readonly podName: string;
   readonly platform: PlatformSettings;
-  /** TenantPolicies of the chart's values. */
-  readonly policies: readonly RawPolicy[];
+  /** Of TenantPolicies; undefined: there is none. */
+  readonly policiesFile?: string | undefined;
+  /** What NetworkPolicies let pass on every port; undefined: there are none. */
+  readonly networkPolicyRanges?: readonly string[] | undefined;
   /** Empty: the whole cluster. */
   readonly tenantNamespaces: readonly string[];
   /** 0: nothing is held. */
@@ -223,7 +212,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
       egressDeny: data.PENSTOCK_EGRESS_DENY,
       hasExactLimits: data.PENSTOCK_LIMITS_IN_STORE === 'true',
     }),
-    policies: data.PENSTOCK_TENANT_POLICIES,
+    policiesFile: data.PENSTOCK_TENANT_POLICIES_FILE,
+    networkPolicyRanges: data.PENSTOCK_NETWORK_POLICY_RANGES,
     tenantNamespaces: data.PENSTOCK_TENANT_NAMESPACES,
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,
     baseUrl: data.PENSTOCK_BASE_URL,

@@ -23,6 +23,7 @@ import { throttleClient } from './throttle.ts';
 import { letOthers } from './turn.ts';
 import { type Cluster, openCluster } from './watch/cluster.ts';
 import { watchCrdBundles } from './watch/crd-bundles.ts';
+import type { RawPolicy } from './watch/snapshot.ts';
 
 interface OperatorParts {
   readonly client: KubeClient;
@@ -34,6 +35,8 @@ interface OperatorParts {
   /** From a cryptographic source. */
   randomBytes(size: number): Buffer;
   readonly settings: OperatorSettings;
+  /** TenantPolicies of the chart's values. */
+  readonly policies?: readonly RawPolicy[] | undefined;
   readonly log: Log;
   /** What a process does by itself and a simulation in its own way. */
   readonly seams?: OperatorSeams;
@@ -104,7 +107,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
     tableNamespace: settings.tableNamespace,
     gatewaySelector: settings.gatewaySelector,
     platform: settings.platform,
-    policies: settings.policies,
+    policies: parts.policies,
     onChange: (change) => leading?.onChange(change),
     onTrouble(trouble) {
       if (trouble.retryInMs > 0) metrics.onWatchRestart(trouble.watch, trouble.reason);

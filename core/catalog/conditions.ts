@@ -15,7 +15,6 @@ export interface ConditionFacts {
 }
 
 const ALL: readonly Kind[] = ['Provider', 'ModelRoute', 'ApiKey', 'TenantPolicy'];
-const OF_TENANTS: readonly Kind[] = ['Provider', 'ModelRoute', 'ApiKey'];
 
 /** In the order in which one reads them. */
 export const CONDITIONS = {
@@ -68,7 +67,7 @@ export const CONDITIONS = {
     title: { yes: 'Every target has a price', no: 'A target has no price' },
   },
   Degraded: {
-    kinds: OF_TENANTS,
+    kinds: ALL,
     shown: 'when-true',
     text: 'The object works, but not all of it, or not in its present form.',
     title: { yes: 'It works, but not all of it', no: 'Not degraded' },
@@ -207,6 +206,11 @@ export const REASONS = {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
     text: 'A Secret is of a type made for something else, such as a service account token, or a TLS key in place of an API key.',
     wayOut: 'Make a Secret of the type that the message names.',
+  },
+  ClosedByNetworkPolicy: {
+    conditions: ['Degraded'],
+    text: 'A range of the TenantPolicy is open for gateways, and the NetworkPolicies of the chart let no connection pass to it, but on the ports for public upstreams. A network that enforces NetworkPolicies drops the rest.',
+    wayOut: 'Add the range to networkPolicy.extraEgress of the chart; the message holds the line.',
   },
   LastKnownGood: {
     conditions: ['Degraded', 'Stalled'],

@@ -93,6 +93,14 @@ export function parseAddressRules(allow: unknown, clusterCidrs: readonly string[
   };
 }
 
+/** @throws where one of them is not a CIDR. */
+export function isRangeWithin(inner: string, outer: string): boolean {
+  const [innerBlock, outerBlock] = [inner, outer].map((cidr) =>
+    buildBlock({ cidr, reason: 'private', noun: 'a range' }, 'the range'),
+  );
+  return innerBlock !== undefined && outerBlock !== undefined && isWithin(innerBlock, outerBlock);
+}
+
 /** Judges one address as a resolver or a socket gives it. Anything that is not a plain address is refused. */
 export function judgeAddress(rules: AddressRules, namespace: string, address: string): AddressVerdict {
   const read = canonicalAddress(address);

@@ -15,7 +15,7 @@ import type { LedPods } from './pods.ts';
 import type { Spending } from './spending.ts';
 import type { PublishedRun } from './verdict-book.ts';
 
-interface Parts extends Pick<TermParts, 'cluster' | 'client' | 'clock' | 'queue' | 'log'> {
+interface Parts extends Pick<TermParts, 'cluster' | 'client' | 'clock' | 'queue' | 'log' | 'settings'> {
   readonly pods: Pick<LedPods, 'pods'>;
   readonly spending: Pick<Spending, 'ofNamespace'>;
 }
@@ -44,6 +44,7 @@ const othersMs = 60_000;
 
 export function createPolicies(parts: Parts): LedPolicies {
   const { cluster, client, clock, pods, spending, log } = parts;
+  const { instance, networkPolicyRanges } = parts.settings;
   let known: ReadonlyMap<string, Known> = new Map();
   const queue = createQueue({ ...parts.queue, name: 'policies', workers: 1, run });
 
@@ -56,8 +57,7 @@ export function createPolicies(parts: Parts): LedPolicies {
           const { name } = policy.object.metadata;
           const last = before.get(name);
           if (last?.policy === policy) return [name, last];
-          const object = last === undefined ? cluster.policy(name) : undefined;
-          const since = Math.min((object && recordedGeneration(object)) ?? generation, generation);
+          const since = Math.min(last === undefined ? recordedOf(name, generation) : generation, generation);
           return [name, { policy, since, metMs: clock.wallMs() }];
         }),
       );
@@ -66,6 +66,13 @@ export function createPolicies(parts: Parts): LedPolicies {
     statusChanged: (name) => queue.addAfter(name, othersMs),
     lookAtAll,
   };
+
+  /** What another release has recorded is of its own table. */
+  function recordedOf(name: string, generation: number): number {
+    const object = cluster.policy(name);
+    const writer = tenantPolicyStatusIn(object?.status)?.instance ?? instance;
+    return (object && writer === instance ? recordedGeneration(object) : undefined) ?? generation;
+  }
 
   function lookAtAll(): void {
     for (const name of known.keys()) queue.add(name);
@@ -79,12 +86,14 @@ export function createPolicies(parts: Parts): LedPolicies {
     const { namespaces, platform } = cluster.snapshot();
     const nowMs = clock.wallMs();
     const decision = decidePolicyStatus({
+      instance,
       policy: policy.policy,
       present: tenantPolicyStatusIn(object.status),
       since: policy.since,
       pods: pods.pods(),
       namespaces,
       platformNamespaces: platform.platformNamespaces,
+      networkPolicyRanges,
       spentOf: spending.ofNamespace(),
       nowMs,
       waitingSinceMs: policy.metMs,

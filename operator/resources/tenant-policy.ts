@@ -100,6 +100,13 @@ const count = () => z.int().min(0).optional();
 
 const tenantPolicyStatusSchema = z.object({
   ...commonStatus,
+  instance: z
+    .string()
+    .max(63)
+    .optional()
+    .describe(
+      'Release of Penstock that writes this status. Of several in one cluster, the first by name does.',
+    ),
   namespaces: count().describe('Namespaces that exist and that this policy holds for.'),
   usage: z
     .object({

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 import type { Spent } from '../../core/contract/spend.ts';
+import { isRangeWithin } from '../../core/egress/address-rules.ts';
 import { timeOf } from '../../core/kube/time.ts';
 import { namesIn } from '../compile/apply-policies.ts';
 import { invalid } from '../compile/checks/invalid.ts';
@@ -15,11 +16,14 @@ import { dollarsOf, microdollarsOf } from '../usage/dollars.ts';
 import { useIn } from '../usage/spend-book.ts';
 import type { JudgedPolicy, NamespaceRecord } from '../watch/snapshot.ts';
 import { earliest } from './earliest.ts';
+import { isSameStatus } from './same-status.ts';
 import { settleProgrammed } from './settle-programmed.ts';
 import { settleProgress } from './settle-progress.ts';
 import { stateOf } from './state-of.ts';
 
 export interface PolicyFacts {
+  /** Name of this release. */
+  readonly instance: string;
   readonly policy: JudgedPolicy;
   readonly present: TenantPolicyStatus | undefined;
   /** Table generation in which its present form first appeared; undefined before that one is published. */
@@ -28,6 +32,8 @@ export interface PolicyFacts {
   readonly namespaces: readonly NamespaceRecord[];
   /** With what all policies say. */
   readonly platformNamespaces: readonly string[];
+  /** What NetworkPolicies of the chart let pass on every port; undefined: there are none. */
+  readonly networkPolicyRanges?: readonly string[] | undefined;
   /** What the keys of a namespace have spent; undefined: that is not known, and what was said of it stays. */
   readonly spentOf: ((namespace: string) => Spent | undefined) | undefined;
   readonly nowMs: number;
@@ -44,6 +50,8 @@ const messageCharsMax = 32_768;
 const budgetsMax = 10;
 const namedMax = 3;
 const platformNamespacesMax = 1000;
+/** For so long, the release that wrote before may be away. */
+const othersMs = 60_000;
 /** Between two writes that tell of spend alone. */
 const usageGapMs = 60_000;
 
@@ -51,13 +59,20 @@ export function decidePolicyStatus(facts: PolicyFacts): PolicyDecision {
   const { policy, present, namespaces, nowMs } = facts;
   const { object, spec, problems } = policy;
   const generation = typeof object.metadata.generation === 'number' ? object.metadata.generation : undefined;
+  const left = leftToAnother(facts, generation);
+  if (left !== undefined) return left;
   const accepted = problems.length === 0 ? holds('Accepted', 'Accepted') : refused(policy);
   const uses = usesOf(facts);
   const exhausted = uses === undefined ? saidExhausted(present) : exhaustedCondition(uses);
   const ofGeneration = generation === undefined ? {} : { generation };
   const verdict = { kind: 'TenantPolicy', ...ofGeneration, isInTable: problems.length === 0 };
   const programmed = settleProgrammed({ ...facts, verdict, conditions: [accepted] });
-  const judged = [accepted, ...(exhausted === undefined ? [] : [exhausted]), programmed.condition];
+  const judged = [
+    accepted,
+    ...closedRanges(facts),
+    ...(exhausted === undefined ? [] : [exhausted]),
+    programmed.condition,
+  ];
   const ready = readyCondition(judged, {});
   const progress = settleProgress(ready, generation, present, nowMs);
   const usage = usageOf(uses, present, nowMs);
@@ -66,6 +81,7 @@ export function decidePolicyStatus(facts: PolicyFacts): PolicyDecision {
   const until = state === 'OverBudget' ? untilOf(uses, present, nowMs) : undefined;
   const status: TenantPolicyStatus = {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
+    instance: facts.instance,
     state,
     ...(until === undefined ? {} : { until }),
     namespaces: spec === undefined ? 0 : existingIn(spec, namespaces).length,
@@ -77,10 +93,21 @@ export function decidePolicyStatus(facts: PolicyFacts): PolicyDecision {
     conditions: conditions.map((condition) => stored(condition, generation, present, nowMs)),
   };
   const untilMs = earliest(programmed.againMs, progress.againMs, usage.againMs);
-  if (isDeepStrictEqual(inOrder(status), present && inOrder(present))) return { type: 'same', untilMs };
+  if (isSameStatus(status, present)) return { type: 'same', untilMs };
   const { holdUntilMs } = programmed;
   if (holdUntilMs !== undefined && nowMs < holdUntilMs) return { type: 'same', untilMs: holdUntilMs };
   return { type: 'write', status, untilMs };
+}
+
+/** Releases that go by one policy would answer each other's writes for ever: the first by name writes, while it follows edits. */
+function leftToAnother(
+  { present, instance, nowMs, waitingSinceMs }: PolicyFacts,
+  generation: number | undefined,
+): PolicyDecision | undefined {
+  if (present?.instance === undefined || present.instance >= instance) return undefined;
+  if (present.observedGeneration === generation) return { type: 'same' };
+  const untilMs = waitingSinceMs + othersMs;
+  return nowMs < untilMs ? { type: 'same', untilMs } : undefined;
 }
 
 function refused({ problems, spec, heldGeneration }: JudgedPolicy): Condition {
@@ -94,6 +121,25 @@ function refused({ problems, spec, heldGeneration }: JudgedPolicy): Condition {
       ? 'the fields that are right are in force'
       : `generation ${heldGeneration} stays in force`;
   }
+}
+
+/** The operator does not widen its own walls: what it may not open, it says. */
+function closedRanges({ policy: { spec }, networkPolicyRanges }: PolicyFacts): readonly Condition[] {
+  if (networkPolicyRanges === undefined) return [];
+  const closed = (spec?.egress?.allow ?? []).filter(
+    (range) => !networkPolicyRanges.some((open) => isRangeWithin(range, open)),
+  );
+  if (closed.length === 0) return [];
+  const named = closed.slice(0, namedMax).join(', ');
+  const more = closed.length > namedMax ? ` and ${closed.length - namedMax} more` : '';
+  const rules = closed.slice(0, namedMax).map((cidr) => `{ipBlock: {cidr: "${cidr}"}}`);
+  return [
+    holds(
+      'Degraded',
+      'ClosedByNetworkPolicy',
+      `spec.egress.allow: the NetworkPolicies of the chart let gateways reach ${named}${more} on the ports of networkPolicy.upstreamPorts alone. Where the network enforces them, run helm upgrade with networkPolicy.extraEgress: [{to: [${rules.join(', ')}]}]`,
+    ),
+  ];
 }
 
 function existingIn(spec: TenantPolicySpec, namespaces: readonly NamespaceRecord[]): readonly string[] {
@@ -209,9 +255,4 @@ function stored(
     lastTransitionTime: before?.status === status ? before.lastTransitionTime : timeOf(nowMs),
     message: cutText(message, messageCharsMax),
   };
-}
-
-/** Conditions come back from the server in any order. */
-function inOrder(status: TenantPolicyStatus): object {
-  return { ...status, conditions: new Map(status.conditions?.map((one) => [one.type, one])) };
 }

@@ -4,7 +4,6 @@
 // Few writes are the point: a state that resolves within 5 s is never written, and what merely counts pods
 // or tells the time is no reason to write.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type ConditionType, REASONS, type Reason } from '../../core/catalog/conditions.ts';
 import { timeOf } from '../../core/kube/time.ts';
 import { countTargets } from '../compile/count-targets.ts';
@@ -20,6 +19,7 @@ import type { RawObject } from '../watch/snapshot.ts';
 import { earliest } from './earliest.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, presentStatus, type StoredCondition } from './object-status.ts';
+import { isSameStatus } from './same-status.ts';
 import { settleBudget } from './settle-budget.ts';
 import { settleDrill } from './settle-drill.ts';
 import { type SettledHealth, settleHealth } from './settle-health.ts';
@@ -132,7 +132,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
 
   const againMs = earliest(programmed.againMs, health?.againMs, targets?.againMs);
   const lookAgain = progress.againMs === undefined ? {} : { lookAgainMs: progress.againMs };
-  if (isSame(status, present)) {
+  if (isSameStatus(status, present)) {
     return againMs === undefined
       ? { type: 'same', ...lookAgain }
       : { type: 'wait', untilMs: earliest(againMs, progress.againMs) ?? againMs };
@@ -324,7 +324,7 @@ function holdTransient(
     const { attachedRoutes } = present;
     // The first and the last of them decide whether it may be deleted.
     const isTurn = (attachedRoutes === 0) !== (verdict.attachedRoutes === 0);
-    if (attachedRoutes !== undefined && !isTurn && isSame({ ...status, attachedRoutes }, present)) {
+    if (attachedRoutes !== undefined && !isTurn && isSameStatus({ ...status, attachedRoutes }, present)) {
       return waitingSinceMs + transientMs;
     }
   }
@@ -357,20 +357,4 @@ function endOfHold(
   return [
     { type: 'Degraded', from: 'True', to: 'False', reason: 'LastKnownGood', message, isGood: isInTable },
   ];
-}
-
-function isSame(status: ObjectStatus, present: ObjectStatus | undefined): boolean {
-  return present !== undefined && isDeepStrictEqual(inOrder(status), inOrder(present));
-}
-
-/** Lists that are maps by nature come back from the server in any order; an empty one may come back or not. */
-function inOrder(status: ObjectStatus): Record<string, unknown> {
-  const ordered = Object.entries(status).flatMap(([name, value]) => {
-    if (!Array.isArray(value)) return [[name, value]];
-    if (value.length === 0) return [];
-    const idOf = (item: { type?: string; name?: string; id?: number }) =>
-      item.type ?? item.name ?? `${item.id}`;
-    return [[name, new Map(value.map((item) => [idOf(item), item]))]];
-  });
-  return Object.fromEntries(ordered);
 }

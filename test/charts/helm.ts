@@ -110,7 +110,10 @@ const deploymentSchema = z.object({
   spec: z.looseObject({
     selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
     template: z.object({
-      metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+      metadata: z.object({
+        labels: z.record(z.string(), z.string()),
+        annotations: z.record(z.string(), z.string()).optional(),
+      }),
       spec: z.looseObject({
         serviceAccountName: z.string(),
         // Others may stand beside the first.

@@ -38,7 +38,7 @@ beforeAll(async () => {
     await createNamespace(plane().client, name);
   for (const role of ['admin', 'edit', 'view'])
     await apply(plane().client, bindingOf(role, role, `${role}-of-a`));
-  await install('penstock', RELEASE_NAMESPACE);
+  await install('penstock', RELEASE_NAMESPACE, {}, '--no-hooks');
   await plane().mustKubectl(['wait', '--for=condition=Established', 'crd', '--all']);
   await plane().mustKubectl(['create', '-f', '-'], { stdin: API_KEY });
   await mustHelm(plane(), ['uninstall', 'penstock', '-n', RELEASE_NAMESPACE]);
@@ -56,10 +56,26 @@ beforeAll(async () => {
     '--no-hooks',
   );
   await apply(plane().client, bindingOf('tenant', 'penstock-tenant', 'tenant-of-a'));
-  await install('second', 'second-system', {
-    crds: { install: false },
-    rbac: { scope: 'namespaces', tenantNamespaces: ['team-b'], aggregate: false },
-  });
+  await install(
+    'second',
+    'second-system',
+    {
+      crds: { install: false },
+      rbac: { scope: 'namespaces', tenantNamespaces: ['team-b'], aggregate: false },
+    },
+    '--no-hooks',
+  );
+  // What their Jobs apply: the admission policies read it.
+  for (const [release, names] of [
+    ['penstock', ['platform']],
+    ['second', []],
+  ] as const)
+    await apply(plane().client, {
+      apiVersion: 'penstock.dev/v1alpha1',
+      kind: 'TenantPolicy',
+      metadata: { name: `${release}-platform` },
+      spec: { role: 'Platform', namespaces: { names } },
+    });
   // Helm four times, on a machine that runs all other tests beside it.
 }, 180_000);
 afterAll(() => server?.close());
@@ -147,7 +163,7 @@ test('a ResourceQuota as in the guide refuses one object too many of each kind',
 test('the Deployments, the Service and the table namespace are there, and an upgrade changes them', async () => {
   const replicas = ['get', 'deployment', '-n', 'second-system', '-o', 'jsonpath={.items[*].spec.replicas}'];
   expect(await plane().mustKubectl(replicas)).toBe('2 1 2');
-  await mustHelm(plane(), ['upgrade', 'second', CHART, '-n', 'second-system', '--reuse-values'], {
+  await mustHelm(plane(), ['upgrade', 'second', CHART, '-n', 'second-system', '--reuse-values', '--no-hooks'], {
     gateway: { replicas: 3 },
   });
   expect((await plane().mustKubectl(replicas)).split(' ').sort()).toEqual(['1', '2', '3']);
@@ -669,6 +685,10 @@ describe('a Provider that ModelRoutes use', () => {
     ['removes its last key that works', [key('b')]],
     ['disables it', [key('a', { disabled: true }), key('b')]],
     ['drains it', [key('a', { weight: 0 })]],
+    [
+      'repairs another one and disables it',
+      [key('b', { secretRef: { name: 'other', key: 'b' }, disabled: true })],
+    ],
   ])('keeps its last key: an edit that %s is refused', async (_, keys) => {
     expect(await refusalOf(apply(keyed(keys)))).toContain(
       `and this edit leaves it no key that works. Add another key first.`,
@@ -676,7 +696,14 @@ describe('a Provider that ModelRoutes use', () => {
   });
 
   test('takes every other edit, another key in the place of the last among them', async () => {
-    for (const keys of [[key('a')], [key('d'), key('b')], [key('a'), key('b')]])
+    const repaired = key('b', { secretRef: { name: 'other', key: 'b' } });
+    for (const keys of [
+      [key('a')],
+      [key('d'), key('b')],
+      [key('a'), key('b')],
+      [repaired],
+      [key('a'), key('b')],
+    ])
       expect(await apply(keyed(keys))).toMatchObject({ code: 0 });
     expect(await apply(provider('team-a'))).toMatchObject({ code: 0 });
     expect(await apply(keyed([key('a'), key('b')]))).toMatchObject({ code: 0 });
@@ -754,15 +781,25 @@ describe('what the values say of namespaces', () => {
       ...serverEnvironment(plane()),
       PENSTOCK_SERVICE_ACCOUNT_DIR: await writeServiceAccountFolder(plane(), name, { token, namespace }),
       PENSTOCK_OBJECTS: objectsFile,
-      PENSTOCK_PRUNE: `app.kubernetes.io/name=penstock,app.kubernetes.io/instance=fourth,app.kubernetes.io/component=tenant-policies`,
+      PENSTOCK_LABELS: `app.kubernetes.io/name=penstock,app.kubernetes.io/instance=fourth,app.kubernetes.io/component=tenant-policies`,
     };
     expect(await run(process.execPath, [applyObjects], { env })).toMatchObject({ code: 0, stderr: '' });
   }
 
+  const byHand = { namespaces: { names: ['team-a'] } };
+  /** Every namespace has this label. */
+  const none = {
+    selector: { matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'DoesNotExist' }] },
+  };
+
+  /** Those of this release, and what somebody has written. */
   async function specs(): Promise<Record<string, unknown>> {
     const { items } = JSON.parse(await plane().mustKubectl(['get', 'tenantpolicies', '-o', 'json']));
+    const isOurs = ({ metadata }: { metadata: { name: string } }) => /^(fourth|by-hand)/.test(metadata.name);
     return Object.fromEntries(
-      items.map(({ metadata, spec }: { metadata: { name: string }; spec: unknown }) => [metadata.name, spec]),
+      items
+        .filter(isOurs)
+        .map(({ metadata, spec }: { metadata: { name: string }; spec: unknown }) => [metadata.name, spec]),
     );
   }
 
@@ -804,7 +841,7 @@ describe('what the values say of namespaces', () => {
         apiVersion: 'penstock.dev/v1alpha1',
         kind: 'TenantPolicy',
         metadata: { name: 'by-hand' },
-        spec: { namespaces: { names: ['team-a'] } },
+        spec: byHand,
       }),
     });
     await mustHelm(plane(), ['upgrade', 'fourth', CHART, '-n', namespace, '--no-hooks'], {
@@ -813,14 +850,19 @@ describe('what the values say of namespaces', () => {
     });
     await runJob();
     expect(await specs()).toEqual({
-      'by-hand': { namespaces: { names: ['team-a'] } },
+      'by-hand': byHand,
+      'fourth-platform': { role: 'Platform', namespaces: none },
       'fourth-tenant-team-a': {
         namespaces: { names: ['team-a'] },
         budgets: [{ ...budget, limit: '400' }],
         limits: { requestsPerMinute: 60, tokensPerMinute: 1000 },
       },
     });
-    await plane().mustKubectl(['delete', 'tpol', '--all']);
+    // Of values that name nothing any more, the last object goes too; what somebody has written stays.
+    await mustHelm(plane(), ['upgrade', 'fourth', CHART, '-n', namespace, '--no-hooks'], base);
+    await runJob();
+    expect(await specs()).toEqual({ 'by-hand': byHand, 'fourth-platform': { role: 'Platform', namespaces: none } });
+    await plane().mustKubectl(['delete', 'tpol', 'by-hand', 'fourth-platform']);
     await mustHelm(plane(), ['uninstall', 'fourth', '-n', namespace]);
   }, 60_000);
 });

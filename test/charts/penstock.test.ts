@@ -1,6 +1,6 @@
 // Does the chart render what Kubernetes takes, refuse what makes no sense, and give its processes what they read?
 
-import { cp, lstat, mkdtempDisposable, readdir, readFile } from 'node:fs/promises';
+import { cp, lstat, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises';
 import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -20,6 +20,7 @@ import { readSettings as readLedgerSettings } from '../../ledger/settings.ts';
 import { applyPolicies } from '../../operator/compile/apply-policies.ts';
 import { createPolicyJudge } from '../../operator/compile/judge-policies.ts';
 import { operatorMetrics } from '../../operator/metric-table.ts';
+import { readPolicies } from '../../operator/read-policies.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import type { PlatformSettings } from '../../operator/watch/snapshot.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -48,9 +49,12 @@ import { judgeBySchemas, kubeconform, quickstart, writeSchemas } from './schemas
 import { DIGEST, ONLY_TENANTS, OPENED, TENANTS, VALUE_SETS } from './value-sets.ts';
 
 /** What the operator takes for the platform's word before there is any TenantPolicy. */
-function platformIn(env: Readonly<Record<string, string>>): PlatformSettings {
-  const { platform, policies } = readOperatorSettings(env);
-  const judged = createPolicyJudge(platform)(policies);
+async function platformIn(objects: readonly Rendered[]): Promise<PlatformSettings> {
+  const { platform } = readOperatorSettings(deploymentOf(objects, 'penstock-operator').env);
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'penstock-charts-'));
+  const file = join(folder.path, 'objects.json');
+  await writeFile(file, JSON.stringify(policyObjects(objects)));
+  const judged = createPolicyJudge(platform)(await readPolicies(file));
   return applyPolicies(
     platform,
     judged.flatMap(({ spec }) => spec ?? []),
@@ -559,7 +563,8 @@ describe('what is rendered', () => {
   });
 
   test('the settings are those of the values', async () => {
-    const { env } = deploymentOf(await render(plane(), OPENED), 'penstock-operator');
+    const objects = await render(plane(), OPENED);
+    const { env } = deploymentOf(objects, 'penstock-operator');
     expect(readOperatorSettings(env)).toMatchObject({
       instance: 'penstock',
       namespace: RELEASE_NAMESPACE,
@@ -568,7 +573,7 @@ describe('what is rendered', () => {
       tenantNamespaces: [],
       metricsPort: 9090,
     });
-    expect(platformIn(env)).toMatchObject({
+    expect(await platformIn(objects)).toMatchObject({
       servicePrefix: 'acme',
       keyPrefix: 'acme_',
       platformNamespaces: ['ml', 'platform'],
@@ -620,8 +625,7 @@ describe('what is rendered', () => {
     const budget = { period: 'Month', limit: '500.00', action: 'Warn', warnPercent: 75 };
     const tenants = [{ namespace: 'team-a', budgets: [budget] }];
     const objects = await render(plane(), { tenants });
-    const { env } = deploymentOf(objects, 'penstock-operator');
-    expect(platformIn(env).tenantBudgets).toEqual(tenants);
+    expect((await platformIn(objects)).tenantBudgets).toEqual(tenants);
     for (const fault of [{ limit: 500 }, { action: 'Deny' }, { warnPercent: 101 }]) {
       const refused = { tenants: [{ namespace: 'team-a', budgets: [{ ...budget, ...fault }] }] };
       await expect(render(plane(), refused)).rejects.toThrow(new RegExp(String(Object.keys(fault))));
@@ -651,7 +655,7 @@ describe('what is rendered', () => {
       { namespace: 'team-c', budgets },
     ];
     const objects = await render(plane(), { tenants });
-    const platform = platformIn(deploymentOf(objects, 'penstock-operator').env);
+    const platform = await platformIn(objects);
     expect(platform.tenantLimits).toEqual([
       { namespace: 'team-a', limits },
       { namespace: 'team-b', limits: { maxConcurrentRequests: 5 } },
@@ -685,6 +689,49 @@ describe('what is rendered', () => {
     await expect(
       render(plane(), { tenants: [...entries, { namespace: 'team-a', budgets }] }),
     ).rejects.toThrow('tenants: the namespace team-a has budgets twice; put them into one entry');
+  });
+
+  test('four thousand tenants are one file; more than a ConfigMap holds are refused', async () => {
+    const tenants = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        namespace: `team-${at}`,
+        budgets: [{ period: 'Month', limit: '500.00' }],
+      }));
+    const objects = await render(plane(), { tenants: tenants(4000) });
+    expect((await platformIn(objects)).tenantBudgets).toHaveLength(4000);
+    await expect(render(plane(), { tenants: tenants(6000) })).rejects.toThrow(
+      'tenants and egress.allow: their 6001 TenantPolicies are more than one ConfigMap holds (1 MiB)',
+    );
+  });
+
+  test('other tenants are other pods of the operator, which reads them once; its own annotations stay', async () => {
+    const annotationsOf = async (tenants: readonly object[]) => {
+      const values = { tenants, operator: { podAnnotations: { own: 'yes' } } };
+      return deploymentOf(await render(plane(), values), 'penstock-operator').template.metadata.annotations;
+    };
+    const [none, one] = await Promise.all([
+      annotationsOf([]),
+      annotationsOf([{ namespace: 'team-a', limits: { requestsPerMinute: 1 } }]),
+    ]);
+    expect(none).toEqual({
+      own: 'yes',
+      'penstock.dev/tenant-policies': expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    expect(one).not.toEqual(none);
+  });
+
+  test('the operator knows which ranges the NetworkPolicies open, and that there are none of them', async () => {
+    const rangesIn = async (values: Values) =>
+      readOperatorSettings(deploymentOf(await render(plane(), values), 'penstock-operator').env)
+        .networkPolicyRanges;
+    const extraEgress = [{ to: [{ ipBlock: { cidr: '10.30.0.0/16' } }, { podSelector: {} }] }, { ports: [] }];
+    const egress = { allow: [{ cidr: '10.20.0.0/16', namespaces: ['team-a'] }] };
+    expect(await rangesIn({})).toEqual([]);
+    expect(await rangesIn({ egress, networkPolicy: { extraEgress } })).toEqual([
+      '10.20.0.0/16',
+      '10.30.0.0/16',
+    ]);
+    expect(await rangesIn({ egress, networkPolicy: { enabled: false } })).toBeUndefined();
   });
 
   test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {
@@ -1219,8 +1266,7 @@ describe('what is rendered', () => {
     expect(demo[0]).toMatchObject({
       spec: { auth: { type: 'None' }, baseURL: 'http://penstock-simulator.penstock-demo.svc:9100/v1' },
     });
-    const { env } = deploymentOf(objects, 'penstock-operator');
-    const platform = platformIn(env);
+    const platform = await platformIn(objects);
     expect(platform.egressAllow).toContainEqual({ cidr: '10.0.0.0/8', namespaces: ['penstock-demo'] });
     expect(platform.platformNamespaces).toEqual([]);
     for (const text of demo.map((object) => JSON.stringify(object))) expect(text).not.toContain('secretRef');
@@ -1228,7 +1274,7 @@ describe('what is rendered', () => {
 
   test('what the demo applies is right by the rules of its own operator, and opened to it alone', async () => {
     const objects = await render(plane(), { demo: { enabled: true } });
-    const platform = platformIn(deploymentOf(objects, 'penstock-operator').env);
+    const platform = await platformIn(objects);
     const compileDemo = (settings: PlatformSettings) =>
       compileOnce(snapshotOf(demoObjects(objects), settings)).verdicts.flatMap(({ kind, conditions }) =>
         conditions.map(({ type, status }) => `${kind} ${type} ${status}`),

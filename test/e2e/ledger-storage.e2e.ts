@@ -67,7 +67,7 @@ async function workload(): Promise<{ readonly names: string; readonly mounts: st
 }
 
 const upgrade = (values: Values) =>
-  helm(plane(), ['upgrade', 'penstock', CHART, ...where, '--reset-values'], values);
+  helm(plane(), ['upgrade', 'penstock', CHART, ...where, '--reset-values', '--no-hooks'], values);
 async function mustUpgrade(values: Values): Promise<void> {
   const { code, stderr } = await upgrade(values);
   expect([code, stderr]).toEqual([0, '']);
@@ -157,7 +157,7 @@ test('an upgrade from a StatefulSet keeps its claim, each value changes, and the
   await mustHelm(plane(), ['uninstall', 'penstock', ...where]);
   await plane().mustKubectl(['wait', '--for=delete', 'namespace/penstock-tables', '--timeout=60s']);
   await stays('20Gi');
-  await mustHelm(plane(), ['install', 'penstock', CHART, ...where], {
+  await mustHelm(plane(), ['install', 'penstock', CHART, ...where, '--no-hooks'], {
     ledger: { persistence: { size: '20Gi' } },
   });
   await isDeployment(claimName);

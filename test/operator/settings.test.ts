@@ -3,7 +3,6 @@
 import { expect, test } from 'vitest';
 import { anyAddress } from '../../core/telemetry/process-server.ts';
 import { readSettings } from '../../operator/settings.ts';
-import { tenantPolicy as policy } from './make.ts';
 
 const smallest = {
   PENSTOCK_NAMESPACE: 'penstock-system',
@@ -29,7 +28,6 @@ test('what need not be said has a default', () => {
       egressDeny: [],
       hasExactLimits: false,
     },
-    policies: [],
     tenantNamespaces: [],
     baseUrl: 'http://penstock.penstock-system.svc/v1',
     host: anyAddress(),
@@ -48,8 +46,9 @@ test('everything can be said', () => {
     PENSTOCK_SERVICE_PREFIX: 'acme',
     PENSTOCK_KEY_PREFIX: 'acme_',
     PENSTOCK_SECRET_METADATA_PREFIXES: 'reloader.example, team.example',
-    PENSTOCK_TENANT_POLICIES: JSON.stringify([policy({ budgets: [{ period: 'Month', limit: '500.00' }] })]),
+    PENSTOCK_TENANT_POLICIES_FILE: '/etc/penstock/objects.json',
     PENSTOCK_EGRESS_DENY: '93.184.0.0/16, 2a00:1450::/32',
+    PENSTOCK_NETWORK_POLICY_RANGES: '["10.20.0.0/16"]',
     PENSTOCK_TENANT_NAMESPACES: 'team-a,team-b',
     PENSTOCK_HOST: '127.0.0.1',
     PENSTOCK_METRICS_PORT: '0',
@@ -67,7 +66,8 @@ test('everything can be said', () => {
       egressDeny: ['93.184.0.0/16', '2a00:1450::/32'],
       hasExactLimits: true,
     },
-    policies: [{ metadata: { name: 'research' }, spec: { budgets: [{ limit: '500.00' }] } }],
+    policiesFile: '/etc/penstock/objects.json',
+    networkPolicyRanges: ['10.20.0.0/16'],
     tenantNamespaces: ['team-a', 'team-b'],
     host: '127.0.0.1',
     metricsPort: 0,
@@ -78,8 +78,8 @@ test('everything can be said', () => {
 });
 
 test('an empty value counts as none', () => {
-  const settings = readSettings({ ...smallest, PENSTOCK_TENANT_POLICIES: '', PENSTOCK_INSTANCE: '' });
-  expect(settings.policies).toEqual([]);
+  const settings = readSettings({ ...smallest, PENSTOCK_TENANT_POLICIES_FILE: '', PENSTOCK_INSTANCE: '' });
+  expect(settings.policiesFile).toBeUndefined();
   expect(settings.instance).toBe('penstock');
 });
 
@@ -97,21 +97,10 @@ test.each([
   ['PENSTOCK_SERVICE_PREFIX', 'a/b', /such as penstock/],
   ['PENSTOCK_KEY_PREFIX', 'with space', /such as psk_/],
   ['PENSTOCK_TENANT_NAMESPACES', '*', /"\*" is none/],
+  ['PENSTOCK_NETWORK_POLICY_RANGES', '["10.0.0.0"]', /JSON list of ranges/],
   ['PENSTOCK_EGRESS_DENY', '93.184.0.0', /egress\.deny\[0\]/],
   ['PENSTOCK_SECRET_METADATA_PREFIXES', 'a/b', /prefixes of labels/],
   ['PENSTOCK_SECRET_METADATA_PREFIXES', 'penstock.dev', /penstock\.dev is for the operator/],
-  ['PENSTOCK_TENANT_POLICIES', '{', /must be a JSON list of TenantPolicies/],
-  ['PENSTOCK_TENANT_POLICIES', '[{}]', /must be a JSON list of TenantPolicies/],
-  [
-    'PENSTOCK_TENANT_POLICIES',
-    JSON.stringify([policy({ role: 'Tenant' })]),
-    /research: spec\.role: must be Platform/,
-  ],
-  [
-    'PENSTOCK_TENANT_POLICIES',
-    JSON.stringify([policy({ egress: { allow: ['169.254.169.254/32'] } })]),
-    /research: spec\.egress\.allow\[0\]: .*metadata/,
-  ],
   ['PENSTOCK_BASE_URL', 'penstock.example', /address of the gateways/],
   ['PENSTOCK_BASE_URL', undefined, /address of the gateways/],
   ['PENSTOCK_METRICS_PORT', '70000', /65535/],

@@ -122,11 +122,11 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{/* The TenantPolicies that the values stand for, as JSON: one of the platform, one for each tenant, one for each opened range. */}}
 {{- define "penstock.tenantPolicies" -}}
 {{- $instance := include "penstock.instance" . -}}
-{{- $labels := include "penstock.labels" (dict "root" . "component" "tenant-policies") | fromYaml -}}
-{{- $specs := list -}}
-{{- with .Values.platformNamespaces -}}
-{{- $specs = append $specs (list "platform" (dict "role" "Platform" "namespaces" (dict "names" (uniq .)))) -}}
-{{- end -}}
+{{- /* Each namespace has this label. An empty list of names would be no list, once it had any. */}}
+{{- $none := dict "selector" (dict "matchExpressions" (list (dict "key" "kubernetes.io/metadata.name" "operator" "DoesNotExist"))) -}}
+{{- $named := dict "names" (uniq .Values.platformNamespaces) -}}
+{{- $platform := dict "role" "Platform" "namespaces" (ternary $named $none (gt (len .Values.platformNamespaces) 0)) -}}
+{{- $specs := list (list "platform" $platform) -}}
 {{- $tenants := dict -}}
 {{- range $tenant := .Values.tenants -}}
 {{- $before := get $tenants .namespace | default dict -}}
@@ -147,7 +147,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- end -}}
 {{- $policies := list -}}
 {{- range $specs -}}
-{{- $metadata := dict "name" (printf "%s-%s" $instance (first .)) "labels" $labels -}}
+{{- $metadata := dict "name" (printf "%s-%s" $instance (first .)) -}}
 {{- $policies = append $policies (dict "apiVersion" "penstock.dev/v1alpha1" "kind" "TenantPolicy" "metadata" $metadata "spec" (last .)) -}}
 {{- end -}}
 {{- toJson $policies -}}

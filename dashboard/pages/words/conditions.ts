@@ -129,6 +129,9 @@ export const REASONS: Readonly<Record<string, ReasonShown>> = {
   SecretTypeNotAllowed: {
     wayOut: 'Make a Secret of the type that the message names.',
   },
+  ClosedByNetworkPolicy: {
+    wayOut: 'Add the range to networkPolicy.extraEgress of the chart; the message holds the line.',
+  },
   LastKnownGood: {
     wayOut: 'Correct the object before the time in the message; until then its last good form serves.',
   },

@@ -44,15 +44,23 @@ try {
   for (const object of objects) {
     const { namespace, name } = object.metadata;
     const path = objectPath(resourceOf(object.kind), { namespace, name });
-    await applyUntil(client, path, object, managers[object.kind], deadlineMs);
+    const labelled =
+      object.kind === 'TenantPolicy' && settings.labels !== undefined
+        ? { ...object, metadata: { ...object.metadata, labels: settings.labels } }
+        : object;
+    await applyUntil(client, path, labelled, managers[object.kind], deadlineMs);
     console.log(`${object.kind} ${namespace === undefined ? '' : `${namespace}/`}${name} is applied`);
   }
-  if (settings.prune !== undefined) {
+  if (settings.labels !== undefined) {
     const kept = new Set(objects.map(({ metadata }) => metadata.name));
     const { items } = await listAll({
       client,
       path: collectionPath(policies),
-      query: { labelSelector: settings.prune },
+      query: {
+        labelSelector: Object.entries(settings.labels)
+          .map(([label, value]) => `${label}=${value}`)
+          .join(),
+      },
     });
     for (const { metadata } of items) {
       if (kept.has(metadata.name)) continue;

@@ -5,8 +5,8 @@ import { must, readApiServer } from '../api-server.ts';
 interface ApplySettings {
   /** A JSON list of objects. */
   readonly objectsFile: string;
-  /** Label selector: TenantPolicies with these labels that the file does not name are deleted. Undefined: none is. */
-  readonly prune: string | undefined;
+  /** Those of TenantPolicies of the file; others that have them are deleted. Undefined: none is. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
   readonly apiServer: ReturnType<typeof readApiServer>;
 }
 
@@ -14,7 +14,13 @@ interface ApplySettings {
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): ApplySettings {
   return {
     objectsFile: must(environment, 'PENSTOCK_OBJECTS'),
-    prune: environment.PENSTOCK_PRUNE || undefined,
+    labels: labelsIn(environment.PENSTOCK_LABELS),
     apiServer: readApiServer(environment),
   };
+}
+
+/** `name=value`, with commas between them. */
+function labelsIn(text: string | undefined): Readonly<Record<string, string>> | undefined {
+  if (!text) return undefined;
+  return Object.fromEntries(text.split(',').map((label) => label.split('=')));
 }

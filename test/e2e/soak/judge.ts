@@ -9,7 +9,7 @@ import type { Verdict } from '../../../operator/compile/verdict.ts';
 import { openTableStore } from '../../../operator/publish/table-store.ts';
 import { readSettings } from '../../../operator/settings.ts';
 import { openCluster } from '../../../operator/watch/cluster.ts';
-import type { RawObject } from '../../../operator/watch/snapshot.ts';
+import type { RawObject, RawPolicy } from '../../../operator/watch/snapshot.ts';
 import type { ControlPlane } from '../../cluster/control-plane.ts';
 import {
   type GatewayProcess,
@@ -18,8 +18,8 @@ import {
   release,
   tableNamespace,
 } from '../../flow/cluster/installation.ts';
-import { tenantPolicy } from '../../flow/cluster/manifests.ts';
 import { readMetrics } from '../../flow/cluster/readings.ts';
+import { tenantPolicy } from '../../operator/make.ts';
 
 export interface Judged {
   readonly plane: ControlPlane;
@@ -37,14 +37,17 @@ export interface Judged {
 }
 
 /** As the chart makes them. */
-function policiesOf({ platformNamespaces, egress }: Judged['values']): readonly object[] {
+function policiesOf({ platformNamespaces, egress }: Judged['values']): readonly RawPolicy[] {
   return [
-    tenantPolicy('platform', { role: 'Platform', namespaces: { names: platformNamespaces } }),
+    tenantPolicy({ role: 'Platform', namespaces: { names: platformNamespaces } }, { name: 'platform' }),
     ...egress.allow.map(({ cidr, namespaces }, at) =>
-      tenantPolicy(`egress-${at}`, {
-        egress: { allow: [cidr] },
-        namespaces: namespaces.includes('*') ? { selector: {} } : { names: namespaces },
-      }),
+      tenantPolicy(
+        {
+          egress: { allow: [cidr] },
+          namespaces: namespaces.includes('*') ? { selector: {} } : { names: namespaces },
+        },
+        { name: `egress-${at}` },
+      ),
     ),
   ];
 }
@@ -52,13 +55,12 @@ function policiesOf({ platformNamespaces, egress }: Judged['values']): readonly 
 /** What is not as it should be; empty: all is well. */
 export async function judge(judged: Judged): Promise<string[]> {
   const { plane, values } = judged;
-  const { platform, policies } = readSettings({
+  const { platform } = readSettings({
     PENSTOCK_NAMESPACE: namespace,
     PENSTOCK_TABLE_NAMESPACE: tableNamespace,
     PENSTOCK_GATEWAY_SELECTOR: 'app=gateway',
     PENSTOCK_POD_NAME: 'judge',
     PENSTOCK_BASE_URL: 'http://penstock.test/v1',
-    PENSTOCK_TENANT_POLICIES: JSON.stringify(policiesOf(values)),
   });
   const cluster = openCluster({
     client: plane.client,
@@ -70,7 +72,7 @@ export async function judge(judged: Judged): Promise<string[]> {
     tableNamespace,
     gatewaySelector: 'app=gateway',
     platform,
-    policies,
+    policies: policiesOf(values),
     onChange: () => {},
     onTrouble: () => {},
   });

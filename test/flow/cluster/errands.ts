@@ -67,7 +67,7 @@ export async function startPoliciesJob(installation: Installation): Promise<Runn
     env: {
       ...serverEnvironment(plane),
       PENSTOCK_OBJECTS: objectsFile,
-      PENSTOCK_PRUNE: Object.entries(labels)
+      PENSTOCK_LABELS: Object.entries(labels)
         .map(([label, value]) => `${label}=${value}`)
         .join(),
       PENSTOCK_SERVICE_ACCOUNT_DIR: await accountFolder(installation, { namespace, name }),

@@ -1,10 +1,11 @@
 // A whole Penstock on a real API server: the chart's objects applied, and operators and gateways as processes with the
 // environment that its workloads give them, each under its own ServiceAccount and with nothing more.
 
-import { mkdir, mkdtemp } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
+import { policyObjects } from '../../charts/parts.ts';
 import { readForbidden } from '../../cluster/audit.ts';
 import { builtCheckout } from '../../cluster/checkout.ts';
 import {
@@ -102,6 +103,7 @@ export interface LedgerProcess {
 
 export interface Installation {
   readonly plane: ControlPlane;
+  /** Of the chart that was applied last. */
   readonly rendered: readonly RenderedObject[];
   readonly operators: readonly OperatorProcess[];
   readonly gateways: readonly GatewayProcess[];
@@ -182,6 +184,8 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     if (options.losesRights !== true) await expectNothingForbidden(plane);
   });
   for (const name of options.namespaces ?? []) await createNamespace(plane.client, name);
+  /** Mounted into operators. */
+  const policiesFile = join(plane.folder, 'tenant-policies.json');
   const install = async (build: Build) => {
     const values = {
       platformNamespaces: ['platform', 'default'],
@@ -189,6 +193,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       ...options.values,
     };
     const rendered = await applyChart(plane, { release, namespace, values, chart: build.chart });
+    await writeFile(policiesFile, JSON.stringify(policyObjects(rendered)));
     return {
       rendered,
       ledger: build.ledger,
@@ -214,6 +219,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': '127.0.0.1' }),
         PENSTOCK_HOST: '127.0.0.1',
         PENSTOCK_METRICS_PORT: '0',
+        PENSTOCK_TENANT_POLICIES_FILE: policiesFile,
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
         PENSTOCK_LEDGER_ADDRESS: ledgerAddress ?? '',
         ...options.operatorEnv,
@@ -351,7 +357,9 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
 
   return {
     plane,
-    rendered,
+    get rendered() {
+      return installed.rendered;
+    },
     operators,
     gateways,
     ledger() {

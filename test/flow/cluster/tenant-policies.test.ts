@@ -31,8 +31,6 @@ beforeAll(async () => {
     values: {
       egress: { allow: [{ cidr: '127.0.0.0/8', namespaces: ['platform'] }] },
       tenants: [{ namespace: 'team-c', budgets: [{ period: 'Total', limit: '0' }] }],
-      // They know the values alone.
-      admissionPolicies: { enabled: false },
     },
   });
   const pricing = { inputPerMillion: '100000', outputPerMillion: '200000' };
@@ -117,6 +115,32 @@ test('a range and a prefix are opened and taken back without a restart', async (
   await remove('rights');
   await installation.awaitCondition('provider/own', 'Ready=False', 'team-b');
   expect([...installation.operators, ...installation.gateways].map((one) => one.process.pid)).toEqual(pids);
+});
+
+test('a namespace of the platform by a policy alone may share at kubectl apply too, until that policy goes', async () => {
+  const { plane } = installation;
+  const shared = {
+    ...modelRoute('team-b', 'shared', ['own'], {
+      model: 'penstock/shared',
+      visibility: 'Public',
+      allowedNamespaces: { from: 'All' },
+    }),
+    metadata: { namespace: 'team-b', name: 'shared' },
+  };
+  const dryRun = () =>
+    plane.kubectl(['create', '--dry-run=server', '-f', '-'], { stdin: JSON.stringify(shared) });
+  const isRefused = async () => (await dryRun()).stderr.includes('platform namespaces, and team-b is none');
+  // As the Job of the chart applies it.
+  await installation.apply(
+    tenantPolicy('penstock-platform', { namespaces: { names: ['platform', 'default'] }, role: 'Platform' }),
+  );
+  await until(isRefused);
+
+  await installation.apply(tenantPolicy('second', { namespaces: { names: ['team-b'] }, role: 'Platform' }));
+  await ready('second');
+  await until(async () => (await dryRun()).code === 0);
+  await remove('second');
+  await until(isRefused);
 });
 
 test('a budget of a namespace that is used up is refused, and shows on the policy and on no key', async () => {

@@ -29,6 +29,7 @@ function decide(objects: RawPolicy | readonly RawPolicy[], facts: Partial<Policy
     .slice(-1);
   if (policy === undefined) throw new Error('nothing was judged');
   return decidePolicyStatus({
+    instance: 'penstock',
     policy,
     present: undefined,
     since: 7,
@@ -58,6 +59,40 @@ test('one that every pod runs is Ready, and counts the namespaces that exist', (
   expect(say(status, 'Programmed')).toBe('True Programmed: on 2/2 gateway pods at table generation 7');
   expect(say(status, 'Ready')).toBe('True Programmed: ');
   expect(say(status, 'BudgetExhausted')).toBeUndefined();
+});
+
+test('a range that the NetworkPolicies close is said with the line that opens it; one that they open is not', () => {
+  const opening = tenantPolicy({ egress: { allow: ['10.20.0.0/16', 'fd00:20::/64'] } });
+  const closed = written(decide(opening, { networkPolicyRanges: ['10.0.0.0/8', '10.20.0.0/24'] }));
+  expect(say(closed, 'Degraded')).toBe(
+    'True ClosedByNetworkPolicy: spec.egress.allow: the NetworkPolicies of the chart let gateways reach fd00:20::/64 on the ports of networkPolicy.upstreamPorts alone. Where the network enforces them, run helm upgrade with networkPolicy.extraEgress: [{to: [{ipBlock: {cidr: "fd00:20::/64"}}]}]',
+  );
+  expect(closed.state).toBe('Degraded');
+  expect(say(closed, 'Ready')).toBe('True Programmed: ');
+  for (const networkPolicyRanges of [undefined, ['10.0.0.0/8', 'fd00::/16']])
+    expect(say(written(decide(opening, { networkPolicyRanges })), 'Degraded')).toBeUndefined();
+});
+
+test('of several releases the first by name writes the status; another one does where that one misses an edit', () => {
+  const here = written(decide(limited));
+  expect(here.instance).toBe('penstock');
+  const edited = tenantPolicy(
+    { namespaces: { names: many }, budgets: [{ period: 'Month', limit: '20' }] },
+    { generation: 2 },
+  );
+  for (const [instance, present, first] of [
+    ['second', here, 'same'],
+    ['alpha', here, 'write'],
+    ['second', { ...here, instance: 'third' }, 'write'],
+  ] as const) {
+    expect(decide(limited, { instance, present }).type).toBe(first);
+    expect(decide(edited, { instance, present }).type).toBe(first);
+    expect(decide(edited, { instance, present, nowMs: NOW_MS + 60_000 }).type).toBe('write');
+  }
+  expect(decide(edited, { instance: 'second', present: here })).toEqual({
+    type: 'same',
+    untilMs: NOW_MS + 60_000,
+  });
 });
 
 test('what was said is not written again', () => {

@@ -1,0 +1,10 @@
+// What does this text say as JSON?
+
+/** @returns undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
