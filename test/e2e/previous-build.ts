@@ -14,6 +14,9 @@ import type { Build } from '../flow/cluster/installation.ts';
  */
 export const previousCommit = 'b8e89d00ca7d';
 
+/** The last commit in which the values alone said what the platform decides for namespaces: their kind TenantPolicy is the next one's. */
+export const commitOfValues = '637c42b71182855d4460028280f7dc7df7f301d5';
+
 /** @param folder is made, and the caller's to delete. @throws in one sentence where the history is not there. */
 export async function buildPrevious(folder: string, commit: string = previousCommit): Promise<Build> {
   const known = await run('git', ['-C', root, 'rev-parse', '--verify', '--quiet', `${commit}^{commit}`]);

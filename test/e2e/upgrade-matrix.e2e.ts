@@ -9,6 +9,7 @@ import { mergePatch } from '../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { clusterWaitMs } from '../cluster/shared.ts';
 import { askGateway } from '../flow/cluster/ask.ts';
+import { startPoliciesJob } from '../flow/cluster/errands.ts';
 import {
   type Build,
   type GatewayProcess,
@@ -22,10 +23,12 @@ import {
   importedKey,
   issuedApiKey,
   modelRoute,
+  namespaceOf,
   provider,
+  tenantPolicy,
 } from '../flow/cluster/manifests.ts';
 import { startTraffic, type Traffic } from '../flow/cluster/traffic.ts';
-import { buildPresent, buildPrevious } from './previous-build.ts';
+import { buildPresent, buildPrevious, commitOfValues } from './previous-build.ts';
 
 const key = importedKey('team-a', 'bot');
 let folder: string;
@@ -85,6 +88,8 @@ test('operators first and gateways one by one, then back in that order: every st
   await replaceOneGateway();
   await replaceOneGateway();
   await note('all of N');
+  await applyPolicies();
+  await note('all of N, with TenantPolicies of each part');
   // What N-1 cannot do: it stands in Secrets and tables when the way back begins.
   await rotateIssued();
   await note('all of N, after a rotation');
@@ -108,6 +113,77 @@ test('operators first and gateways one by one, then back in that order: every st
   );
   expect(total.bad).toEqual([]);
   expect(total.asked).toBeGreaterThan(300);
+}, 600_000);
+
+test('a bound that the values set holds in every state of an upgrade to TenantPolicies, and of its way back', async () => {
+  const build = await buildPrevious(join(folder, 'of-values'), commitOfValues);
+  const bound = [{ period: 'Total', limit: '0' }];
+  await using parts = new AsyncDisposableStack();
+  const it = await startInstallation({
+    build,
+    operators: 1,
+    gateways: 2,
+    namespaces: ['team-a', 'team-b'],
+    values: { tenants: [{ namespace: 'team-b', budgets: bound }] },
+    losesRights: true,
+  });
+  parts.defer(() => it.stop());
+  const pricing = { inputPerMillion: '1', outputPerMillion: '2' };
+  await it.apply(
+    namespaceOf('platform'),
+    credentialSecret('platform', 'sim', simulator.url, 'sk-one'),
+    provider('platform', 'sim', simulator.url, 'sim'),
+    modelRoute('platform', 'shared', ['sim'], { pricing, allowedNamespaces: { from: 'All' } }),
+    importedApiKey('team-a', 'free'),
+    importedApiKey('team-b', 'bound'),
+  );
+  await it.awaitCondition('modelroute/shared', 'Ready', 'platform');
+  await it.awaitCondition('apikey/free', 'Ready', 'team-a');
+  await it.awaitCondition('apikey/bound', 'Ready', 'team-b');
+  let gateways = [...it.gateways];
+  let operators = [...it.operators];
+  const holds = async (state: string) => {
+    for (const gateway of gateways) {
+      const [free, held] = await Promise.all([
+        askGateway(gateway, importedKey('team-a', 'free'), 'shared'),
+        askGateway(gateway, importedKey('team-b', 'bound'), 'shared'),
+      ]);
+      expect([state, free.status, held.status]).toEqual([state, 200, 429]);
+      expect(held.text).toContain('insufficient_quota');
+    }
+  };
+  const nextOperator = async () => {
+    const started = await it.startOperator();
+    for (const { process } of operators) expect((await process.stop(20_000)).code).toBe(0);
+    operators = [started];
+  };
+  const nextGateways = async () => {
+    const old = gateways;
+    gateways = [await it.startGateway(), await it.startGateway()];
+    for (const gateway of gateways) await gateway.process.answering(`${gateway.metricsUrl}/readyz`);
+    await holds('gateways of two versions');
+    for (const { pod, process } of old) {
+      await pod.startDeletion();
+      expect((await process.stop(20_000)).code).toBe(0);
+      await pod.remove();
+    }
+  };
+  await holds('all of N-1');
+  await it.changeTo(present);
+  await holds('kinds and rights of N');
+  await nextOperator();
+  await holds('operator N, before the Job');
+  const job = await startPoliciesJob(it);
+  expect((await job.exit).code).toBe(0);
+  await it.awaitCondition('tenantpolicy/penstock-tenant-team-b', 'Ready', 'default');
+  await holds('operator N, after the Job');
+  await nextGateways();
+  await holds('all of N');
+  await it.changeTo(build);
+  await nextOperator();
+  await holds('operator N-1');
+  await nextGateways();
+  await holds('all of N-1 again');
 }, 600_000);
 
 test('a clone without the history says what to fetch', async () => {
@@ -138,6 +214,21 @@ async function changeArrives(state: string): Promise<string> {
     expect((await askGateway(gateway, issued, name)).status).toBe(200);
   }
   return `${Math.round(tookMs)} ms`;
+}
+
+/** They stay on the way back, where nobody reads them any more. */
+async function applyPolicies(): Promise<void> {
+  const namespaces = { names: ['team-a'] };
+  const all = { selector: { matchLabels: { 'kubernetes.io/metadata.name': 'team-a' } } };
+  const policies = {
+    bounds: { namespaces, budgets: [{ period: 'Month', limit: '1000' }], limits: { requestsPerMinute: 100_000 } },
+    labelled: { namespaces: all, limits: { maxConcurrentRequests: 1000 } },
+    rights: { namespaces, egress: { allow: ['127.0.0.0/8'] }, modelPrefixes: ['acme'] },
+    platform: { namespaces, role: 'Platform' },
+  };
+  for (const [name, spec] of Object.entries(policies)) await installation.apply(tenantPolicy(name, spec));
+  for (const name of Object.keys(policies))
+    await installation.awaitCondition(`tenantpolicy/${name}`, 'Ready', 'default', 60);
 }
 
 /** The wish is taken back, for N-1 refuses what it does not know; what has become of it stays. */
