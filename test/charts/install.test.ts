@@ -163,9 +163,13 @@ test('a ResourceQuota as in the guide refuses one object too many of each kind',
 test('the Deployments, the Service and the table namespace are there, and an upgrade changes them', async () => {
   const replicas = ['get', 'deployment', '-n', 'second-system', '-o', 'jsonpath={.items[*].spec.replicas}'];
   expect(await plane().mustKubectl(replicas)).toBe('2 1 2');
-  await mustHelm(plane(), ['upgrade', 'second', CHART, '-n', 'second-system', '--reuse-values', '--no-hooks'], {
-    gateway: { replicas: 3 },
-  });
+  await mustHelm(
+    plane(),
+    ['upgrade', 'second', CHART, '-n', 'second-system', '--reuse-values', '--no-hooks'],
+    {
+      gateway: { replicas: 3 },
+    },
+  );
   expect((await plane().mustKubectl(replicas)).split(' ').sort()).toEqual(['1', '2', '3']);
   await plane().mustKubectl(['get', 'service', '-n', 'second-system', 'second-gateway']);
   const namespace = await plane().mustKubectl(['get', 'namespace', 'second-tables', '-o', 'yaml']);
@@ -861,7 +865,10 @@ describe('what the values say of namespaces', () => {
     // Of values that name nothing any more, the last object goes too; what somebody has written stays.
     await mustHelm(plane(), ['upgrade', 'fourth', CHART, '-n', namespace, '--no-hooks'], base);
     await runJob();
-    expect(await specs()).toEqual({ 'by-hand': byHand, 'fourth-platform': { role: 'Platform', namespaces: none } });
+    expect(await specs()).toEqual({
+      'by-hand': byHand,
+      'fourth-platform': { role: 'Platform', namespaces: none },
+    });
     await plane().mustKubectl(['delete', 'tpol', 'by-hand', 'fourth-platform']);
     await mustHelm(plane(), ['uninstall', 'fourth', '-n', namespace]);
   }, 60_000);

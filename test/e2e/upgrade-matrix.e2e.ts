@@ -221,7 +221,11 @@ async function applyPolicies(): Promise<void> {
   const namespaces = { names: ['team-a'] };
   const all = { selector: { matchLabels: { 'kubernetes.io/metadata.name': 'team-a' } } };
   const policies = {
-    bounds: { namespaces, budgets: [{ period: 'Month', limit: '1000' }], limits: { requestsPerMinute: 100_000 } },
+    bounds: {
+      namespaces,
+      budgets: [{ period: 'Month', limit: '1000' }],
+      limits: { requestsPerMinute: 100_000 },
+    },
     labelled: { namespaces: all, limits: { maxConcurrentRequests: 1000 } },
     rights: { namespaces, egress: { allow: ['127.0.0.0/8'] }, modelPrefixes: ['acme'] },
     platform: { namespaces, role: 'Platform' },
