@@ -684,6 +684,7 @@ describe('what is rendered', () => {
     ];
     const objects = await render(plane(), { tenants: entries });
     expect(policyObjects(objects)).toMatchObject([
+      { metadata: { name: 'penstock-platform' } },
       { metadata: { name: 'penstock-tenant-team-a' }, spec: { budgets, limits } },
     ]);
     await expect(
