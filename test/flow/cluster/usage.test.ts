@@ -176,7 +176,7 @@ test('the ledger says of the budget of a namespace what is spent of it and beyon
       limitUsd: '0.01',
       costUsd: expect.stringMatching(/^\d+[.]\d+$/),
       usedShare: expect.any(Number),
-      atWorst: { requests: 2, dollars: '0.01' },
+      atWorst: { requests: 2, dollars: '0.005' },
     }),
   ]);
   expect(budgets[0].usedShare).toBeGreaterThan(1);
