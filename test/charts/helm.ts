@@ -1,10 +1,12 @@
 // What does Helm make of the chart? Its objects for some values, or what it says against them.
 
 import { join } from 'node:path';
+import { beforeAll } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import type { Programs } from '../cluster/programs.ts';
 import { type Ran, run } from '../cluster/run.ts';
+import { clusterWaitMs, sharedCluster } from '../cluster/shared.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
 
 export const CHART = join(import.meta.dirname, '../../charts/penstock');
@@ -17,6 +19,19 @@ export interface HelmTarget {
   readonly adminKubeconfig: string;
   /** Helm keeps its files there. */
   readonly folder: string;
+}
+
+/** For tests that render and apply nothing: Helm, and no API server. */
+export function useHelm(): () => HelmTarget {
+  let target: HelmTarget | undefined;
+  beforeAll(async () => {
+    const { programs, folder } = await sharedCluster();
+    target = { programs, folder, adminKubeconfig: '' };
+  }, clusterWaitMs);
+  return () => {
+    if (target === undefined) throw new Error('Helm is there only while tests and hooks run');
+    return target;
+  };
 }
 
 export type Values = Readonly<Record<string, unknown>>;
