@@ -136,6 +136,7 @@ export function describeChart(
         'namespace/penstock-system',
         // Those that the values became.
         ...[0, 1, 2, 3].map((number) => `tenantpolicy.penstock.dev/penstock-egress-${number}`),
+        'tenantpolicy.penstock.dev/penstock-platform',
       ]);
     });
   });
