@@ -225,34 +225,38 @@ export function digestOf(source: string, line: string): string {
 /** What these records add to the sums, one row for each sum. */
 export function rollUp(added: readonly AddedRow[]): Rollups {
   const daily = new Map<string, DailyRow>();
+  const spans = new Map<string, SpanRow>();
   for (const row of added) {
-    const place = JSON.stringify(DAILY_KEYS.map((name) => row[name]));
-    addTo(daily, place, MEASURES, row, () => pick(row, [...DAILY_KEYS, ...MEASURES]));
+    // Made once: it is the most of what all these places have in common.
+    const details = JSON.stringify(SPAN_DETAILS.map((name) => row[name]));
+    const key = `${row.day} ${JSON.stringify([row.namespace, row.api_key])} ${details}`;
+    addTo(daily, key, MEASURES, row, () => pick(row, [...DAILY_KEYS, ...MEASURES]));
+    for (const namespace of [row.namespace, ALL]) {
+      const place = `${JSON.stringify(namespace)} ${details}`;
+      for (const span of [row.day, row.hour]) addToSpan(spans, `${span} ${place}`, row, span, namespace);
+    }
   }
   return {
     daily: [...daily.values()],
-    spans: spansOf(added),
+    spans: [...spans.values()],
     firstContents: firstContentsOf(added),
     spend: { apiKey: spendIn(added, 'apiKey'), namespace: spendIn(added, 'namespace') },
   };
 }
 
-function spansOf(added: readonly AddedRow[]): readonly SpanRow[] {
-  const sums = new Map<string, SpanRow>();
-  for (const row of added) {
-    for (const span of [row.day, row.hour])
-      for (const namespace of [row.namespace, ALL]) {
-        const keys = { ...pick(row, SPAN_DETAILS), span, namespace };
-        const latest = { last_ms: row.started_ms, last_sequence: row.sequence };
-        const place = JSON.stringify(SPAN_KEYS.map((name) => keys[name]));
-        addTo(sums, place, MEASURES, row, () => ({ ...keys, ...pick(row, MEASURES), ...latest }));
-        const sum = sums.get(place);
-        if (sum === undefined) continue;
-        sum.last_ms = Math.max(sum.last_ms, row.started_ms);
-        sum.last_sequence = Math.max(sum.last_sequence, row.sequence);
-      }
-  }
-  return [...sums.values()];
+function addToSpan(
+  sums: Map<string, SpanRow>,
+  place: string,
+  row: AddedRow,
+  span: string,
+  namespace: string,
+): void {
+  const sum = addTo(sums, place, MEASURES, row, () => ({
+    ...pick(row, [...SPAN_DETAILS, ...MEASURES]),
+    ...{ span, namespace, last_ms: row.started_ms, last_sequence: row.sequence },
+  }));
+  sum.last_ms = Math.max(sum.last_ms, row.started_ms);
+  sum.last_sequence = Math.max(sum.last_sequence, row.sequence);
 }
 
 function firstContentsOf(added: readonly AddedRow[]): readonly FirstContentSum[] {
@@ -286,9 +290,10 @@ function spendIn(added: readonly AddedRow[], spender: Spender): Rollups['spend']
     const use = useOf(row);
     const found = { [column]: name };
     addTo(days, JSON.stringify([name, day]), SPEND_MEASURES, use, () => ({ ...found, day, ...use }));
-    addTo(totals, name, SPEND_MEASURES, use, () => ({ ...found, last_used_ms: 0, sequence: 0, ...use }));
-    const total = totals.get(name);
-    if (total === undefined) continue;
+    const total = addTo(totals, name, SPEND_MEASURES, use, () => ({
+      ...found,
+      ...{ last_used_ms: 0, sequence: 0, ...use },
+    }));
     total.last_used_ms = Math.max(total.last_used_ms, started_ms);
     total.sequence = Math.max(total.sequence, sequence);
   }
@@ -310,22 +315,27 @@ function useOf(row: DailyRow): Record<SpendMeasure, number> {
   };
 }
 
+/** Gives the sum. */
 function addTo<Name extends string, Row extends Record<Name, number>>(
   rows: Map<string, Row>,
   place: string,
   names: readonly Name[],
   more: Readonly<Record<Name, number>>,
   begin: () => Row,
-): void {
+): Row {
   const row = rows.get(place);
   if (row === undefined) {
-    rows.set(place, begin());
-    return;
+    const first = begin();
+    rows.set(place, first);
+    return first;
   }
   const sums: Record<Name, number> = row;
   for (const name of names) sums[name] += more[name];
+  return row;
 }
 
 function pick<T, Name extends keyof T>(from: T, names: readonly Name[]): Pick<T, Name> {
-  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, Name>;
+  const picked: Partial<Pick<T, Name>> = {};
+  for (const name of names) picked[name] = from[name];
+  return picked as Pick<T, Name>;
 }

@@ -20,7 +20,8 @@ import { type Aside, PURGED_REASON, type PurgeOptions, type Taken } from './stor
 export interface SqliteFile {
   /** Why it is slower than it could be, for people; undefined: it is not. */
   slowness(): string | undefined;
-  take(page: PageRows, nowMs: number): Taken;
+  /** All of them or none; gives what came of each. */
+  take(pages: readonly PageRows[], nowMs: number): Taken[];
   query(query: Query): Row[];
   run(query: Query): void;
   /** A piece of what is to go; gives how many went. Fewer than `limit` of each: all have gone. */
@@ -43,6 +44,7 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
     if (!isReader) slowness = prepareFile(database);
     // A container has no folder that it can write to but that of the file.
     database.exec('PRAGMA temp_store = MEMORY');
+    if (!isReader) database.exec('PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000');
   } catch (error) {
     database.close();
     throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`);
@@ -63,7 +65,7 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
     slowness: () => slowness,
     query,
     run: (query) => void run(query),
-    take: (page, nowMs) => inTransaction(database, () => takePage(prepare, query, run, page, nowMs)),
+    take: (pages, nowMs) => inTransaction(database, () => takePages(prepare, query, run, pages, nowMs)),
     purgePiece(options, limit) {
       const { before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs, nowMs } = options;
       const gone = inTransaction(database, () => {
@@ -128,37 +130,42 @@ function openJournal(database: DatabaseSync): string | undefined {
   return `its file system has no shared memory for a write-ahead log, so that writing and reading wait for each other. ${otherVolume}.`;
 }
 
-function takePage(
+function takePages(
   prepare: (text: string) => StatementSync,
   query: (query: Query) => Row[],
   run: (query: Query) => ReturnType<StatementSync['run']>,
-  { source, cursor, rows, asides }: PageRows,
+  pages: readonly PageRows[],
   nowMs: number,
-): Taken {
+): Taken[] {
   const purgedBefore = readPurgedBefore(query(metaQuery(PURGED_BEFORE)), nowMs);
   const insert = prepare(insertRecord);
-  const late: Aside[] = [];
   const added: AddedRow[] = [];
-  for (const row of rows) {
-    if (row.day < purgedBefore) {
-      late.push({ line: row.line, reason: PURGED_REASON });
-      continue;
+  const taken = pages.map(({ source, cursor, rows, asides }): Taken => {
+    const addedBefore = added.length;
+    const late: Aside[] = [];
+    for (const row of rows) {
+      if (row.day < purgedBefore) {
+        late.push({ line: row.line, reason: PURGED_REASON });
+        continue;
+      }
+      const { changes, lastInsertRowid } = insert.run(...RECORD_COLUMNS.map((name) => bound(row[name])));
+      // guard: record-counted-once
+      if (Number(changes) > 0) added.push({ ...row, sequence: Number(lastInsertRowid) });
     }
-    const { changes, lastInsertRowid } = insert.run(...RECORD_COLUMNS.map((name) => bound(row[name])));
-    // guard: record-counted-once
-    if (Number(changes) > 0) added.push({ ...row, sequence: Number(lastInsertRowid) });
-  }
+    let putAside = 0;
+    for (const { line, reason } of [...asides, ...late]) {
+      const values = [digestOf(source, line), source, nowMs, reason, line];
+      putAside += Number(prepare(insertAside).run(...values.map(bound)).changes);
+    }
+    run(putCursor(source, cursor, nowMs));
+    const newRows = added.length - addedBefore;
+    return { added: newRows, duplicates: rows.length - newRows - late.length, asides: putAside };
+  });
   const marks = markQuery('sqlite', added);
   if (marks !== undefined) run(marks);
   const sums = rollUp(added);
   for (const { text, columns, rowsOf } of upserts) putAll(prepare(text), rowsOf(sums), columns);
-  let putAside = 0;
-  for (const { line, reason } of [...asides, ...late]) {
-    const values = [digestOf(source, line), source, nowMs, reason, line];
-    putAside += Number(prepare(insertAside).run(...values.map(bound)).changes);
-  }
-  run(putCursor(source, cursor, nowMs));
-  return { added: added.length, duplicates: rows.length - added.length - late.length, asides: putAside };
+  return taken;
 }
 
 const places = (count: number): string => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(', ');

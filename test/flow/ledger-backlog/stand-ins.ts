@@ -16,7 +16,8 @@ const lines = [
   ...makeRecords({ records: PAGE_RECORDS, keys: 5_000, namespaces: 100, days: 0.02, endMs: Date.now() }),
 ].map((record) => JSON.stringify(record).split(record.request));
 
-const server = createServer(async (request, response) => {
+// As a gateway does: a connection outlasts the time that a page waits to be stored.
+const server = createServer({ keepAliveTimeout: 75_000 }, async (request, response) => {
   const pod = request.socket.localAddress ?? '';
   const { searchParams } = new URL(request.url ?? '', 'http://pod');
   const read = Number(searchParams.get('after') ?? 0);

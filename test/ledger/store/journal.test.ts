@@ -31,9 +31,9 @@ describe.each(['unix-dotfile', 'unix-none'])('on a file system as SQLite has it 
         'Give it a volume of block or local storage, or Postgres.',
     );
     const reader = open(true);
-    expect(writer.take(page('a.1'), 0)).toMatchObject({ added: 1 });
+    expect(writer.take([page('a.1')], 0)).toMatchObject([{ added: 1 }]);
     expect(reader.query(countOf)).toEqual([{ count: 1n }]);
-    expect(writer.take(page('b.1'), 0)).toMatchObject({ added: 1 });
+    expect(writer.take([page('b.1')], 0)).toMatchObject([{ added: 1 }]);
     expect(reader.query(countOf)).toEqual([{ count: 2n }]);
     reader.close();
     writer.close();
