@@ -6,6 +6,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import { AcknowledgedRecords } from './acknowledged-records.ts';
 import {
   type JournalFolder,
   openJournalFolder,
@@ -19,7 +20,6 @@ import { LineQueue } from './line-queue.ts';
 import type { OpenAttempt } from './open-attempt.ts';
 import { readLines } from './read-lines.ts';
 import { type Place, SetAside } from './set-aside.ts';
-import { TakenRecords } from './taken-records.ts';
 import { type Marks, progressMs, UnderWay } from './under-way.ts';
 
 export interface Journal {
@@ -35,7 +35,7 @@ export interface Journal {
   /** Absent where nothing is kept. */
   readonly figures?: JournalFigures;
   /** How far the reader has come, in records; absent where there is none. */
-  readonly progress?: Pick<TakenRecords, 'appended' | 'taken'>;
+  readonly progress?: Pick<AcknowledgedRecords, 'appended' | 'taken'>;
 }
 
 /** Whole lines, and the cursor behind the last of them. */
@@ -124,7 +124,7 @@ class FileJournal implements ReadableJournal {
   private file: FileHandle | undefined;
   private readonly waiting = new LineQueue();
   private readonly underWay: UnderWay;
-  readonly progress: TakenRecords;
+  readonly progress: AcknowledgedRecords;
   private cancelProgress: (() => void) | undefined;
   private readonly aside: SetAside;
   private writing: Promise<void> | undefined;
@@ -149,7 +149,7 @@ class FileJournal implements ReadableJournal {
     this.state = this.openFolder();
     this.written = this.state.bytes;
     const isEmpty = this.state.full.length === 0 && this.written === 0;
-    this.progress = new TakenRecords({ segment: this.state.active, offset: this.written }, isEmpty);
+    this.progress = new AcknowledgedRecords({ segment: this.state.active, offset: this.written }, isEmpty);
     this.underWay = new UnderWay(folder);
     this.aside = new SetAside(
       folder,

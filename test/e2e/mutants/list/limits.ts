@@ -383,10 +383,10 @@ export const limits: readonly Mutant[] = [
   },
   {
     name: 'places in the journal are not remembered without end',
-    file: 'gateway/meter/taken-records.ts',
+    file: 'gateway/meter/acknowledged-records.ts',
     from: 'if (this.marks.length === marksMax)',
     to: 'if (this.marks.length === -1)',
-    tests: ['test/gateway/meter/taken-records.test.ts'],
+    tests: ['test/gateway/meter/acknowledged-records.test.ts'],
   },
   {
     name: 'a store that forgets knows what the ledger knows',

@@ -2,12 +2,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { TakenRecords } from '../../../gateway/meter/taken-records.ts';
+import { AcknowledgedRecords } from '../../../gateway/meter/acknowledged-records.ts';
 
 const at = (offset: number) => ({ segment: 1, offset });
 
-function writtenBy(groups: number): TakenRecords {
-  const records = new TakenRecords(at(0), true);
+function writtenBy(groups: number): AcknowledgedRecords {
+  const records = new AcknowledgedRecords(at(0), true);
   for (let group = 1; group <= groups; group++) records.onWritten(at(group), 1);
   return records;
 }
@@ -23,7 +23,7 @@ describe('records that are taken over', () => {
   });
 
   test('are fewer than none until what an earlier process left is taken over', () => {
-    const records = new TakenRecords(at(5), false);
+    const records = new AcknowledgedRecords(at(5), false);
     records.onWritten(at(6), 1);
     records.onTaken(at(4));
     expect(records.taken()).toBe(-1);
@@ -50,7 +50,7 @@ describe('records that are taken over', () => {
     );
     fc.assert(
       fc.property(steps, (all) => {
-        const records = new TakenRecords(at(0), true);
+        const records = new AcknowledgedRecords(at(0), true);
         let [written, taken] = [0, 0];
         for (const step of all) {
           if (step.type === 'write')

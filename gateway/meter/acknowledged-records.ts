@@ -1,5 +1,4 @@
-// How many of the records of this process has whoever keeps the ledger taken over? Cursors are places in files; who counts what was
-// spent wants to know it in records.
+// How many of the records of this process has the ledger acknowledged? Cursors are places in files; limits and budgets count records.
 
 import type { Place } from './set-aside.ts';
 
@@ -13,7 +12,7 @@ interface Mark {
 /** More are not kept where nobody takes anything over: some 100 s of a busy pod. */
 const marksMax = 1_000;
 
-export class TakenRecords {
+export class AcknowledgedRecords {
   private appendedCount = 0;
   private passed = 0;
   private takenCount = -1;
