@@ -1,6 +1,6 @@
 // How many of the records of this process has the ledger acknowledged? Cursors are places in files; limits and budgets count records.
 
-import type { Place } from './set-aside.ts';
+import type { Place } from './quarantine.ts';
 
 interface Mark {
   /** Behind a group. */

@@ -18,8 +18,8 @@ import {
 import type { JournalBounds, JournalFigures, JournalReport } from './journal-report.ts';
 import { LineQueue } from './line-queue.ts';
 import type { OpenAttempt } from './open-attempt.ts';
+import { type Place, Quarantine } from './quarantine.ts';
 import { readLines } from './read-lines.ts';
-import { type Place, SetAside } from './set-aside.ts';
 import { type Marks, progressMs, UnderWay } from './under-way.ts';
 
 export interface Journal {
@@ -126,7 +126,7 @@ class FileJournal implements ReadableJournal {
   private readonly underWay: UnderWay;
   readonly progress: AcknowledgedRecords;
   private cancelProgress: (() => void) | undefined;
-  private readonly aside: SetAside;
+  private readonly quarantine: Quarantine;
   private writing: Promise<void> | undefined;
   private renames = 0;
   private isRenaming = false;
@@ -151,7 +151,7 @@ class FileJournal implements ReadableJournal {
     const isEmpty = this.state.full.length === 0 && this.written === 0;
     this.progress = new AcknowledgedRecords({ segment: this.state.active, offset: this.written }, isEmpty);
     this.underWay = new UnderWay(folder);
-    this.aside = new SetAside(
+    this.quarantine = new Quarantine(
       folder,
       (lines) => report.damaged?.(lines),
       (error) => this.noteFailure(error),
@@ -192,7 +192,7 @@ class FileJournal implements ReadableJournal {
   }
 
   get figures(): JournalFigures {
-    const damagedLines = this.aside.count;
+    const damagedLines = this.quarantine.count;
     return { ...this.counts, damagedLines, bytes: this.state.full.length * this.segmentBytes + this.written };
   }
 
@@ -236,7 +236,7 @@ class FileJournal implements ReadableJournal {
         offset = 0;
         continue;
       }
-      const sound = await this.aside.sortOut({ segment, offset }, bytes);
+      const sound = await this.quarantine.sortOut({ segment, offset }, bytes);
       offset += bytes.length;
       if (sound.length === 0 && bytes.length > 0) continue;
       return { bytes: sound, to: { segment, offset } };
@@ -251,7 +251,7 @@ class FileJournal implements ReadableJournal {
   /** Attempts that an earlier process had under way when it ended without a word. */
   private replay(): void {
     const { records, damaged } = this.underWay.readLeft();
-    void this.aside.add(damaged);
+    void this.quarantine.add(damaged);
     if (records.length === 0) return;
     // The end of one may have been written, and not yet that it has ended.
     const known = readRecordIds(this.folder, this.state);

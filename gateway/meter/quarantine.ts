@@ -1,4 +1,4 @@
-// Where do lines go that are not as they were written? Into a file of their own, for whoever wants to know what was in them.
+// Where do lines go whose checksum does not fit? Into a file of their own, so that a person can look at them.
 
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Place {
 /** More is counted, and not kept. */
 const bytesMax = 16 * 1024 * 1024;
 
-export class SetAside {
+export class Quarantine {
   private readonly path: string;
   private readonly onDamage: (lines: number) => void;
   private readonly onFailure: (error: unknown) => void;
