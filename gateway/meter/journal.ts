@@ -1,7 +1,7 @@
 // Where do ledger records go? Into a local file, one JSON line each, written in groups: a write per
 // record would cost more than the request it describes. Who keeps the ledger reads them from here, by a cursor
 // that says at the same time what it has taken over: full files of which everything is taken over are removed.
-// What is under way stands beside it (under-way.ts), so that a crash leaves a record of that too.
+// What is under way stands beside it (open-attempts.ts), so that a crash leaves a record of that too.
 
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Clock } from '../../core/clock.ts';
@@ -18,9 +18,9 @@ import {
 import type { JournalBounds, JournalFigures, JournalReport } from './journal-report.ts';
 import { LineQueue } from './line-queue.ts';
 import type { OpenAttempt } from './open-attempt.ts';
+import { type Marks, OpenAttempts, progressMs } from './open-attempts.ts';
 import { type Place, Quarantine } from './quarantine.ts';
 import { readLines } from './read-lines.ts';
-import { type Marks, progressMs, UnderWay } from './under-way.ts';
 
 export interface Journal {
   /**
@@ -123,7 +123,7 @@ class FileJournal implements ReadableJournal {
   private written: number;
   private file: FileHandle | undefined;
   private readonly waiting = new LineQueue();
-  private readonly underWay: UnderWay;
+  private readonly openAttempts: OpenAttempts;
   readonly progress: AcknowledgedRecords;
   private cancelProgress: (() => void) | undefined;
   private readonly quarantine: Quarantine;
@@ -150,7 +150,7 @@ class FileJournal implements ReadableJournal {
     this.written = this.state.bytes;
     const isEmpty = this.state.full.length === 0 && this.written === 0;
     this.progress = new AcknowledgedRecords({ segment: this.state.active, offset: this.written }, isEmpty);
-    this.underWay = new UnderWay(folder);
+    this.openAttempts = new OpenAttempts(folder);
     this.quarantine = new Quarantine(
       folder,
       (lines) => report.damaged?.(lines),
@@ -160,13 +160,13 @@ class FileJournal implements ReadableJournal {
   }
 
   begin(attempt: OpenAttempt): void {
-    this.underWay.begin(attempt);
+    this.openAttempts.begin(attempt);
     this.writeIn(groupMs);
   }
 
   // guard: journal-once
   append(attempt: OpenAttempt): void {
-    this.underWay.end(attempt);
+    this.openAttempts.end(attempt);
     this.wait(attempt.line());
     this.writeIn(groupMs);
   }
@@ -186,7 +186,7 @@ class FileJournal implements ReadableJournal {
     this.cancelProgress?.();
     await this.file?.close();
     this.file = undefined;
-    await this.underWay.close();
+    await this.openAttempts.close();
     await this.givingUp;
     await this.tellUnwritten();
   }
@@ -250,7 +250,7 @@ class FileJournal implements ReadableJournal {
 
   /** Attempts that an earlier process had under way when it ended without a word. */
   private replay(): void {
-    const { records, damaged } = this.underWay.readLeft();
+    const { records, damaged } = this.openAttempts.readLeft();
     void this.quarantine.add(damaged);
     if (records.length === 0) return;
     // The end of one may have been written, and not yet that it has ended.
@@ -369,9 +369,9 @@ class FileJournal implements ReadableJournal {
   private async writeGroup(): Promise<void> {
     // Both at once: what ends while the group is written has ended in the next one.
     const group = this.waiting.take();
-    const marks = this.underWay.take(this.clock.now());
+    const marks = this.openAttempts.take(this.clock.now());
     if (group.bytes.length > 0 && !(await this.writeRecords(group))) {
-      this.underWay.failed();
+      this.openAttempts.failed();
       return;
     }
     if (marks) await this.writeMarks(marks);
@@ -407,7 +407,7 @@ class FileJournal implements ReadableJournal {
 
   private async writeMarks(marks: Marks): Promise<void> {
     try {
-      await this.underWay.write(marks);
+      await this.openAttempts.write(marks);
     } catch (error) {
       this.noteFailure(error);
       this.writeIn(retryMs);
@@ -416,7 +416,7 @@ class FileJournal implements ReadableJournal {
 
   /** What lasts is told of again and again, so that a crash finds most of its tokens counted. */
   private keepUpToDate(): void {
-    if (this.cancelProgress || this.isClosed || !this.underWay.isLong) return;
+    if (this.cancelProgress || this.isClosed || !this.openAttempts.isLong) return;
     this.cancelProgress = this.clock.setTimer(progressMs, () => {
       this.cancelProgress = undefined;
       void this.flush();

@@ -26,7 +26,7 @@ export interface Marks {
   readonly isWhole: boolean;
 }
 
-export class UnderWay {
+export class OpenAttempts {
   private readonly folder: string;
   private readonly attempts = new OpenList<OpenAttempt>();
   /** Have a line, and their own record by now. */
