@@ -14,7 +14,7 @@ export function asWritten(view: TableView, route: RouteView): TableView {
     entry: { ...route.entry, failover },
     targets: route.targets.map((target) => ({
       ...target,
-      endpoints: target.endpoints.map((endpoint) => ({ ...endpoint, isDoubted: false })),
+      endpoints: target.endpoints.map((endpoint) => ({ ...endpoint, isSuspect: false })),
     })),
   };
   return {

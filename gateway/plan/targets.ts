@@ -94,7 +94,7 @@ function troublesOf(
         ]),
     ...health.breakersOf(candidate, nowMs).map(sayBreaker),
     ...(fullness === undefined ? [] : [sayQuota(fullness)]),
-    ...(candidate.endpoint.isDoubted ? [doubted] : []),
+    ...(candidate.endpoint.isSuspect ? [doubted] : []),
   ];
 }
 

@@ -114,16 +114,16 @@ export function selectTargets(
       )
       .map((endpoint): Candidate => ({ target, endpoint, dialect })),
   );
-  return { route, candidates: candidates.some(isDoubted) ? doubtedLast(candidates) : candidates };
+  return { route, candidates: candidates.some(isSuspect) ? suspectsLast(candidates) : candidates };
 }
 
-function isDoubted({ endpoint }: Candidate): boolean {
-  return endpoint.isDoubted;
+function isSuspect({ endpoint }: Candidate): boolean {
+  return endpoint.isSuspect;
 }
 
 /** A doubt orders, and never takes away: what the operator sees may be another network than ours. */
-function doubtedLast(candidates: readonly Candidate[]): readonly Candidate[] {
-  return [...candidates.filter((candidate) => !isDoubted(candidate)), ...candidates.filter(isDoubted)];
+function suspectsLast(candidates: readonly Candidate[]): readonly Candidate[] {
+  return [...candidates.filter((candidate) => !isSuspect(candidate)), ...candidates.filter(isSuspect)];
 }
 
 interface Choice {

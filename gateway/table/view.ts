@@ -95,7 +95,7 @@ export interface KeyedEndpoint {
   readonly weight: number;
   readonly priority: number;
   /** The operator's own checks found the provider silent, or this key refused: whatever else there is goes before it. */
-  readonly isDoubted: boolean;
+  readonly isSuspect: boolean;
 }
 
 /** By these one message could be read as two, or by another host. The operator takes none; this is the second look. */
@@ -171,7 +171,7 @@ export function buildTableView(
     endpoints.set(
       entry.id,
       entry.auth === undefined
-        ? [{ healthId, key: undefined, weight: 1, priority: 0, isDoubted: isSilent }]
+        ? [{ healthId, key: undefined, weight: 1, priority: 0, isSuspect: isSilent }]
         : entry.keys.map((key) => {
             const { secret, fingerprint } = credentialOf(key.credential, entry, host);
             return {
@@ -179,7 +179,7 @@ export function buildTableView(
               key: { name: key.name, secret, limits: key.limits },
               weight: key.weight,
               priority: key.priority,
-              isDoubted: isSilent || doubted.has(doubtOf(entry.id, key.name)),
+              isSuspect: isSilent || doubted.has(doubtOf(entry.id, key.name)),
             };
           }),
     );

@@ -97,7 +97,7 @@ describe('what the view holds', () => {
     const view = buildTableView(tableOf([{ baseUrl, provider: 'platform/open' }]));
     const { healthId } = view.providers.get('platform/open') ?? {};
     expect(view.routes[0]?.targets[0]?.endpoints).toEqual([
-      { healthId, key: undefined, weight: 1, priority: 0, isDoubted: false },
+      { healthId, key: undefined, weight: 1, priority: 0, isSuspect: false },
     ]);
   });
 

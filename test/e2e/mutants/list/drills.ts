@@ -13,8 +13,8 @@ export const drills: readonly Mutant[] = [
   {
     name: 'a drill doubts no target, whatever the checks have found',
     file: 'gateway/drill/as-written.ts',
-    from: 'isDoubted: false',
-    to: 'isDoubted: endpoint.isDoubted',
+    from: 'isSuspect: false',
+    to: 'isSuspect: endpoint.isSuspect',
     tests: ['test/gateway/drill/as-written.test.ts', 'test/gateway/drill/no-trace.test.ts'],
   },
   {
