@@ -12,6 +12,13 @@ interface Quirk<Value> {
   readonly seen: string;
 }
 
+/** A key of `options` that changes the way upstream. */
+interface Setting {
+  readonly pattern: RegExp;
+  /** What a value looks like, after "must be ". */
+  readonly text: string;
+}
+
 interface ProviderTypeFacts {
   /** Label of a choice. */
   readonly title: string;
@@ -25,6 +32,8 @@ interface ProviderTypeFacts {
   readonly header: { readonly name: string; readonly prefix: string };
   /** Keys of `options` it knows, and the request header each becomes. */
   readonly options: Readonly<Record<string, string>>;
+  /** Further keys of `options`, read by its row of gateway/upstream/seats.ts. */
+  readonly settings?: Readonly<Record<string, Setting>>;
   /**
    * By which names it knows the output limit and the end user in chat completions: OpenAI's `current` ones, or the older ones alone, that are `common` to
    * all; absent: some that are of this type know the current ones, and some do not.
@@ -93,6 +102,22 @@ const rows = {
     ownedBy: 'openai-compatible',
     telemetryName: 'openai_compatible',
   },
+  // Models are deployments of a resource of the customer's own, so the type has no address and no list prices.
+  AzureOpenAI: {
+    title: 'Azure OpenAI',
+    apis: ['ChatCompletions', 'Responses'],
+    header: { name: 'api-key', prefix: '' },
+    options: {},
+    settings: {
+      apiVersion: {
+        pattern: /^(\d{4}-\d{2}-\d{2}(-preview)?|preview)$/,
+        text: 'preview, or a date such as 2024-10-21 or 2025-04-01-preview',
+      },
+    },
+    hasOwnSeats: true,
+    ownedBy: 'azure-openai',
+    telemetryName: 'azure.ai.openai',
+  },
   OpenRouter: {
     title: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',
@@ -152,6 +177,12 @@ export function typesThat(isOf: (facts: ProviderTypeFacts) => boolean = () => tr
   return Object.keys(rows)
     .filter(isProviderType)
     .filter((type) => isOf(PROVIDER_TYPES[type]));
+}
+
+/** Keys that `options` may have. */
+export function optionsOf(type: ProviderType): readonly string[] {
+  const { options, settings = {} } = PROVIDER_TYPES[type];
+  return [...Object.keys(options), ...Object.keys(settings)];
 }
 
 export function isProviderType(type: string): type is ProviderType {

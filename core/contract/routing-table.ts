@@ -170,6 +170,8 @@ export const providerEntrySchema = z.object({
   headers: z.array(
     z.object({ name: z.string().min(1), value: z.string().optional(), credential: z.string().optional() }),
   ),
+  /** Options that the type's own way upstream reads. An older gateway does not know the type either. */
+  settings: z.record(z.string().min(1), z.string()).optional(),
   /** Needs a reader of format 2: an older one would leave it out, and trust whom it should not. */
   tls: upstreamTlsSchema.optional(),
   /** Needs a reader of format 2: an older one would go past the proxy. */

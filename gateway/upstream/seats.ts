@@ -4,6 +4,7 @@
 import { type Framing, serverSentEvents } from '../dialects/events/framing.ts';
 import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
 import { type AddressFor, dialectAddress, type UpstreamAsk } from './address.ts';
+import { azureOpenAiSeats } from './azure-openai/index.ts';
 import { type Credential, type CredentialFor, staticKey } from './credential.ts';
 
 export interface UpstreamSeats {
@@ -15,7 +16,7 @@ export interface UpstreamSeats {
 /** By the type of the Provider; `plainSeats` for all others. */
 export type SeatRows = ReadonlyMap<string, UpstreamSeats>;
 
-export const seatRows: SeatRows = new Map();
+export const seatRows: SeatRows = new Map([['AzureOpenAI', azureOpenAiSeats]]);
 
 export const plainSeats: UpstreamSeats = {
   addressFor: dialectAddress,

@@ -267,6 +267,13 @@ function keyState({ spec, resolved }: ResolvedKey): ProviderVerdict['keys'][numb
   };
 }
 
+/** Options that are no headers: the type's own way upstream reads them. */
+function settingsOf({ type, options = {} }: ProviderSpec): Pick<ProviderEntry, 'settings'> {
+  const { settings = {} } = PROVIDER_TYPES[type];
+  const own = Object.entries(sortedMap(options)).filter(([option]) => option in settings);
+  return own.length === 0 ? {} : { settings: Object.fromEntries(own) };
+}
+
 function limitsOf({ limits, auth }: ProviderSpec) {
   return [limits, ...(auth.keys ?? []).map((key) => key.limits)];
 }
@@ -319,6 +326,7 @@ function buildEntry(
         return name === undefined ? [] : [{ name, value }];
       }),
     ],
+    ...settingsOf(spec),
     ...(tls === undefined ? {} : { tls }),
     ...(proxy === undefined ? {} : { proxy }),
     timeouts: {

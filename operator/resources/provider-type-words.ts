@@ -1,6 +1,11 @@
 // What do the schema and its texts say of provider types? Read off the rows of the catalogue.
 
-import { PROVIDER_TYPES, type ProviderType, typesThat } from '../../core/catalog/provider-types.ts';
+import {
+  optionsOf,
+  PROVIDER_TYPES,
+  type ProviderType,
+  typesThat,
+} from '../../core/catalog/provider-types.ts';
 import { inWords } from './in-words.ts';
 
 export const typesWithoutAddress = typesThat(({ baseUrl }) => baseUrl === undefined);
@@ -33,8 +38,9 @@ export function defaultApis(): string {
 }
 
 export function knownOptions(): string {
-  return typesThat(({ options }) => Object.keys(options).length > 0)
-    .map((type) => `${type} knows ${inWords(Object.keys(PROVIDER_TYPES[type].options).map(code))}`)
+  return typesThat()
+    .filter((type) => optionsOf(type).length > 0)
+    .map((type) => `${type} knows ${inWords(optionsOf(type).map(code))}`)
     .join(', ');
 }
 

@@ -1,6 +1,6 @@
 // Which fields and values are in the schema but do not act in this version? They are refused, never ignored.
 
-import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
+import { optionsOf, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import { fieldPath, type Problem } from './problems.ts';
 import type { ProviderSpec } from './provider.ts';
 import type { Kind } from './resource.ts';
@@ -37,19 +37,25 @@ export function findUnsupported(
     );
 }
 
-/** Options that the type of a Provider does not know: refused in every version. */
+/** Options that the type of a Provider does not know, or whose value it does not take: refused in every version. */
 export function findUnknownOptions(spec: ProviderSpec): Problem[] {
-  const known = Object.keys(PROVIDER_TYPES[spec.type].options);
-  return Object.keys(spec.options ?? {})
-    .filter((option) => !known.includes(option))
+  const { settings = {} } = PROVIDER_TYPES[spec.type];
+  const known = optionsOf(spec.type);
+  return Object.entries(spec.options ?? {})
     .sort()
-    .map((option) => ({
-      path: `spec.options.${option}`,
-      message:
+    .flatMap(([option, value]) => {
+      const path = `spec.options.${option}`;
+      const setting = settings[option];
+      if (setting !== undefined && !setting.pattern.test(value)) {
+        return [{ path, message: `must be ${setting.text}` }];
+      }
+      if (known.includes(option)) return [];
+      const message =
         known.length === 0
           ? `is not known: the type ${spec.type} has no options; remove it`
-          : `is not known: the type ${spec.type} knows ${known.join(' and ')}; remove it`,
-    }));
+          : `is not known: the type ${spec.type} knows ${known.join(' and ')}; remove it`;
+      return [{ path, message }];
+    });
 }
 
 function judge(entry: UnsupportedEntry, path: string, value: unknown): Problem[] {

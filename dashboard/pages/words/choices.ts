@@ -5,6 +5,7 @@ export const PROVIDER_TYPES = {
   Ollama: { label: 'Ollama', needsUrl: true, needsApis: false, needsKey: false },
   OpenAI: { label: 'OpenAI', needsUrl: false, needsApis: false, needsKey: true },
   Anthropic: { label: 'Anthropic', needsUrl: false, needsApis: false, needsKey: true },
+  AzureOpenAI: { label: 'Azure OpenAI', needsUrl: true, needsApis: false, needsKey: true },
   OpenRouter: { label: 'OpenRouter', needsUrl: false, needsApis: false, needsKey: true },
   Mistral: { label: 'Mistral', needsUrl: false, needsApis: false, needsKey: true },
 } as const;

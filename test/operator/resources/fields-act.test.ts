@@ -320,8 +320,10 @@ describe('what does not act is refused by name', () => {
   test.each([
     ['OpenAI', { region: 'eu' }, 'knows organization and project'],
     ['Mistral', { organization: 'o' }, 'has no options'],
+    ['AzureOpenAI', { apiVersion: 'v1' }, 'must be preview, or a date'],
+    ['AzureOpenAI', { project: 'p' }, 'the type AzureOpenAI knows apiVersion'],
   ])('options that %s does not know', (type, options, part) => {
-    const parsed = parseProvider(provider({ type, options }));
+    const parsed = parseProvider(provider({ type, baseURL: 'https://models.example.com', options }));
     expect(parsed.ok && findUnknownOptions(parsed.value.spec)[0]?.message).toContain(part);
   });
 });

@@ -1,0 +1,11 @@
+// Azure OpenAI and Foundry: deployments of a resource, in the dialects of OpenAI and Anthropic.
+
+import { serverSentEvents } from '../../dialects/events/framing.ts';
+import { azureAddress } from './address.ts';
+import { azureKey } from './key.ts';
+
+export const azureOpenAiSeats = {
+  addressFor: azureAddress,
+  credentialFor: azureKey,
+  framingFor: () => serverSentEvents,
+};
