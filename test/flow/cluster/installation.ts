@@ -297,8 +297,8 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const folder = await mkdtemp(join(plane.folder, `${name}-`));
     await mkdir(join(folder, 'table'));
     secrecy.onFolder(name, folder);
-    const port = await freePort();
     const ip = await claimPodIp(plane);
+    const port = await freePort(ip);
     const program = installed.gateway;
     const labels = program.spec.podLabels;
     const token = await serviceAccountToken(plane, namespace, program.spec.serviceAccount);
