@@ -79,6 +79,16 @@ const failovers = (provider: string, value: Series['value']): Series => ({
 const exhausted = (value: Series['value']): Series => ({ metric: 'penstock_operator_exhausted_keys', value });
 const lag = (value: Series['value']): Series => ({ metric: 'penstock_ledger_lag_seconds', value });
 const leads = (value: Series['value']): Series => ({ metric: 'penstock_ledger_leads', value });
+const unavailable = (value: Series['value']): Series => ({
+  metric: 'penstock_unavailable_requests_total',
+  labels: { ...model, reason: 'NoUsableTarget' },
+  value,
+});
+const ends = (end: string, value: Series['value']): Series => ({
+  metric: 'penstock_stream_end_total',
+  labels: { provider: 'p/a', end },
+  value,
+});
 const untaken = (value: Series['value']): Series => ({
   metric: 'penstock_ledger_events_untaken_seconds',
   value,
@@ -89,6 +99,12 @@ test.each<readonly [alert: string, when: string, series: readonly Series[]]>([
     'PenstockFailoverStorm',
     'every third request moves on, from one upstream or another',
     [requests, failovers('p/a', (minute) => minute * 10), failovers('p/b', (minute) => minute * 10)],
+  ],
+  ['PenstockRouteOut', 'callers ask for a model that is out', [unavailable((minute) => minute)]],
+  [
+    'PenstockStreamsBreak',
+    'one stream in ten breaks',
+    [ends('complete', (minute) => minute * 9), ends('truncated', (minute) => minute)],
   ],
   ['PenstockBudgetsUsedUp', 'a budget of a key is used up', [exhausted((minute) => (minute < 20 ? 0 : 1))]],
   [
@@ -107,6 +123,12 @@ test.each<readonly [alert: string, when: string, series: readonly Series[]]>([
   expect(await ringsAt(alert, series)).toBeGreaterThan(0);
 });
 
+test('PenstockRouteOut rings within five minutes of a delete that takes a model out', async () => {
+  const seen = await ringsAt('PenstockRouteOut', [unavailable((minute) => Math.max(0, minute - 20) * 2)]);
+  expect(seen).toBeGreaterThanOrEqual(22);
+  expect(seen).toBeLessThanOrEqual(25);
+});
+
 test.each<readonly [alert: string, where: string, series: readonly Series[]]>([
   [
     'PenstockFailoverStorm',
@@ -117,6 +139,16 @@ test.each<readonly [alert: string, where: string, series: readonly Series[]]>([
     'PenstockFailoverStorm',
     'an upstream is away for five minutes',
     [requests, failovers('p/a', (minute) => Math.min(Math.max(0, minute - 20), 5) * 60)],
+  ],
+  [
+    'PenstockRouteOut',
+    'one request asked for the model, and no other',
+    [unavailable((minute) => (minute < 20 ? 3 : 4))],
+  ],
+  [
+    'PenstockStreamsBreak',
+    'clients go away',
+    [ends('complete', (minute) => minute * 5), ends('cancelled', (minute) => minute * 5)],
   ],
   ['PenstockBudgetsUsedUp', 'all budgets have money left', [exhausted(() => 0)]],
   [
