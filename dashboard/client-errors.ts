@@ -13,17 +13,17 @@ const lingerMs = 2_000;
 const headersTooLarge = new DashboardError(
   431,
   'headers_too_large',
-  `The headers of the request are larger than ${HEADER_BYTES_MAX / 1024} KiB; most of that are cookies. Delete the cookies of this domain in your browser, and load the page again.`,
+  `The headers of the request are larger than ${HEADER_BYTES_MAX / 1024} KiB, mostly cookies. Delete the cookies of this domain in your browser, and reload the page.`,
 );
-const tooSlow = new DashboardError(408, 'invalid_body', 'The request did not arrive in time; send it again.');
-const noRequest = new DashboardError(400, 'invalid_body', 'This is no HTTP request that can be read.');
+const tooSlow = new DashboardError(408, 'invalid_body', 'The request did not arrive in time. Send it again.');
+const noRequest = new DashboardError(400, 'invalid_body', 'The HTTP request cannot be read.');
 
 const page = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Too many cookies</title>
 <h1>Too many cookies</h1>
-<p>Your browser sends more than ${HEADER_BYTES_MAX / 1024} KiB of headers to this address. Most of that are cookies: of the dashboard, and of other pages of the same domain.</p>
+<p>Your browser sends more than ${HEADER_BYTES_MAX / 1024} KiB of headers to this address. Most are cookies: of the dashboard, and of other pages of the same domain.</p>
 <p>Delete the cookies of this domain in the settings of your browser, then load the page again. A private window works at once.</p>
 <p>If it happens again, ask your platform team for a host name that shares no domain with other pages.</p>
 </html>

@@ -1,4 +1,4 @@
-// What is a person told where the server itself says no? One shape, in words that name the fact and the way out.
+// What does the server answer when it refuses by itself? One shape: the fact, then the action.
 
 import type { ErrorAnswer, ErrorCode } from './api-types.ts';
 
@@ -29,24 +29,24 @@ export const badParameter = (message: string): DashboardError =>
   new DashboardError(400, 'invalid_parameter', message);
 export const badBody = (message: string): DashboardError => new DashboardError(400, 'invalid_body', message);
 export const notSignedIn = (): DashboardError =>
-  new DashboardError(401, 'not_signed_in', 'Nobody is signed in, or the session is over; sign in again.');
-export const renewalRefused = (): DashboardError =>
   new DashboardError(
     401,
-    'renewal_refused',
-    'Your session has ended at the issuer, which gives no next token for it; sign in again.',
+    'not_signed_in',
+    'You are not signed in, or your session has ended. Sign in again.',
   );
+export const renewalRefused = (): DashboardError =>
+  new DashboardError(401, 'renewal_refused', 'Your session has ended at the issuer. Sign in again.');
 export const issuerAway = (): DashboardError =>
   new DashboardError(
     503,
     'issuer_unreachable',
-    'Your token has ended, and the issuer that gives the next one does not answer; try again.',
+    'Your token has expired, and the issuer does not answer. Try again.',
     { 'retry-after': '5' },
   );
 export const notFound = (): DashboardError =>
-  new DashboardError(404, 'not_found', 'There is nothing at this address.');
+  new DashboardError(404, 'not_found', 'Nothing exists at this address.');
 export const clusterAway = (): DashboardError =>
-  new DashboardError(503, 'cluster_unreachable', 'Kubernetes does not answer at this moment; try again.', {
+  new DashboardError(503, 'cluster_unreachable', 'Kubernetes does not answer. Try again.', {
     'retry-after': '2',
   });
 /** To ask again does not help. */
@@ -54,7 +54,7 @@ export const noLedger = (): DashboardError =>
   new DashboardError(
     503,
     'no_ledger',
-    'This installation has no ledger, through which models, plans, spend and requests are asked for; the chart switches it on with ledger.enabled.',
+    'This installation has no ledger, which models, plans, spend and requests need. Enable it with ledger.enabled in the chart.',
   );
 export const ledgerAway = (message: string): DashboardError =>
   new DashboardError(503, 'ledger_unreachable', message, { 'retry-after': '2' });

@@ -1,5 +1,5 @@
-// Manifests into use: compile, issue the keys that are missing, hand the table to the gateway. What
-// is wrong is told with file and field, and then the last good table goes on serving.
+// Manifests into use: compile, issue missing keys, hand the table to the gateway. Faults are reported with file and field,
+// and then the last good table stays live.
 
 import type { RoutingTable } from '../core/contract/routing-table.ts';
 import { isRecord } from '../core/kube/object.ts';
@@ -182,13 +182,13 @@ function remarksOn(
   return { problems, notes };
 }
 
-/** A key of a laptop is kept as long as the laptop; a field that does nothing is told. */
+/** Local mode issues keys once: a field without effect gets a note. */
 function notRotated({ apiKeys, places }: Manifests): Remark[] {
   return apiKeys.flatMap(({ metadata: { namespace, name }, spec }) => {
     if (!isRecord(spec) || spec.rotation === undefined) return [];
     const subject = objectId('ApiKey', namespace, name);
     const place = places.get(subject);
-    const text = `${subject}: spec.rotation acts on Kubernetes alone; here the key stays as it is`;
+    const text = `${subject}: spec.rotation works on Kubernetes only; local mode keeps the key`;
     const where = place === undefined ? {} : { place: `${place.file}:${place.lineOf('spec.rotation')}` };
     return [{ id: text, text, ...where }];
   });
@@ -227,5 +227,5 @@ function isSaidByOther({ type }: Condition, all: readonly Condition[]): boolean 
 
 /** What is wrong with the other object is a line of its own here; nobody can look at conditions. */
 function withoutConditions(message: string): string {
-  return message.replaceAll(READ_CONDITIONS, 'mend that one first');
+  return message.replaceAll(READ_CONDITIONS, 'fix that one first');
 }

@@ -102,7 +102,7 @@ interface VendorResult {
 async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult> {
   const { name, apiKey, baseUrl } = vendor;
   const reason = refuse(vendor, ownPort);
-  if (reason !== undefined) return { note: `${name} is left out: ${reason}`, routes: [] };
+  if (reason !== undefined) return { note: `${name} is not served: ${reason}`, routes: [] };
   const { host, origin } = new URL(baseUrl);
   let models: readonly string[];
   try {
@@ -131,19 +131,18 @@ function refuse(vendor: Vendor, ownPort: number): string | undefined {
   const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
   if (isHttp && isOwnAddress(new URL(baseUrl), ownPort)) {
     return (
-      `${baseUrlVariable} is this gateway itself, which would call itself for ever; ` +
-      'unset it in this terminal, it belongs to the clients.'
+      `${baseUrlVariable} is this gateway itself. Unset it in this terminal; it is for the clients.`
     );
   }
   if (!isHttp || !parseProvider(draftProvider(vendor)).ok) {
     return (
       `${baseUrlVariable} must be an absolute http or https address such as https://api.example.com/v1, ` +
-      'without query, fragment and user info.'
+      'without query, fragment or user info.'
     );
   }
   // Who has set the client's variables in this terminal would otherwise send a key of ours to a vendor.
   if (apiKey?.startsWith(localPlatform.keyPrefix) && isVendorsOwn(baseUrl)) {
-    return `${apiKeyVariable} is a key of a Penstock gateway, not of ${name}; unset it in this terminal.`;
+    return `${apiKeyVariable} is a key of a Penstock gateway, not of ${name}. Unset it in this terminal.`;
   }
   return undefined;
 }
@@ -177,7 +176,7 @@ async function listModels(vendor: Vendor): Promise<readonly string[]> {
   if (!answer.ok) throw new Error(`it answered ${answer.status}`);
   const body: unknown = await answer.json().catch(() => undefined);
   const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : undefined;
-  if (!Array.isArray(data)) throw new Error('its answer holds no list of models');
+  if (!Array.isArray(data)) throw new Error('its answer has no list of models');
   const ids = data.flatMap((entry: unknown) =>
     typeof entry === 'object' && entry !== null && 'id' in entry && typeof entry.id === 'string'
       ? [entry.id]

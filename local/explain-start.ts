@@ -1,4 +1,4 @@
-// Why did it not start, and what would the person at the terminal do about it? One sentence.
+// Why did it not start, and what to do? Two sentences.
 
 import { type LocalSettings, PORT_FIELDS, portVariables } from './settings.ts';
 
@@ -8,8 +8,8 @@ export function explainStart(error: unknown, settings: LocalSettings): string {
   const port = 'port' in error ? error.port : undefined;
   const field = PORT_FIELDS.find((name) => settings[name] === port);
   if (field === undefined) return error.message;
-  const way = `set ${portVariables[field]} to a free port.`;
-  if (code === 'EADDRINUSE') return `Port ${port} is in use by another program; ${way}`;
-  if (code === 'EACCES') return `Port ${port} may not be opened by this user; ${way}`;
+  const action = `Set ${portVariables[field]} to a free port.`;
+  if (code === 'EADDRINUSE') return `Port ${port} is in use by another program. ${action}`;
+  if (code === 'EACCES') return `This user may not open port ${port}. ${action}`;
   return error.message;
 }

@@ -30,7 +30,7 @@ export async function openLocalLedger(
 ): Promise<LocalLedger> {
   const store = await openSqliteStore(path, undefined, (reason) => print(`The ledger is slow: ${reason}`));
   let cursor = await store.cursorOf(source);
-  let told: string | undefined;
+  let reported: string | undefined;
 
   const takeAll = async (): Promise<void> => {
     for (;;) {
@@ -39,7 +39,7 @@ export async function openLocalLedger(
       const { entries, asides } = readPage(page.bytes);
       await store.take({ source, cursor: page.cursor, entries, asides }, wallMs());
       cursor = page.cursor;
-      if (asides.length > 0) print(`${asides.length} lines of the journal are no ledger records.`);
+      if (asides.length > 0) print(`${asides.length} journal lines are not ledger records and were skipped.`);
     }
   };
   // One at a time, in turn: what is written meanwhile is taken by the next.
@@ -47,12 +47,12 @@ export async function openLocalLedger(
   const run = (): Promise<void> => {
     running = running.then(takeAll).then(
       () => {
-        told = undefined;
+        reported = undefined;
       },
       (error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
-        if (reason !== told) print(`The ledger could not be written: ${reason}`);
-        told = reason;
+        if (reason !== reported) print(`The ledger could not be written: ${reason}`);
+        reported = reason;
       },
     );
     return running;

@@ -17,8 +17,7 @@ export interface ManifestReader {
   after(change: FileChange): Promise<Manifests>;
 }
 
-const emptied =
-  'has no objects any more, and what it declared is gone; save it with its objects, or delete it';
+const emptied = 'is empty now, and its objects are removed; save it with objects, or delete it';
 
 /**
  * An object is as old as the file in which it was first seen, however often that is written.

@@ -140,14 +140,14 @@ class Gatherer {
     }
     const isOwn = ownKinds.includes(kind) || groupOf(fields.apiVersion) === API_GROUP;
     if (!isOwn && !(isCore && (kind === 'Secret' || kind === 'ConfigMap'))) {
-      const text = `${kind} of apiVersion '${String(fields.apiVersion)}' is left aside; local mode has no use for it`;
+      const text = `${kind} of apiVersion '${String(fields.apiVersion)}' is ignored: local mode does not use this kind`;
       this.notes.push(remarkOn(found, 'kind', text));
       return;
     }
     const id = objectId(kind, namespace, name);
     const other = this.places.get(id);
     if (other !== undefined) {
-      const text = `stands at ${other.file}:${other.lineOf()} already; give one of the two another name`;
+      const text = `already defined at ${other.file}:${other.lineOf()}; rename one of the two`;
       this.problems.push({ ...remarkOn(found, 'metadata.name', text), id: `${id} twice` });
       return;
     }
@@ -163,7 +163,7 @@ class Gatherer {
   private own(found: Found, id: string): void {
     const { kind, fields, metadata, namespace, name, modifiedMs } = found;
     if (fields.apiVersion !== apiVersion) {
-      const text = `apiVersion '${String(fields.apiVersion)}' is not read here; write ${apiVersion}`;
+      const text = `apiVersion '${String(fields.apiVersion)}' is not supported; write ${apiVersion}`;
       this.problems.push(remarkOn(found, 'apiVersion', text));
       return;
     }
@@ -185,7 +185,7 @@ class Gatherer {
         this.policy(found, { ...fields, metadata: { ...rest, name, creationTimestamp } });
         return;
       default: {
-        const text = `there is no such kind in ${apiVersion}; the kinds are ${ownKinds.join(', ')}`;
+        const text = `unknown kind in ${apiVersion}; the kinds are ${ownKinds.join(', ')}`;
         this.problems.push(remarkOn(found, 'kind', text));
       }
     }
@@ -194,7 +194,7 @@ class Gatherer {
   private policy(found: Found, object: RawPolicy): void {
     if (found.namespace === '') this.policies.push(object);
     else {
-      const text = 'metadata.namespace: a TenantPolicy belongs to no namespace; remove it';
+      const text = 'metadata.namespace: a TenantPolicy has no namespace; remove the field';
       this.problems.push(remarkOn(found, 'metadata.namespace', text));
     }
   }
@@ -207,7 +207,7 @@ class Gatherer {
       // Never with the value: it is a secret, in the wrong place.
       if (isBase64(value)) data[key] = Buffer.from(value, 'base64').toString('utf8');
       else {
-        const text = `data.${key}: must be base64; write it as it is under stringData instead`;
+        const text = `data.${key}: must be base64; write plain text under stringData instead`;
         this.problems.push(remarkOn(found, `data.${key}`, text));
       }
     }

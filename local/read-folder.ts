@@ -96,7 +96,7 @@ export function openFolder(folder: string, clock: FolderClock): FolderReader {
         forget(name);
         return { file: undefined, isSettled: true };
       }
-      const reason = `could not be read (${codeOf(error)}); see its permissions`;
+      const reason = `could not be read (${codeOf(error)}); check its permissions`;
       return keep(name, { name, reason }, undefined);
     }
   }
@@ -148,7 +148,7 @@ const tooLarge = `is larger than ${FILE_BYTES_MAX} bytes (1 MiB) and was not rea
 
 function fileOf(name: string, bytes: Buffer, modifiedMs: number): FileRead {
   // As kubectl refuses it too. Read all the same, it would be written back with other characters by a change beside them.
-  if (!isUtf8(bytes)) return { name, reason: 'is not written in UTF-8 and was not read; save it as that' };
+  if (!isUtf8(bytes)) return { name, reason: 'is not UTF-8 and was not read; save it as UTF-8' };
   return { name, content: bytes.toString(), modifiedMs };
 }
 
@@ -163,10 +163,10 @@ function stampOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 }
 
 function explain(folder: string, error: unknown): string {
-  const way = 'PENSTOCK_MANIFESTS names the folder of your YAML files';
-  if (codeOf(error) === 'ENOENT') return `The manifests folder '${folder}' does not exist; ${way}.`;
-  if (codeOf(error) === 'ENOTDIR') return `'${folder}' is a file and not a folder; ${way}.`;
-  return `The manifests folder '${folder}' could not be read (${codeOf(error)}); ${way}.`;
+  const action = 'Set PENSTOCK_MANIFESTS to the folder of your YAML files';
+  if (codeOf(error) === 'ENOENT') return `The manifests folder '${folder}' does not exist. ${action}.`;
+  if (codeOf(error) === 'ENOTDIR') return `'${folder}' is a file, not a folder. ${action}.`;
+  return `The manifests folder '${folder}' could not be read (${codeOf(error)}). ${action}.`;
 }
 
 function codeOf(error: unknown): string {

@@ -65,12 +65,11 @@ export function readYaml(text: string, options: SchemaOptions = {}): YamlText | 
 }
 
 function excessOf(nesting: number, pieces: number, aliases: number): string | undefined {
-  if (nesting > nestingMax)
-    return `nested more than ${nestingMax} levels deep and was not read further; write it flatter`;
+  if (nesting > nestingMax) return `nested more than ${nestingMax} levels deep and was not read; flatten it`;
   if (pieces > piecesMax)
     return `holds more than ${piecesMax} names, values, marks and line ends and was not read; split it into several files`;
   if (aliases > aliasesMax)
-    return `uses anchors more than ${aliasesMax} times and was not read; write out what they refer to`;
+    return `uses anchors more than ${aliasesMax} times and was not read; replace them by their content`;
   return undefined;
 }
 

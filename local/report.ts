@@ -1,5 +1,4 @@
-// What does the person at the terminal hear of a change? What is wrong, what is live now; nothing twice
-// that did not change.
+// What does the terminal print after a change? What is wrong, what is live now; nothing twice that did not change.
 
 import { describeChanges } from './compare-manifests.ts';
 import { countModels } from './count-models.ts';
@@ -7,47 +6,47 @@ import type { Deployment } from './deploy.ts';
 import { formatRemark } from './manifests.ts';
 
 interface Reporter {
-  /** What stands at the start; the welcome says the rest. */
+  /** Problems at the start; the welcome prints the rest. */
   started(deployment: Deployment): void;
   /** After an edit. */
   edited(deployment: Deployment): void;
-  /** Time has passed, and nobody has edited anything. */
+  /** Time has passed without an edit. */
   refreshed(deployment: Deployment): void;
-  /** Nothing could be made of the folder, or of the table. */
+  /** The folder could not be read, or the table was refused. */
   failed(error: unknown): void;
-  /** Why the folder as it is was not taken, in the words that were printed; empty: it was. */
+  /** The printed lines that say why the folder was not applied; empty: it was. */
   heldBack(): readonly string[];
 }
 
 export function createReporter(print: (line: string) => void): Reporter {
-  let notesTold = new Set<string>();
+  let notesReported = new Set<string>();
   let held: readonly string[] = [];
-  const tellProblems = ({ problems }: Deployment): void => {
+  const printProblems = ({ problems }: Deployment): void => {
     for (const problem of problems) print(`problem  ${formatRemark(problem)}`);
   };
-  const tellNotes = ({ notes }: Deployment): void => {
-    for (const note of notes) if (!notesTold.has(note.id)) print(`note     ${formatRemark(note)}`);
-    notesTold = new Set(notes.map(({ id }) => id));
+  const printNotes = ({ notes }: Deployment): void => {
+    for (const note of notes) if (!notesReported.has(note.id)) print(`note     ${formatRemark(note)}`);
+    notesReported = new Set(notes.map(({ id }) => id));
   };
   const holdBack = (why: readonly string[]): void => {
     held = why;
-    print('Not taken: the last good manifests go on serving.');
+    print('Not applied: the last good manifests stay live.');
   };
   return {
     started(deployment) {
-      tellProblems(deployment);
-      tellNotes(deployment);
+      printProblems(deployment);
+      printNotes(deployment);
     },
     edited(deployment) {
-      tellNotes(deployment);
+      printNotes(deployment);
       if (deployment.outcome === 'unchanged' && held.length === 0) return;
-      tellProblems(deployment);
+      printProblems(deployment);
       if (deployment.outcome === 'kept') return holdBack(deployment.problems.map(formatRemark));
       held = [];
-      print(`${deployment.outcome === 'in-use' ? 'Live' : 'As before'}: ${describeTable(deployment)}`);
+      print(`${deployment.outcome === 'in-use' ? 'Live' : 'Unchanged'}: ${describeTable(deployment)}`);
     },
     refreshed(deployment) {
-      tellNotes(deployment);
+      printNotes(deployment);
       if (deployment.outcome === 'in-use') print(`Live: ${describeTable(deployment)}`);
     },
     failed(error) {

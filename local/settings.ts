@@ -1,11 +1,11 @@
-// What does the environment say about local mode? Read once, validated, frozen.
+// Which settings does local mode read from the environment? Once, validated, frozen.
 
 import { z } from 'zod';
 
 const portMessage = 'must be a port number from 0 (any free one) to 65535';
 const port = z.coerce.number(portMessage).int(portMessage).min(0, portMessage).max(65_535, portMessage);
 const text = z.string().trim().min(1).optional();
-/** What cannot stand in a header would otherwise come back, in full, in the error of the HTTP client. */
+/** An invalid header value would come back, in full, in the error of the HTTP client. */
 const credential = z
   .string()
   .trim()
@@ -56,7 +56,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
   const parsed = settingsSchema.safeParse(withoutEmpty(environment));
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
-    throw new Error(`The environment does not fit: ${faults.join('; ')}.`);
+    throw new Error(`Invalid settings: ${faults.join('; ')}.`);
   }
   const { data } = parsed;
   const settings = Object.freeze({

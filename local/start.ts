@@ -74,7 +74,7 @@ export async function startLocal(
       gateway.metrics.onLedgerDropped(records);
       print(`${records} ledger records were lost.`);
     },
-    unclaimed: async () => print('The oldest ledger records made room for new ones.'),
+    unclaimed: async () => print('The journal is full: the oldest ledger records were dropped.'),
   });
   const ledgerFile = join(stateFolder, 'ledger.sqlite');
   const ledger = await openLocalLedger(ledgerFile, journal, systemClock.wallMs, print);
@@ -98,9 +98,7 @@ export async function startLocal(
       print(`Request ${requestId} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
     onUnusable: ({ provider, upstreamModel, cause, request }) => {
-      print(
-        `Request ${request}: ${provider} (${upstreamModel}) sent an answer that nobody can use: ${cause}.`,
-      );
+      print(`Request ${request}: ${provider} (${upstreamModel}) sent an unusable answer: ${cause}.`);
     },
   });
   started.defer(() => gateway.drain());

@@ -1,4 +1,4 @@
-// How does a folder of manifests answer as a cluster would? By Kubernetes' own paths and bodies; what is changed is written to the files.
+// How does a folder of manifests answer as a cluster would? With the paths and bodies of Kubernetes; changes are written to the files.
 
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../core/kube/object.ts';
@@ -31,7 +31,7 @@ import { FileChanged } from './write-file.ts';
 
 interface FolderParts {
   readonly objects: LocalObjects;
-  /** Reads the folder anew; settled when `objects` has it. @throws where it cannot be read. */
+  /** Reads the folder again; settled when `objects` has it. @throws if it cannot be read. */
   refresh(): Promise<void>;
   readonly foresee: Foresee;
   /** Names of Secrets, `namespace/name`, that are there though no manifest has them. */
@@ -93,7 +93,7 @@ function kindOf(plural: string | undefined): OwnKind | undefined {
   return plural !== undefined && Object.hasOwn(PLURALS, plural) ? PLURALS[plural as Plural] : undefined;
 }
 
-/** What pages ask besides: whoever sees the terminal may do everything. */
+/** Rights and namespaces: a person who sees the terminal may do everything. */
 function answerBeside({ objects }: FolderParts, { method, path, body }: ClusterCall): ClusterAnswer {
   if (method === 'POST' && path === '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews')
     return { status: 201, body: { ...(isRecord(body) ? body : {}), status: { allowed: true } } };
@@ -123,11 +123,11 @@ async function write(parts: FolderParts, asked: Asked, call: ClusterCall): Promi
   if (before === undefined) return notFound(subject);
   const place = parts.objects.manifests().places.get(objectId(kind, namespace, name));
   const unreadFile = parts.objects.unreadFileOf(kind, namespace, name);
-  if (unreadFile !== undefined) return badRequest(`${unreadFile} cannot be read as it stands; mend it first`);
+  if (unreadFile !== undefined) return badRequest(`${unreadFile} cannot be read. Fix the file first.`);
   if (place === undefined)
     return forbidden(
       subject,
-      'it stands in no file: it comes from the environment that this process was started with. A manifest of the same name takes its place',
+      'it comes from the environment of this process, not from a file. Write a manifest of the same name to replace it',
     );
   if (call.method === 'DELETE') {
     const text = editText(place.spot, undefined);
@@ -217,7 +217,7 @@ async function created(
 ): Promise<ClusterAnswer> {
   await parts.refresh();
   const object = parts.objects.get(asked.kind, namespace, name);
-  // Somebody has taken it out of the file again.
+  // Removed from the file since.
   return object === undefined ? conflict(subjectOf(asked, name)) : { status, body: object };
 }
 
@@ -307,30 +307,28 @@ async function createFile(
   await parts.create(names, content, isSecret);
 }
 
-const problemsToldMax = 3;
+const problemsReportedMax = 3;
 
-/** One object that is wrong would hold back every later change, of all of them: a key that is switched off would go on working. */
+/** One wrong object would hold back every later change of the folder: a disabled key would keep working. */
 async function expectTaken(parts: FolderParts, change: FileChange): Promise<void> {
   const problems = await parts.foresee(change);
   if (problems.length === 0) return;
-  const more = problems.length - problemsToldMax;
-  const told = [...problems.slice(0, problemsToldMax), ...(more > 0 ? [`and ${more} more`] : [])];
-  throw new EditRefused(
-    `nothing was written, since no change of any manifest would be taken any more: ${told.join('; ')}`,
-  );
+  const more = problems.length - problemsReportedMax;
+  const reported = [...problems.slice(0, problemsReportedMax), ...(more > 0 ? [`and ${more} more`] : [])];
+  throw new EditRefused(`Nothing was written: ${reported.join('; ')}.`);
 }
 
 function expectShort(text: string): void {
   if (Buffer.byteLength(text) > FILE_BYTES_MAX)
     throw new EditRefused(
-      `the file would be larger than ${FILE_BYTES_MAX} bytes (1 MiB), and not be read any more`,
+      `The file would be larger than ${FILE_BYTES_MAX} bytes (1 MiB). Move objects to another file first.`,
     );
 }
 
 /** For pages: they show the sentence. */
 function refusalOf(subject: Subject, error: unknown): ClusterAnswer {
   if (error instanceof FileChanged)
-    return conflict(subject, `${error.message}; look at it again, and change it then`);
+    return conflict(subject, `${error.message}. Reload the page and try again`);
   if (error instanceof EditRefused) return badRequest(error.message);
   throw error;
 }

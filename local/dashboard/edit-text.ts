@@ -13,7 +13,7 @@ import { placeComments } from './place-comments.ts';
 export class EditRefused extends Error {}
 
 const writtenOtherwise =
-  'the way it is written (anchors, merge keys, nesting or names that are no text) would make the change another one; edit the file by hand';
+  'The file uses anchors, merge keys, nesting or non-text names that the change would touch. Edit it by hand.';
 
 /** As kubectl reads them: `yes` is no text there. */
 const compat: SchemaOptions = { compat: 'yaml-1.1' };
@@ -64,7 +64,7 @@ function tryValues(content: string): readonly unknown[] | undefined {
 }
 
 function readValues(content: string): readonly unknown[] {
-  const unreadable = () => new EditRefused('the file cannot be read as it stands; mend it first');
+  const unreadable = () => new EditRefused('The file cannot be read. Fix it first.');
   const read = readYaml(content, compat);
   if ('excess' in read || read.documents.some(({ errors }) => errors.length > 0)) throw unreadable();
   try {

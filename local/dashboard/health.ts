@@ -1,4 +1,4 @@
-// Does an upstream answer? What the gateway in this process has learnt from its calls, in the words that the operator has for many pods.
+// Does an upstream answer? By the calls of the gateway in this process, with the conditions of the operator.
 
 import type { Clock } from '../../core/clock.ts';
 import {
@@ -23,7 +23,7 @@ export function healthCondition(entries: readonly UpstreamHealth[], keys: readon
     reason,
     message,
   });
-  if (entries.length === 0) return say('Unknown', 'NoTraffic', 'no call was made lately');
+  if (entries.length === 0) return say('Unknown', 'NoTraffic', 'no recent calls');
   switch (podWordOf(entries, keys)) {
     case 'working':
       return say('True', 'Healthy', '');
@@ -31,19 +31,19 @@ export function healthCondition(entries: readonly UpstreamHealth[], keys: readon
       return say(
         'False',
         'AuthenticationFailed',
-        'the upstream refuses every key; put valid ones into the Secrets',
+        'the upstream rejects every key; put valid keys into the Secrets',
       );
     case 'exhausted':
       return say(
         'False',
         'CredentialExhausted',
-        'every key is out of money, or refused; top up the accounts, or put other keys into the Secrets',
+        'every key is out of credit or rejected; top up the accounts, or put other keys into the Secrets',
       );
     case 'failing':
       return say(
         'False',
         'Unhealthy',
-        'calls to the upstream fail; see whether its address is right and its service is up',
+        'all recent calls failed; check the address and whether the server is running',
       );
     case 'partly':
       return say('False', 'PartiallyHealthy', failingIn(entries));
@@ -54,23 +54,21 @@ function failingIn(entries: readonly UpstreamHealth[]): string {
   const models = entries.flatMap(({ state, upstreamModel }) =>
     state === 'open' ? (upstreamModel ?? []) : [],
   );
-  return models.length === 0
-    ? 'calls with some keys fail'
-    : `calls for some models fail: ${models.join(', ')}`;
+  return models.length === 0 ? 'calls fail with some keys' : `calls fail for ${models.join(', ')}`;
 }
 
-/** What the one gateway does not use now, as `status.health.troubles` of a Provider; undefined: nothing. @param before the status so far. */
+/** What the gateway skips now, as `status.health.troubles` of a Provider; undefined: nothing. @param before the status so far. */
 export function troublesHere(
   entries: readonly UpstreamHealth[],
   keys: readonly string[],
   before: unknown,
   nowMs: number,
 ) {
-  const told = providerStatusSchema.safeParse(before).data?.health?.troubles ?? [];
+  const reported = providerStatusSchema.safeParse(before).data?.health?.troubles ?? [];
   const troubles = entries.flatMap(({ key, upstreamModel, state, untilMs }) => {
     const reason = TROUBLE_REASONS[state];
     if (reason === undefined || (key !== undefined && !keys.includes(key))) return [];
-    const same = told.find(
+    const same = reported.find(
       (one) => one.key === key && one.upstreamModel === upstreamModel && one.reason === reason,
     );
     const pod = {

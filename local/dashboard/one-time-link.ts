@@ -1,4 +1,4 @@
-// Who may use the dashboard of a laptop? Whoever sees the terminal: a link is printed there that lets one browser in, once.
+// Who may use the dashboard in local mode? The person at the terminal: a link printed there signs in one browser, once.
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
@@ -6,11 +6,11 @@ import type { SignIn } from '../../dashboard/sign-in.ts';
 
 interface OneTimeLinks {
   readonly signIn: SignIn;
-  /** What is to be opened, as long as nobody has used it. The token stands behind the `#`: browsers send that to nobody. */
+  /** The link to open; the same until it is used. Browsers send the part after `#` to nobody. */
   link(url: string): string;
 }
 
-/** The same one, at most so often: a program that guesses fills no terminal. */
+/** At most so often: a program that guesses fills no terminal. */
 const printedAgainMs = 1_000;
 /** Long enough to be copied, too short to be found in a scrollback of yesterday. */
 export const LINK_MS = 15 * 60_000;
@@ -19,7 +19,7 @@ interface LinkOptions {
   readonly clock: Clock;
   /** Who runs this process. */
   readonly userName: string;
-  /** Somebody has shown a token that is good for nothing (any more): the next link is to be printed. */
+  /** A wrong, used or expired token came: time to print the next link. */
   onStale(): void;
 }
 

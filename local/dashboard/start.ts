@@ -1,4 +1,4 @@
-// The dashboard of a laptop: the pages of a cluster over the manifests folder, for whoever sees the terminal. Wiring only.
+// The dashboard of local mode: the pages of a cluster over the manifests folder, for the person at the terminal. Wiring only.
 
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
   await using started = new AsyncDisposableStack();
   const readApi = await startReadApi({
     ...{ objects, store, gateway, clock, signIn: links.signIn },
-    onFailure: (error) => print(`The ledger could not answer: ${wordsOf(error)}`),
+    onFailure: (error) => print(`The ledger failed to answer: ${wordsOf(error)}`),
   });
   started.defer(() => readApi.close());
   const health = followHealth({ gateway, clock, onHealth: (entries) => objects.hear(entries) });
@@ -67,7 +67,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
   const spend = followSpend({
     ...{ store, clock },
     onSpend: (spentOf, apiKeys) => objects.spend(spentOf, apiKeys),
-    onFailure: (error) => print(`The ledger could not answer: ${wordsOf(error)}`),
+    onFailure: (error) => print(`The ledger failed to answer: ${wordsOf(error)}`),
   });
   started.defer(() => spend.close());
   const cluster = openFolderCluster({
@@ -79,7 +79,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
     async create(names, content, isSecret) {
       const name = await createFile(manifestsFolder, names, content, isSecret);
       if (isSecret)
-        print(`The dashboard has written a Secret to ${join(manifestsFolder, name)}: keep it out of Git.`);
+        print(`The dashboard wrote a Secret to ${join(manifestsFolder, name)}. Keep it out of Git.`);
     },
   });
   const dashboard = await startDashboard({

@@ -1,4 +1,4 @@
-// What stands in the status of an object in local mode? What the compile says of it, and whether the gateway in this process has it.
+// What is the status of an object in local mode? The verdict of the compile, and whether the gateway in this process has it.
 
 import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import { isRecord } from '../../core/kube/object.ts';
@@ -28,7 +28,7 @@ export interface StatusFacts {
 export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Record<string, unknown> {
   const { verdict } = facts;
   const programmed = programmedCondition(facts);
-  // Whether its upstream answers is told, and no part of being ready.
+  // An unhealthy upstream is reported, and does not affect Ready.
   const conditions = [
     ...verdict.conditions,
     ...healthOf(facts),
@@ -78,13 +78,13 @@ function programmedCondition({ verdict, isInUse, tableGeneration, problems }: St
   const isByWish = wishOf(conditions) !== undefined || find('Expired') !== undefined;
   const fault = faultOf(conditions) ?? (isByWish ? undefined : (find('Conflicted') ?? find('Accepted')));
   if (!isInTable && fault !== undefined) {
-    const message = `not part of the table; see the condition ${fault.type}`;
+    const message = `not in the routing table; see the condition ${fault.type}`;
     return { type: 'Programmed', status: 'False', reason: 'NotProgrammed', message };
   }
   if (!isInUse) {
     const [first] = problems;
     const why = first === undefined ? '' : `: ${formatRemark(first)}`;
-    const message = `the manifests have a problem, and the last good ones go on serving until it is mended${why}`;
+    const message = `the manifests have an error; the last good ones stay live until it is fixed${why}`;
     return { type: 'Programmed', status: 'False', reason: 'Pending', message };
   }
   const message = `${isInTable ? 'in use' : 'out of service'} at table generation ${tableGeneration}`;

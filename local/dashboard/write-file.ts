@@ -52,7 +52,7 @@ export async function createFile(
         if (!isCode(error, 'EEXIST')) throw error;
       }
     }
-    throw new FileChanged(`${names.join(', ')} are there already`);
+    throw new FileChanged(`${names.join(', ')} already exist`);
   });
 }
 
@@ -73,7 +73,7 @@ async function withDraft<T>(
 }
 
 function expectSame(path: string, before: string): void {
-  if (readPresent(path) !== before) throw new FileChanged('the file was changed meanwhile');
+  if (readPresent(path) !== before) throw new FileChanged('the file has changed');
 }
 
 function readPresent(path: string): string {
@@ -85,7 +85,7 @@ function readPresent(path: string): string {
 }
 
 function refuseGone(error: unknown): never {
-  if (isCode(error, 'ENOENT')) throw new FileChanged('the file is gone');
+  if (isCode(error, 'ENOENT')) throw new FileChanged('the file was deleted');
   throw error;
 }
 

@@ -12,7 +12,7 @@ const wordsOfList: Readonly<Record<string, string>> = {
   Waiting: 'Pending',
   Pending: 'Pending',
   Ready: 'Ready',
-  'Ends soon': 'Ready',
+  'Expires soon': 'Ready',
   'Budget used up': 'Budget used up',
   Disabling: 'Disabling',
   Disabled: 'Disabled',

@@ -80,7 +80,7 @@ describe('with the cookies of neighbours', () => {
         error: {
           code: 'headers_too_large',
           message:
-            'The headers of the request are larger than 32 KiB; most of that are cookies. Delete the cookies of this domain in your browser, and load the page again.',
+            'The headers of the request are larger than 32 KiB, mostly cookies. Delete the cookies of this domain in your browser, and reload the page.',
         },
       },
     ]);

@@ -336,17 +336,17 @@ describe('a bad edit', () => {
           'twice.yaml',
           'apiVersion: penstock.dev/v1alpha1\nkind: ApiKey\nmetadata:\n  name: quickstart\nspec: {}\n',
         ),
-      /^problem {2}twice\.yaml:4: ApiKey default\/quickstart: stands at key\.yaml:3 already; give one of the two another name$/,
+      /^problem {2}twice\.yaml:4: ApiKey default\/quickstart: already defined at key\.yaml:3; rename one of the two$/,
     ],
     [
       'a version that is not there',
       (local) => local.edit('key.yaml', 'penstock.dev/v1alpha1', 'penstock.dev/v2'),
-      /^problem {2}key\.yaml:3: .*apiVersion 'penstock\.dev\/v2' is not read here; write penstock\.dev\/v1alpha1$/,
+      /^problem {2}key\.yaml:3: .*apiVersion 'penstock\.dev\/v2' is not supported; write penstock\.dev\/v1alpha1$/,
     ],
     [
       'a misspelt group',
       (local) => local.edit('key.yaml', 'penstock.dev/v1alpha1', 'penstok.dev/v1alpha1'),
-      /^problem {2}key\.yaml:3: .*apiVersion 'penstok\.dev\/v1alpha1' is not read here/,
+      /^problem {2}key\.yaml:3: .*apiVersion 'penstok\.dev\/v1alpha1' is not supported/,
     ],
     [
       'a kind that is not there',
@@ -435,7 +435,7 @@ describe('a bad edit', () => {
     await spoil(local);
     const problem = await local.next(/^problem/);
     expect(problem).toMatch(told);
-    await local.next(/^Not taken: the last good manifests go on serving\.$/);
+    await local.next(/^Not applied: the last good manifests stay live\.$/);
     expect((await local.ask('penstock/small')).status).toBe(200);
     expect((await local.ask('penstock/failover')).status).toBe(200);
     expect(local.printed.join('\n')).not.toContain(secretKey);
@@ -446,7 +446,7 @@ describe('a bad edit', () => {
       ),
     );
     await copyQuickstart(local, local.upstream.port);
-    await local.next(/^(As before|Live)/);
+    await local.next(/^(Unchanged|Live)/);
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     await local.next(/^Live/);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
@@ -458,7 +458,7 @@ describe('a bad edit', () => {
 describe('every fault is told once, in words that fit a laptop', () => {
   /** The problems of an edit, without their places. */
   async function problemsOf(local: LocalRig): Promise<readonly string[]> {
-    await local.next(/^Not taken/);
+    await local.next(/^Not applied/);
     return local.printed.flatMap((line) => /^problem {2}\S+: (.*)$/.exec(line)?.[1] ?? []);
   }
 
@@ -470,17 +470,17 @@ describe('every fault is told once, in words that fit a laptop', () => {
     expect(await problemsOf(local)).toEqual([
       'Provider default/first: spec.displayNam: unknown field; did you mean displayName?',
       'ModelRoute default/small: no target can be used: target main names Provider first, which cannot be used ' +
-        '(Invalid); mend that one first',
+        '(Invalid); fix that one first',
     ]);
   });
 
   test('a route whose targets are out for different reasons: one line', async () => {
     const local = await start();
     await local.edit('routes.yaml', 'providerRef: { name: first }', 'providerRef: { name: gone }');
-    await local.next(/^Not taken/);
+    await local.next(/^Not applied/);
     await local.edit('routes.yaml', 'providerRef: { name: second }', 'providerRef: { name: away }');
     await local.next(/no target can be used/);
-    await local.next(/^Not taken/);
+    await local.next(/^Not applied/);
     const said = local.printed.filter(
       (line) => line.includes('ModelRoute default/small') && line.includes('away'),
     );
@@ -510,8 +510,8 @@ spec:
     expect((await local.ask('penstock/small')).status).toBe(200);
     await local.write('wrong.yaml', `# Moved\n\n${wrong}`);
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
-    expect(await local.next(/^problem|^Not taken/)).toMatch(/^problem {2}wrong\.yaml:8: /);
-    expect(await local.next(/^Live|^Not taken/)).toMatch(/^Live: generation 2, 2 models\./);
+    expect(await local.next(/^problem|^Not applied/)).toMatch(/^problem {2}wrong\.yaml:8: /);
+    expect(await local.next(/^Live|^Not applied/)).toMatch(/^Live: generation 2, 2 models\./);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
   });
 });
@@ -527,7 +527,7 @@ describe('the folder', () => {
     onTestFinished(others.remove);
     await copyQuickstart(others, local.upstream.port);
     await rename(others.manifests, local.manifests);
-    await local.next(/^As before/);
+    await local.next(/^Unchanged/);
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     await local.next(/^Live/);
     expect((await local.ask('penstock/tiny')).status).toBe(200);

@@ -112,7 +112,7 @@ describe('a provider of the environment', () => {
     expect(rig.printed[1]).toMatch(/^note {5}Provider default\/openai: spec\.baseURL/);
     expect((await rig.ask('openai/gpt-one')).status).toBe(503);
     await rig.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
-    expect(await rig.next(/^Live|^Not taken/)).toMatch(/^Live/);
+    expect(await rig.next(/^Live|^Not applied/)).toMatch(/^Live/);
   });
 
   test('whose listing is slow does not keep the others waiting, and is added when it comes', async () => {
@@ -131,20 +131,20 @@ describe('a listing that fails is a note, and the rest starts', () => {
     [
       'no address',
       'not an address',
-      /^openai is left out: OPENAI_BASE_URL must be an absolute http or https address/,
+      /^openai is not served: OPENAI_BASE_URL must be an absolute http or https address/,
     ],
     [
       'no scheme',
       'localhost:8080/v1',
-      /^openai is left out: OPENAI_BASE_URL must be an absolute http or https address/,
+      /^openai is not served: OPENAI_BASE_URL must be an absolute http or https address/,
     ],
     [
       'a password in it',
       `https://me:${key}@127.0.0.1/v1`,
-      /^openai is left out: OPENAI_BASE_URL must be .* without query, fragment and user info\.$/,
+      /^openai is not served: OPENAI_BASE_URL must be .* without query, fragment and user info\.$/,
     ],
-    ['a query', `https://127.0.0.1/v1?key=${key}`, /^openai is left out: OPENAI_BASE_URL must be/],
-    ['a key in its place', key, /^openai is left out: OPENAI_BASE_URL must be/],
+    ['a query', `https://127.0.0.1/v1?key=${key}`, /^openai is not served: OPENAI_BASE_URL must be/],
+    ['a key in its place', key, /^openai is not served: OPENAI_BASE_URL must be/],
   ])('%s', async (_what, baseUrl, note) => {
     const rig = await start({ apiKey: key, baseUrl });
     expect(rig.printed[0]).toMatch(note);
@@ -156,7 +156,7 @@ describe('a listing that fails is a note, and the rest starts', () => {
     const [port] = await freePorts(1);
     const rig = await start({ apiKey: key, baseUrl: `http://127.0.0.1:${port}/v1` });
     expect(rig.printed[0]).toMatch(
-      /^openai is left out: its models could not be listed from 127\.0\.0\.1:\d+: .*ECONNREFUSED.*\.$/,
+      /^openai is not served: its models could not be listed from 127\.0\.0\.1:\d+: .*ECONNREFUSED.*\.$/,
     );
     expect((await rig.ask('penstock/small')).status).toBe(200);
   });
@@ -166,7 +166,7 @@ describe('a listing that fails is a note, and the rest starts', () => {
     const rig = await start({ apiKey: 'sk-wrong-secret', baseUrl: `${vendor.url}/v1` });
     const { host } = new URL(vendor.url);
     expect(rig.printed[0]).toBe(
-      `openai is left out: its models could not be listed from ${host}: it answered 401.`,
+      `openai is not served: its models could not be listed from ${host}: it answered 401.`,
     );
     expect(rig.printed.join('\n')).not.toContain('sk-wrong-secret');
   });
@@ -174,7 +174,7 @@ describe('a listing that fails is a note, and the rest starts', () => {
   test('a key of this gateway is not sent to a vendor', async () => {
     const rig = await start({ apiKey: `psk_${'a'.repeat(49)}` });
     expect(rig.printed[0]).toBe(
-      'openai is left out: OPENAI_API_KEY is a key of a Penstock gateway, not of openai; unset it in this terminal.',
+      'openai is not served: OPENAI_API_KEY is a key of a Penstock gateway, not of openai. Unset it in this terminal.',
     );
   });
 });
@@ -212,7 +212,7 @@ describe('an address that is this gateway itself', () => {
     const [port] = await freePorts(1);
     const rig = await start({ apiKey: key, baseUrl: `http://localhost:${port}/v1` }, { settings: { port } });
     expect(rig.printed[0]).toBe(
-      'openai is left out: OPENAI_BASE_URL is this gateway itself, which would call itself for ever; ' +
+      'openai is not served: OPENAI_BASE_URL is this gateway itself, which would call itself for ever; ' +
         'unset it in this terminal, it belongs to the clients.',
     );
     expect((await rig.ask('penstock/small')).status).toBe(200);

@@ -46,6 +46,6 @@ test('a rotation is told to do nothing here', async () => {
   const { notes, problems } = await deployer.deploy({ ...noManifests, apiKeys: [rotating, apiKey()] });
   expect(problems).toEqual([]);
   expect(notes.map(({ text }) => text)).toEqual([
-    'ApiKey team-a/bot: spec.rotation acts on Kubernetes alone; here the key stays as it is',
+    'ApiKey team-a/bot: spec.rotation works on Kubernetes only; local mode keeps the key',
   ]);
 });

@@ -201,12 +201,12 @@ describe('what keeps it from starting is said in one sentence', () => {
     const missing = join(made.manifests, 'no-such-folder');
     const settings = settingsFor(made, { manifestsFolder: missing });
     await expect(startLocal(settings, () => {})).rejects.toThrow(
-      `The manifests folder '${missing}' does not exist; PENSTOCK_MANIFESTS names the folder of your YAML files.`,
+      `The manifests folder '${missing}' does not exist. Set PENSTOCK_MANIFESTS to the folder of your YAML files.`,
     );
     await made.write('file', '');
     const file = join(made.manifests, 'file');
     await expect(startLocal({ ...settings, manifestsFolder: file }, () => {})).rejects.toThrow(
-      `'${file}' is a file and not a folder; PENSTOCK_MANIFESTS names the folder of your YAML files.`,
+      `'${file}' is a file, not a folder. Set PENSTOCK_MANIFESTS to the folder of your YAML files.`,
     );
   });
 
@@ -237,7 +237,7 @@ describe('what keeps it from starting is said in one sentence', () => {
       () => undefined,
       (error: unknown) => explainStart(error, settings),
     );
-    expect(failed).toBe(`Port ${taken} is in use by another program; set ${variable} to a free port.`);
+    expect(failed).toBe(`Port ${taken} is in use by another program. Set ${variable} to a free port.`);
   });
 
   test('a kept key that is none', async () => {

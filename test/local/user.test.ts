@@ -389,7 +389,7 @@ describe('it does not start, and one sentence says why', () => {
       });
       expect(await started.exit).toEqual({ code: 1, signal: null });
       expect(started.stdout()).toBe(
-        `Penstock could not start: Port ${taken} is in use by another program; set PENSTOCK_DASHBOARD_PORT to a free port.\n`,
+        `Penstock could not start: Port ${taken} is in use by another program. Set PENSTOCK_DASHBOARD_PORT to a free port.\n`,
       );
       expect(started.stderr()).toBe('');
     } finally {
@@ -402,7 +402,7 @@ describe('it does not start, and one sentence says why', () => {
     const started = await startProcess(entry, { cwd: root, env: { PENSTOCK_PORT: 'eighty' } });
     expect(await started.exit).toEqual({ code: 1, signal: null });
     expect(started.stdout()).toBe(
-      'Penstock could not start: The environment does not fit: PENSTOCK_PORT must be a port number from 0 (any free one) to 65535.\n',
+      'Penstock could not start: Invalid settings: PENSTOCK_PORT must be a port number from 0 (any free one) to 65535.\n',
     );
   });
 });

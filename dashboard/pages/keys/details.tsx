@@ -1,4 +1,4 @@
-// What is to be known of one key, and what can be done with it?
+// What is known about one key, and what can be done with it?
 
 import { useState } from 'preact/hooks';
 import { Ago, Badge, Empty, Facts, LastUsed, Meter, Notice } from '../parts/basics.tsx';
@@ -28,7 +28,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
     name,
   );
   const [rotated, setRotated] = useState<MintedKey | undefined>(undefined);
-  // Of a rotation whose answer was lost: kept, since its key may be the one that works.
+  // A rotation whose answer was lost: its key may be the one that works.
   const [attempt, setAttempt] = useState<RotateAttempt | undefined>(undefined);
   const sent = attempt?.minted;
   const late = sent && shown.object && holds(shown.object, sent) ? sent : undefined;
@@ -82,7 +82,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                         { spec: { disabled: !isDisabled } },
                         isDisabled
                           ? 'Enabled.'
-                          : 'Switched off: it stops working as soon as gateways have taken that.',
+                          : 'Disabled. Calls are refused as soon as the gateways apply it.',
                       ),
                   },
                 ]}
@@ -96,7 +96,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
               )}
               <div class="columns">
                 <section class="panel" aria-labelledby="facts-heading">
-                  <h2 id="facts-heading">The key</h2>
+                  <h2 id="facts-heading">Details</h2>
                   <Facts
                     facts={[
                       [
@@ -114,13 +114,13 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                           .join(' · ') || '–',
                       ],
                       [
-                        'Made',
+                        'Created by',
                         imported ? (
-                          'elsewhere; the cluster knows its hash alone'
+                          'a browser or an import; only its hash is stored'
                         ) : (
                           <>
-                            {session.mode === 'local' ? 'on this machine' : 'by the operator'}, in the{' '}
-                            {place.kind} <code>{place.name}</code>
+                            {session.mode === 'local' ? 'this machine' : 'the operator'}, in the {place.kind}{' '}
+                            <code>{place.name}</code>
                           </>
                         ),
                       ],
@@ -128,20 +128,20 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                         'Models',
                         key.spec.models?.allow?.length
                           ? key.spec.models.allow.join(', ')
-                          : 'all that the namespace can see',
+                          : 'all visible to the namespace',
                       ],
                       ...(key.spec.models?.deny?.length
-                        ? [['Never', key.spec.models.deny.join(', ')] as const]
+                        ? [['Denied', key.spec.models.deny.join(', ')] as const]
                         : []),
                       ['Limits', limitWords(key.spec.limits, formats) || 'none'],
                       ['Budgets', budgetWords(key.spec.budgets, formats) || 'none'],
                       ['Created', <Ago key="created" at={key.metadata.creationTimestamp} />],
                       ['Last used', <LastUsed key="used" at={key.status?.usage?.lastUsedAt} />],
                       [
-                        'Works until',
+                        'Expires',
                         (key.status?.expiresAt ?? key.spec.expiresAt)
                           ? formats.time(key.status?.expiresAt ?? key.spec.expiresAt ?? '')
-                          : 'no end',
+                          : 'never',
                       ],
                       ...(key.status?.nextRotationAt
                         ? [['Next rotation', formats.time(key.status.nextRotationAt)] as const]
@@ -156,7 +156,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 </section>
               </div>
               <section class="panel" aria-labelledby="conditions-heading">
-                <h2 id="conditions-heading">How it stands</h2>
+                <h2 id="conditions-heading">Status</h2>
                 <Conditions conditions={standing.conditions} programmed={key.status?.programmed} />
               </section>
               {!imported && (
@@ -205,8 +205,8 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 list="/keys"
               >
                 <p>
-                  It stops working as soon as gateways have taken that, usually within a second. What it used
-                  stays in the ledger.
+                  Calls with it are refused as soon as the gateways apply the deletion, usually within a
+                  second. Its usage stays in the ledger.
                 </p>
               </ObjectDialogs>
             </>
@@ -224,12 +224,12 @@ function Versions({ apiKey }: { readonly apiKey: ApiKey }) {
   if (versions.length < 2) return null;
   return (
     <>
-      <h3>Keys that it stands for</h3>
+      <h3>Active secrets</h3>
       <ul class="plain-list">
         {versions.map(({ id, name, state, notAfter }) => (
           <li key={id}>
             <Badge tone={state === 'Active' ? 'good' : state === 'Retiring' ? 'busy' : 'off'}>
-              {{ Active: 'In use', Retiring: 'In its overlap', Expired: 'Over' }[state] ?? state}
+              {{ Active: 'Current', Retiring: 'Retiring', Expired: 'Expired' }[state] ?? state}
             </Badge>{' '}
             <code>{name}</code>{' '}
             {notAfter !== undefined && <span class="faint">until {formats.time(notAfter)}</span>}
@@ -246,9 +246,7 @@ function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
   const usage = apiKey.status?.usage;
   const periods = usage?.periods ?? [];
   if (usage === undefined)
-    return (
-      <Empty title={session.hasLedger ? 'It was not used yet' : 'There is no ledger: nobody counts it'} />
-    );
+    return <Empty title={session.hasLedger ? 'Not used yet' : 'Usage is not recorded: there is no ledger'} />;
   return (
     <>
       <ul class="plain-list spend-list">
@@ -273,7 +271,7 @@ function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
       </ul>
       {usage.observedAt !== undefined && (
         <p class="faint small">
-          As of <Ago at={usage.observedAt} />; the overview has the figures of this minute.
+          Updated <Ago at={usage.observedAt} />. The overview is up to the minute.
         </p>
       )}
     </>

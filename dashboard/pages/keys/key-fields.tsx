@@ -34,7 +34,7 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
   });
   return (
     <>
-      <section class="fields" aria-label="Whose key it is">
+      <section class="fields" aria-label="Owner">
         {isNew && (
           <div class="pair">
             <TextField label="Namespace" required {...field('namespace')} list={namespaces.namespaces} />
@@ -43,7 +43,7 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
               required
               placeholder="ci-bot"
               {...field('name')}
-              hint="Of the ApiKey object. It cannot be changed later."
+              hint="Cannot be changed later."
             />
           </div>
         )}
@@ -53,18 +53,13 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
         </div>
         <div class="pair">
           <TextField label="E-mail" type="email" {...field('ownerEmail')} />
-          <TextField
-            label="Works until"
-            type="date"
-            {...field('expires')}
-            hint={endHint(expiresAt, formats)}
-          />
+          <TextField label="Expires" type="date" {...field('expires')} hint={endHint(expiresAt, formats)} />
         </div>
         <TextField
           label="Models"
-          placeholder="All that the namespace can see"
+          placeholder="All visible to the namespace"
           {...field('allow')}
-          hint="Model ids, with commas between them. An id may end in * to mean all that begin so."
+          hint="Model ids, separated by commas. A * at the end matches any ending."
         />
       </section>
       <Budgets
@@ -85,7 +80,7 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
             />
           ))}
         </div>
-        <p class="hint">Over all gateway pods together.</p>
+        <p class="hint">Shared by all gateway pods.</p>
       </section>
     </>
   );
@@ -136,12 +131,12 @@ function Budgets({ budgets, problems, onInput }: BudgetsProps) {
               options={PERIODS.map((value) => ({ value, label: periodLabels[value] }))}
             />
             <SelectField
-              label="When it is used up"
+              label="When used up"
               value={budget.action}
               onInput={(action) => change({ action: action as BudgetForm['action'] })}
               options={[
                 { value: 'Block', label: 'Refuse calls' },
-                { value: 'Warn', label: 'Only say so' },
+                { value: 'Warn', label: 'Warn only' },
               ]}
             />
             {budgets.length > 1 && (
@@ -159,10 +154,10 @@ function Budgets({ budgets, problems, onInput }: BudgetsProps) {
           </fieldset>
         );
       })}
-      <p class="hint">Calls are refused until the next period begins, in UTC.</p>
+      <p class="hint">Periods start at 00:00 UTC.</p>
       {budgets.length < PERIODS.length && (
         <p ref={adding}>
-          <Button onClick={() => onInput([...budgets, newBudget(budgets)])}>Add a budget</Button>
+          <Button onClick={() => onInput([...budgets, newBudget(budgets)])}>Add budget</Button>
         </p>
       )}
     </section>
@@ -173,5 +168,5 @@ const periodLabels = {
   Day: 'Day',
   Week: 'Week, from Monday',
   Month: 'Month',
-  Total: 'All of time',
+  Total: 'In total',
 } as const satisfies Record<BudgetForm['period'], string>;

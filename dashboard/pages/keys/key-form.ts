@@ -1,9 +1,9 @@
-// What does somebody say of an API key, and what object comes of it? Pure: the same checks as the API server's, before anything is sent.
+// Which ApiKey does the form describe? Pure: the checks of the API server, before anything is sent.
 
 import { LIMITS, type LimitMember, limitMembers } from '../words/choices.ts';
 import type { Formats } from '../words/format.ts';
 import type { ApiKey, Budget, Limits } from '../words/kube.ts';
-import { namePattern, namespacePattern } from '../words/names.ts';
+import { namePattern, namespacePattern, namespaceProblem } from '../words/names.ts';
 
 export interface KeyForm extends Readonly<Record<LimitMember, string>> {
   readonly namespace: string;
@@ -61,9 +61,8 @@ const dollarsPattern = /^(0|[1-9][0-9]{0,8})([.][0-9]{1,6})?$/;
 /** Empty: everything may be sent. */
 export function checkKeyForm(form: KeyForm, nowMs: number): KeyProblems {
   const problems: { -readonly [Name in keyof KeyProblems]?: KeyProblems[Name] } = {};
-  if (!namespacePattern.test(form.namespace))
-    problems.namespace = 'Choose the namespace that the key belongs to.';
-  if (form.name === '') problems.name = 'A name is needed, such as ci-bot.';
+  if (!namespacePattern.test(form.namespace)) problems.namespace = namespaceProblem(form.namespace);
+  if (form.name === '') problems.name = 'Enter a name, such as ci-bot.';
   else if (!namePattern.test(form.name))
     problems.name = 'Only lower-case letters, digits and "-", with a letter or digit at both ends: ci-bot.';
   else if (form.name.length > 200) problems.name = 'At most 200 characters.';
@@ -73,22 +72,22 @@ export function checkKeyForm(form: KeyForm, nowMs: number): KeyProblems {
     form.ownerEmail !== '' &&
     (!/^[^@\p{Z}\p{Cc}]+@[^@\p{Z}\p{Cc}]+$/u.test(form.ownerEmail) || form.ownerEmail.length > 254)
   )
-    problems.ownerEmail = 'This is no e-mail address.';
+    problems.ownerEmail = 'Not an e-mail address.';
   if (form.expires !== '') {
     const endMs = Date.parse(`${form.expires}T00:00:00Z`);
-    if (Number.isNaN(endMs)) problems.expires = 'Write a day, such as 2026-12-31.';
-    else if (endMs <= nowMs) problems.expires = 'This day is over: the key would never work.';
+    if (Number.isNaN(endMs)) problems.expires = 'Enter a day, such as 2026-12-31.';
+    else if (endMs <= nowMs) problems.expires = 'This day is in the past. Choose a later one.';
   }
   const models = modelsIn(form.allow);
   const odd = models.find((model) => !modelPattern.test(model) || model.length > 200);
   if (odd !== undefined)
-    problems.allow = `“${odd}” is no model id, nor the beginning of one with a * at its end.`;
+    problems.allow = `“${odd}” is not a model id. Use letters, digits and . _ : @ + / -, with a * only at the end.`;
   else if (models.length > 64) problems.allow = 'At most 64 entries.';
   for (const member of limitMembers) {
     const text = form[member].trim();
     const { max } = LIMITS[member];
     if (text !== '' && !(/^[1-9][0-9]*$/.test(text) && Number(text) <= max))
-      problems[member] = `A whole number from 1 to ${max}, or nothing.`;
+      problems[member] = `Enter a whole number from 1 to ${max}, or leave it empty.`;
   }
   const ofBudgets = form.budgets.map((budget, at) => checkBudget(budget, form.budgets.slice(0, at)));
   if (ofBudgets.some((found) => Object.keys(found).length > 0)) problems.budgets = ofBudgets;
@@ -97,9 +96,10 @@ export function checkKeyForm(form: KeyForm, nowMs: number): KeyProblems {
 
 function checkBudget({ limit, period }: BudgetForm, before: readonly BudgetForm[]): Problems<BudgetForm> {
   if (limit.trim() === '') return {};
-  if (!dollarsPattern.test(limit.trim())) return { limit: 'Dollars such as 100.00, or nothing.' };
+  if (!dollarsPattern.test(limit.trim()))
+    return { limit: 'Enter dollars, such as 100.00, or leave it empty.' };
   const isTaken = before.some((other) => other.period === period && other.limit.trim() !== '');
-  return isTaken ? { period: 'There is a budget for this above; choose another.' } : {};
+  return isTaken ? { period: 'There is already a budget for this period. Choose another.' } : {};
 }
 
 /** @param minted the key was made here; without it the operator makes one and writes it into a Secret. */
@@ -154,8 +154,8 @@ function dayOf(moment = ''): string {
 export function endHint(expiresAt: string | undefined, { time }: Pick<Formats, 'time'>): string {
   const isWithinDay = expiresAt !== undefined && Date.parse(expiresAt) !== Date.parse(dayOf(expiresAt));
   return isWithinDay
-    ? `Now until ${time(expiresAt)}; that stays unless another day is chosen: until it begins, in UTC. Empty: no end.`
-    : 'Until this day begins, in UTC. Empty: no end.';
+    ? `Now ${time(expiresAt)}; kept unless you choose another day. Expires when that day starts, in UTC. Empty: never.`
+    : 'Expires when this day starts, in UTC. Empty: never.';
 }
 
 /** A merge patch: what was taken away is null. What the form does not show stays as it is. */

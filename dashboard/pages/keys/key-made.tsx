@@ -1,4 +1,4 @@
-// What does somebody do with a key that was just made? Keep it, wait until every gateway knows it, paste a snippet, try it.
+// What comes after a key is created? Copy it, wait until the gateways accept it, paste a snippet, test it.
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { type Catalog, modelsOf } from '../models/catalog.ts';
@@ -28,7 +28,7 @@ interface KeyMadeProps {
 }
 
 export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }: KeyMadeProps) {
-  const { announce, formats } = useShell();
+  const { announce, formats, session } = useShell();
   const [isKept, setKept] = useState(false);
   const { object, error } = useObject<ApiKey>('apikeys', namespace, name);
   const held = object !== undefined && holds(object, minted) ? object : undefined;
@@ -40,19 +40,16 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   useEffect(() => {
-    if (isReady) announce('Every gateway pod knows the key. It works now.');
+    if (isReady) announce('The key works now.');
   }, [isReady, announce]);
 
   return (
     <>
       <section class="panel key-shown" aria-labelledby="key-shown-heading">
         <h2 id="key-shown-heading" ref={heading} tabIndex={-1}>
-          This is the key of {name}. It is shown once.
+          Key {name}: shown once
         </h2>
-        <p>
-          It was made in this browser. No server, Secret, log or backup holds it, so nobody can show it to you
-          again.
-        </p>
+        <p>Copy it now. It was created in this browser, and no server, Secret, log or backup holds it.</p>
         <div class="key-line">
           <code
             class="key"
@@ -66,13 +63,14 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
           <CopyButton text={minted.key} label="Copy key" whenCopied={() => setKept(true)} />
         </div>
         {isRotated && before !== undefined && (
-          <p>The key before works until {formats.time(before)}. Move its clients to the new one by then.</p>
+          <p>The previous key works until {formats.time(before)}. Move its clients to the new key by then.</p>
         )}
-        {isRotated && held !== undefined && before === undefined && <p>The key before works no longer.</p>}
+        {isRotated && held !== undefined && before === undefined && <p>The previous key is refused now.</p>}
         <p role="status">
           {isReady ? (
             <>
-              <Badge tone="good">Programmed</Badge> Every gateway pod knows it.
+              <Badge tone="good">Live</Badge>{' '}
+              {session.mode === 'local' ? 'The gateway accepts it.' : 'Every gateway pod accepts it.'}
             </>
           ) : standing?.tone === 'bad' ? (
             <>
@@ -80,7 +78,7 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
             </>
           ) : (
             <>
-              <Badge tone="busy">Waiting</Badge> Gateway pods are taking it up; this takes a second or so.
+              <Badge tone="busy">Waiting</Badge> Rolling out to the gateways. This takes about a second.
             </>
           )}
         </p>
@@ -90,10 +88,10 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
       <p class="row">
         {whenDone === undefined ? (
           <Link to={pathOf('keys', namespace, name)} isSure>
-            Done: forget the key here and go to {name}
+            Done: go to {name}
           </Link>
         ) : (
-          <Button onClick={whenDone}>Done: forget the key here</Button>
+          <Button onClick={whenDone}>Done</Button>
         )}
       </p>
     </>
@@ -129,10 +127,10 @@ export function UseKey({
   const reason = useId();
   return (
     <section class="panel" aria-labelledby="use-heading">
-      <h2 id="use-heading">Use it</h2>
+      <h2 id="use-heading">Use the key</h2>
       {session.gatewayUrl === null && (
         <Notice tone="warn">
-          <p>Nobody has told the dashboard the address of the gateway. Put yours in place of {address}.</p>
+          <p>The gateway address is not configured. Replace {address} with yours.</p>
         </Notice>
       )}
       {models.length > 0 && (
@@ -148,16 +146,14 @@ export function UseKey({
       )}
       {catalog.answer !== undefined && models.length === 0 && (
         <Notice tone="warn">
-          <p>There is no model that this key may call yet. Write one in place of “your-model”.</p>
+          <p>This key can call no model yet. Replace “your-model”.</p>
         </Notice>
       )}
       {!session.hasLedger && (
-        <p class="hint">
-          Without a ledger it is not known which models the key may call. Write one in place of “your-model”.
-        </p>
+        <p class="hint">The models of this key are not known without a ledger. Replace “your-model”.</p>
       )}
       {catalog.error !== undefined && (
-        <p class="hint">Which models the key may call is not known now: {catalog.error.message}</p>
+        <p class="hint">The models of this key could not be loaded: {catalog.error.message}</p>
       )}
       <fieldset class="tabs" aria-label="Client">
         {snippets.map(({ id, label, dialect }) => (
@@ -175,9 +171,9 @@ export function UseKey({
       </fieldset>
       {unable.length > 0 && (
         <p class="hint" id={reason}>
-          {chosen} cannot be called by{' '}
+          {chosen} does not support{' '}
           {unable.map(({ label, dialect }) => `${label} (${DIALECTS[dialect]})`).join(', ')}. Choose another
-          model for that.
+          model for those.
         </p>
       )}
       {snippet !== undefined && (

@@ -1,5 +1,4 @@
-// What would somebody apply by themselves? The ApiKey as YAML; of a key that was made for it here, the key stands beside it, since the YAML
-// holds its hash alone and nobody else has it.
+// What would one apply by hand? The ApiKey as YAML, and beside it the new key: the YAML holds only its hash.
 
 import { Code } from '../parts/basics.tsx';
 import { YamlDialog } from '../parts/dialog.tsx';
@@ -25,11 +24,11 @@ export function KeyYamlDialog({ yaml: { object, minted }, note, onClose }: KeyYa
       note={
         minted === undefined
           ? note
-          : 'Ready for kubectl apply -f and for Git. Its new key was made for this YAML alone, and is shown here and nowhere else:'
+          : 'Ready for kubectl apply -f and for Git. The new key belongs to this YAML and is shown only here:'
       }
       onClose={onClose}
     >
-      {minted !== undefined && <Code text={minted.key} label="The new key" />}
+      {minted !== undefined && <Code text={minted.key} label="New key" />}
     </YamlDialog>
   );
 }

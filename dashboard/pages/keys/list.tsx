@@ -1,4 +1,4 @@
-// Which keys are there? Searched, sorted and paged by the server, so that ten thousand are no more to carry than fifty.
+// Which keys are there? Searched, sorted and paged by the server: ten thousand cost the browser no more than fifty.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
@@ -21,6 +21,8 @@ const spec = {
   offset: { usual: '0' },
 } as const;
 const limit = 50;
+/** As many as the server searches. */
+const KEYS_MAX = 50_000;
 
 export function Keys() {
   const shell = useShell();
@@ -39,7 +41,7 @@ export function Keys() {
     shownQ.current = settled;
     change({ q: settled }, true);
   }, [settled]);
-  // From elsewhere, as by going back: what is typed meanwhile is not to be lost to what was typed before.
+  // The address changed without typing, as by going back.
   useEffect(() => {
     if (filters.q === shownQ.current) return;
     shownQ.current = filters.q;
@@ -69,7 +71,7 @@ export function Keys() {
   useEffect(() => {
     if (total !== undefined && filters.q !== '') announce(`${formats.counted(total, 'key')} found.`);
   }, [total, filters.q, formats, announce]);
-  const notAllAreLookedThrough = `There are more than are looked through${namespace === undefined ? ': choose a namespace to see all of its keys' : ''}.`;
+  const tooMany = `Only the first ${formats.number(KEYS_MAX)} keys are searched${namespace === undefined ? '. Choose a namespace to see all of its keys' : ''}.`;
   const isNarrowed = filters.q !== '' || filters.state !== '';
 
   return (
@@ -102,14 +104,12 @@ export function Keys() {
         {({ rows, total: found, spendFrom, isTruncated }) =>
           found === 0 ? (
             isNarrowed ? (
-              <Empty title="No key fits">
-                <p>
-                  {isTruncated ? notAllAreLookedThrough : 'Search for something else, or show all states.'}
-                </p>
+              <Empty title="No matching keys">
+                <p>{isTruncated ? tooMany : 'Change the search, or show all states.'}</p>
               </Empty>
             ) : (
-              <Empty title="There are no keys yet">
-                <p>A key lets a program call models. It is made in this browser and shown once.</p>
+              <Empty title="No keys yet">
+                <p>Programs call models with a key. It is created in this browser and shown once.</p>
               </Empty>
             )
           ) : (
@@ -129,11 +129,11 @@ export function Keys() {
                 onPage={(next) => change({ offset: String(next) })}
               />
               <p class="faint small">
-                {formats.counted(found, 'key')}.{isTruncated && ` ${notAllAreLookedThrough}`}
+                {formats.counted(found, 'key')}.{isTruncated && ` ${tooMany}`}
                 {spendFrom === 'status' &&
                   (session.hasLedger
-                    ? ' Spend is as the keys last told it, minutes ago: the ledger does not tell it.'
-                    : ' There is no ledger: nobody counts what is used.')}
+                    ? ' Spend is a few minutes old: the ledger is not answering.'
+                    : ' Usage is not recorded: there is no ledger.')}
               </p>
             </>
           )

@@ -1,4 +1,4 @@
-// How is a key made? Its secret part here in the browser: the server is sent its hash and hint, and the key itself is shown once.
+// How is a key created? In the browser: the server gets its hash and hint, and the key itself is shown once.
 
 import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../parts/basics.tsx';
@@ -21,7 +21,7 @@ import { SecretMade } from './secret-made.tsx';
 
 type Way = 'browser' | 'secret';
 
-/** What was sent and is not known to be there. */
+/** Sent, and not known to exist. */
 interface Attempt {
   readonly id: string;
   readonly minted: MintedKey | undefined;
@@ -29,7 +29,7 @@ interface Attempt {
   readonly isOpen: boolean;
 }
 
-/** Where pages come over plain http from another machine, browsers have no WebCrypto. */
+/** Browsers have WebCrypto on https pages and on localhost only. */
 export const canMint = globalThis.crypto?.subtle !== undefined;
 
 export function NewKey() {
@@ -54,7 +54,7 @@ export function NewKey() {
     const found = checkKeyForm(writtenIn(element.current, form), serverClock.now());
     setProblems(found);
     if (Object.keys(found).length === 0) return true;
-    announce('Some fields need another value.');
+    announce('Some fields are invalid.');
     focusFirstProblem(element.current);
     return false;
   };
@@ -135,7 +135,7 @@ export function NewKey() {
           onInput={(changes) => setForm((before) => ({ ...before, ...changes }))}
         />
         <Choice<Way>
-          label="Where the key is made"
+          label="Key storage"
           value={way}
           onInput={setWay}
           options={[
@@ -144,7 +144,7 @@ export function NewKey() {
                   {
                     value: 'browser' as const,
                     label: 'In this browser',
-                    note: 'You see it once; the cluster knows its hash alone.',
+                    note: 'You see it once. Only its hash is stored.',
                   },
                 ]
               : []),
@@ -153,21 +153,18 @@ export function NewKey() {
               ...(session.mode === 'local'
                 ? {
                     label: 'On this machine',
-                    note: 'It is kept in a file; whoever may read the file has it.',
+                    note: 'Kept in a file that only you can read.',
                   }
                 : {
                     label: 'In the cluster',
-                    note: 'The operator writes it into a Secret, for pods and GitOps; whoever may read that Secret has it.',
+                    note: 'The operator writes it to a Secret, for pods and GitOps.',
                   }),
             },
           ]}
         />
         {!canMint && (
           <Notice tone="warn">
-            <p>
-              This page came over plain http, where browsers make no keys. Open it over https to make one
-              here.
-            </p>
+            <p>Browsers create keys on https pages only. Open this page over https to create one here.</p>
           </Notice>
         )}
         <FormEnd
@@ -177,13 +174,11 @@ export function NewKey() {
           isAllowed={right.isAllowed}
           missing={right.missing === undefined ? [] : [right.missing]}
           refusalTitle={
-            failed?.is === 'unknown'
-              ? 'It is not known whether the key was created'
-              : 'The key was not created'
+            failed?.is === 'unknown' ? 'The key may have been created' : 'The key was not created'
           }
           refusal={
             failed?.is === 'unknown'
-              ? `${failed.message} Create it again: the same key is sent, and none is made twice.`
+              ? `${failed.message} Create it again: the same key is sent, never a second one.`
               : failed?.message
           }
           onYaml={() => void view()}
@@ -192,7 +187,7 @@ export function NewKey() {
       {yaml !== undefined && (
         <KeyYamlDialog
           yaml={yaml}
-          note="Ready for kubectl apply -f and for Git. The operator makes the key and writes it into the Secret of this name with “-key” at its end."
+          note="Ready for kubectl apply -f and for Git. The operator creates the key and writes it to the Secret <name>-key."
           onClose={() => setYaml(undefined)}
         />
       )}

@@ -1,4 +1,4 @@
-// For how long do the old key and the new one work side by side? Then the new one is made: here, or by the operator where the old one was.
+// How long do the old and the new key overlap? Then the new one is created, where the old one was: here or by the operator.
 
 import { useState } from 'preact/hooks';
 import { Button, Notice } from '../parts/basics.tsx';
@@ -87,7 +87,7 @@ export function RotateDialog({
         isAgain: unanswered !== undefined,
       });
       if (sent.is === 'done') {
-        if (minted === undefined) whenAsked(wait ?? 'A new key is being made.');
+        if (minted === undefined) whenAsked(wait ?? 'A new key is being created.');
         else whenMinted(minted);
         return;
       }
@@ -108,7 +108,7 @@ export function RotateDialog({
     }
   };
 
-  // What makes keys on a laptop keeps them.
+  // Local mode issues keys once.
   const isKept = !imported && session.mode === 'local';
   const wait = imported || isKept ? undefined : waitOf(apiKey, overlap, serverClock.now(), formats.time);
   const isWithout = isWithoutOverlap(apiKey, overlap);
@@ -124,8 +124,8 @@ export function RotateDialog({
       >
         <p>
           {imported
-            ? 'A new key is made in this browser and shown once. The old one works on for the overlap, so that clients can move.'
-            : 'The operator writes a new key into the Secret. The old one works on for the overlap, so that clients can read the new one.'}
+            ? 'A new key is created in this browser and shown once. The old key works for the overlap, so that clients can move.'
+            : 'The operator writes a new key to the Secret. The old key works for the overlap, so that clients can pick up the new one.'}
         </p>
         <SelectField
           label="Overlap"
@@ -135,44 +135,40 @@ export function RotateDialog({
           hint={
             imported || overlap === ''
               ? undefined
-              : 'It stays set in the ApiKey: planned rotations have this overlap too from now on, and so has one under way.'
+              : 'Saved in the ApiKey: it also applies to scheduled rotations and to one in progress.'
           }
         />
         {wait !== undefined && (
           <Notice tone="warn">
             <p>
               {wait}
-              {!isWithout && ' Where it has leaked, choose none.'}
+              {!isWithout && ' If the key has leaked, choose none.'}
             </p>
           </Notice>
         )}
         {wait === undefined && isWithout && (
           <Notice tone="warn">
-            <p>The old key is refused, usually within a second. Choose this where it has leaked.</p>
+            <p>The old key is refused, usually within a second. Choose this if it has leaked.</p>
           </Notice>
         )}
         {isKept && (
           <Notice tone="warn">
-            <p>In local mode a key in a file stays as it is. Create another key, and delete this one.</p>
+            <p>Keys in files cannot be rotated in local mode. Create another key and delete this one.</p>
           </Notice>
         )}
         {imported && !canMint && (
           <Notice tone="warn">
-            <p>This page came over plain http, where browsers make no keys. Open it over https.</p>
+            <p>Browsers create keys on https pages only. Open this page over https.</p>
           </Notice>
         )}
         {failed !== undefined && (
           <Notice
             tone="bad"
-            title={
-              failed.is === 'unknown'
-                ? 'It is not known whether the key was rotated'
-                : 'The key was not rotated'
-            }
+            title={failed.is === 'unknown' ? 'The key may have been rotated' : 'The key was not rotated'}
           >
             <p>
               {failed.message}
-              {failed.is === 'unknown' && ' Rotate it again: the same is sent, and no key is made twice.'}
+              {failed.is === 'unknown' && ' Rotate it again: the same key is sent, never a second one.'}
             </p>
           </Notice>
         )}

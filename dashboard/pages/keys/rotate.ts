@@ -6,7 +6,7 @@ import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
 
 const OVERLAPS = [
-  { hours: 0, label: 'none: the old key stops at once' },
+  { hours: 0, label: 'none: the old key is refused at once' },
   { hours: 1, label: '1 hour' },
   { hours: 24, label: '24 hours' },
   { hours: 168, label: '7 days' },
@@ -61,7 +61,7 @@ export function importsWith(
     }));
   if (kept.length >= importsMax)
     throw new Error(
-      `${kept.length} keys of this ApiKey still work, and it has room for ${importsMax}; wait for the end of one, or rotate without overlap`,
+      `${kept.length} keys of this ApiKey still work, and ${importsMax} are the maximum. Wait until one expires, or rotate without overlap.`,
     );
   return [...kept, { sha256: minted.sha256, hint: minted.hint }];
 }
@@ -99,10 +99,10 @@ export function waitOf(
   const { disabled, expiresAt } = key.spec;
   const dueMs = Math.max(nowMs, endOfPrevious(key, overlapMsOf(key, overlap)) + clockToleranceMs);
   if (expiresAt !== undefined && Date.parse(expiresAt) <= dueMs)
-    return `No new key is made unless the end of this one, ${time(expiresAt)}, is moved to a later time.`;
-  if (disabled === true) return 'No new key is made before this one is enabled.';
+    return `No new key is created: this one expires ${time(expiresAt)}. Set a later expiry first.`;
+  if (disabled === true) return 'No new key is created while this one is disabled. Enable it first.';
   if (dueMs === nowMs) return undefined;
-  return `The new key is made ${time(new Date(dueMs).toISOString())}, ten minutes after the present overlap is over. Until then this one goes on working.`;
+  return `The new key is created ${time(new Date(dueMs).toISOString())}, ten minutes after the current overlap. Until then this one works.`;
 }
 
 /** Unix milliseconds; before all time where there is none, or is to be none. */
@@ -141,7 +141,7 @@ export function overlapsFor(key: ApiKey): readonly { readonly value: string; rea
   const intervalMs = interval === undefined ? Number.POSITIVE_INFINITY : durationMs(interval);
   const setMs = durationMs(overlap);
   return [
-    { value: '', label: `as it is set: ${setMs === 0 ? 'none' : overlap}` },
+    { value: '', label: `as configured: ${setMs === 0 ? 'none' : overlap}` },
     // The API server refuses an overlap that is not shorter than the interval.
     ...options.filter(({ value }) => {
       const ms = Number(value) * 3_600_000;

@@ -1,4 +1,4 @@
-// Where is a key that was not made here? In a Secret or a file; the pages may read neither, so they say how to.
+// Where is a key that this browser did not create? In a Secret or a file. The pages may read neither, so they say how to.
 
 import { useEffect, useRef } from 'preact/hooks';
 import { Badge, Code, Notice } from '../parts/basics.tsx';
@@ -25,14 +25,14 @@ export function SecretMade({ namespace, name }: { readonly namespace: string; re
       </p>
       {place.kind === 'Secret' && (
         <p>
-          The operator writes the key into the Secret <code>{place.name}</code>. The dashboard cannot read
-          Secrets; you can, with your own rights:
+          The operator writes the key to the Secret <code>{place.name}</code>. The dashboard cannot read
+          Secrets. Read it with your own rights:
         </p>
       )}
       <ReadKey place={place} />
       {standing?.tone === 'bad' && <Notice tone="bad">{standing.message}</Notice>}
       <p>
-        <Link to={pathOf('keys', namespace, name)}>Go to the key</Link>
+        <Link to={pathOf('keys', namespace, name)}>Open the key</Link>
       </p>
     </section>
   );
@@ -43,8 +43,8 @@ export function ReadKey({ place: { kind, command } }: { readonly place: KeyPlace
     <>
       {kind === 'file' && (
         <p>
-          The key lies in a file on this machine. From the folder that Penstock was started in, unless
-          PENSTOCK_STATE_DIR names another one than <code>.penstock</code>:
+          The key is in a file on this machine. Run this in the folder where Penstock was started (if
+          PENSTOCK_STATE_DIR is set, use that folder instead of <code>.penstock</code>):
         </p>
       )}
       <Code label="Command that prints the key" text={command} />

@@ -49,14 +49,14 @@ export function TestCall({
       }).catch((error: unknown) => {
         if (own.signal.aborted) throw error;
         throw new Error(
-          `The gateway at ${address} cannot be reached from this browser, or does not allow this page to call it (CORS). The snippets work from elsewhere.`,
+          `The gateway at ${address} cannot be reached from this browser, or does not allow this page to call it (CORS). Use a snippet in a terminal instead.`,
         );
       });
       if (!response.ok || response.body === null) {
         const answer = (await response.json().catch(() => undefined)) as
           | { error?: { message?: string } }
           | undefined;
-        throw new Error(`${response.status}: ${answer?.error?.message ?? 'the gateway did not say why'}`);
+        throw new Error(`${response.status}: ${answer?.error?.message ?? 'no reason given'}`);
       }
       const reader = openStreamReader();
       let text = '';
@@ -67,9 +67,9 @@ export function TestCall({
         if (text !== '') firstMs ??= allMs;
         setState({ is: 'running', text, firstMs, allMs });
       }
-      if (!reader.isDone()) throw new Error(`The answer broke off after “${text}”.`);
+      if (!reader.isDone()) throw new Error(`The answer was cut off after “${text}”.`);
       setState({ is: 'done', text, firstMs, allMs: performance.now() - startedMs });
-      announce('The test request was answered.');
+      announce('Test request answered.');
     } catch (error) {
       if (!own.signal.aborted) setState({ is: 'failed', message: (error as Error).message });
     }
@@ -82,12 +82,10 @@ export function TestCall({
         <Button onClick={() => void run()} disabled={isRunning}>
           {isRunning ? 'Asking…' : 'Test'}
         </Button>
-        <span class="hint">
-          Sends one short request from this browser to the gateway. It is billed like any other.
-        </span>
+        <span class="hint">Sends one short request from this browser. It is billed as usual.</span>
       </div>
       {state.is === 'failed' && (
-        <Notice tone="bad" title="The test request failed">
+        <Notice tone="bad" title="Test request failed">
           <p>{state.message}</p>
         </Notice>
       )}
@@ -96,8 +94,8 @@ export function TestCall({
           <p class="answer-text">{state.text || '…'}</p>
           <p class="hint">
             {model}
-            {state.firstMs !== undefined && ` · first words after ${formats.milliseconds(state.firstMs)}`}
-            {state.is === 'done' && ` · whole after ${formats.milliseconds(state.allMs)}`}
+            {state.firstMs !== undefined && ` · first token ${formats.milliseconds(state.firstMs)}`}
+            {state.is === 'done' && ` · total ${formats.milliseconds(state.allMs)}`}
           </p>
         </div>
       )}

@@ -1,4 +1,4 @@
-// How are the bounds and the state of a key said in few words?
+// What are the limits and the state of a key, in few words?
 
 import type { KeyRow } from '../../api-types.ts';
 import { LIMITS, limitMembers } from '../words/choices.ts';
@@ -36,9 +36,9 @@ export function periodWords(period: string): string {
   return { Day: 'day', Week: 'week', Month: 'month', Total: 'all time' }[period] ?? period;
 }
 
-/** The one that now is in. */
+/** The current one. */
 export function spanWords(period: string): string {
-  return { Day: 'today', Total: 'in all' }[period] ?? `this ${periodWords(period)}`;
+  return { Day: 'today', Total: 'in total' }[period] ?? `this ${periodWords(period)}`;
 }
 
 /** Of what was spent in it. It may be over, where nothing newer is known: when it began is true whatever the time. */
@@ -69,7 +69,7 @@ export function budgetWords(
   return (budgets ?? [])
     .map(
       ({ period, limit, action }) =>
-        `${money(limit)}\u00a0/\u00a0${periodWords(period)}${action === 'Warn' ? ' (calls go on)' : ''}`,
+        `${money(limit)}\u00a0/\u00a0${periodWords(period)}${action === 'Warn' ? ' (warn only)' : ''}`,
     )
     .join(' · ');
 }

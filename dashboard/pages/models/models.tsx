@@ -1,12 +1,14 @@
-// Which models may somebody call, what do they cost, and how is each client dialect served?
+// Which models can a key call, what do they cost, and how is each client dialect served?
 
 import type { ComponentChildren } from 'preact';
 import { Answered, Badge, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { everyMinuteMs, useAsked, useNow, useSoon, useWatch } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
-import { DIALECTS } from '../words/choices.ts';
-import { type Catalog, type ModelWords, modelsOf, verdictWords } from './catalog.ts';
+import { DIALECTS, type DialectName } from '../words/choices.ts';
+import { type Catalog, type ModelWords, modelsOf, type Verdict, verdictWords } from './catalog.ts';
+
+const namespacesShownMax = 20;
 
 export function Models() {
   const shell = useShell();
@@ -18,7 +20,7 @@ export function Models() {
     question,
     useNow(everyMinuteMs),
   );
-  // Who has just added a model of their own is here before gateways have it; those of the platform change within the minute.
+  // A model that was just added appears as soon as gateways have it; those of the platform change within the minute.
   const askSoon = useSoon(catalog.again);
   useWatch(namespace === undefined ? undefined : 'modelroutes', namespace, askSoon, askSoon);
   return (
@@ -27,8 +29,7 @@ export function Models() {
         <div>
           <h1 tabIndex={-1}>Models</h1>
           <p class="faint">
-            As a key of {namespace ?? 'one namespace'} gets them from GET /v1/models. Prices are per million
-            tokens.
+            GET /v1/models for a key of {namespace ?? 'one namespace'}. Prices per million tokens.
           </p>
         </div>
         <Link class="button" to="/models/plan">
@@ -36,19 +37,26 @@ export function Models() {
         </Link>
       </div>
       {!session.hasLedger ? (
-        <NoLedger>nobody asks the gateways which models there are</NoLedger>
+        <NoLedger>models cannot be listed</NoLedger>
       ) : namespace === undefined ? (
         <Empty title="Choose a namespace">
-          <p>Which models there are depends on whose key asks. Pick a namespace at the top.</p>
+          <p>The models of a key depend on its namespace.</p>
+          <ul class="plain-list">
+            {shell.namespaces.namespaces.slice(0, namespacesShownMax).map((name) => (
+              <li key={name}>
+                <Link to={`/models?namespace=${encodeURIComponent(name)}`}>{name}</Link>
+              </li>
+            ))}
+          </ul>
         </Empty>
       ) : (
-        <Answered asked={catalog} what="The catalog">
+        <Answered asked={catalog} what="Models">
           {(answer) => {
             const models = modelsOf(answer);
             return models.length === 0 ? (
-              <Empty title="There are no models for this namespace">
+              <Empty title="No models in this namespace">
                 <p>
-                  The platform lends none to it. <Link to="/providers/new">Add a provider of your own</Link>
+                  The platform shares none with it. <Link to="/providers/new">Add your own provider</Link>
                 </p>
               </Empty>
             ) : (
@@ -56,9 +64,9 @@ export function Models() {
                 <Table caption="Models" rows={models} columns={columnsFor(shell)} keyOf={({ id }) => id} />
                 <Notice tone="off">
                   <p>
-                    <strong>Native</strong>: spoken by the provider itself. <strong>Translated</strong>:
-                    nothing is lost. <strong>Lossy</strong>: what stands there is left out or weakened;
-                    answers say so in x-penstock-dropped.
+                    <strong>Native</strong>: the provider speaks the dialect. <strong>Translated</strong>:
+                    without loss. <strong>Lossy</strong>: the listed fields are dropped or weakened; the
+                    header x-penstock-dropped names them.
                   </p>
                 </Notice>
               </>
@@ -82,7 +90,7 @@ function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
         </>
       ),
     },
-    { label: 'By', cell: ({ ownedBy }) => ownedBy },
+    { label: 'Owner', cell: ({ ownedBy }) => ownedBy },
     {
       label: 'Input',
       isNumber: true,
@@ -90,8 +98,8 @@ function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
         <>
           {formats.price(input)}
           {cached && <span class="under">cached {formats.price(cached)}</span>}
-          {request && <span class="under">each request {formats.price(request)}</span>}
-          {tiersAbove && <span class="under">other prices above {formats.compact(tiersAbove)}</span>}
+          {request && <span class="under">per request {formats.price(request)}</span>}
+          {tiersAbove && <span class="under">tiered above {formats.compact(tiersAbove)}</span>}
         </>
       )),
     },
@@ -110,13 +118,13 @@ function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
       label: 'Dialects',
       cell: ({ dialects }) => (
         <ul class="dialects">
-          {dialects.map(({ name, verdict, lostFields }) => {
+          {byVerdict(dialects).map(({ verdict, names, lostFields }) => {
             const { word, tone } = verdictWords(verdict);
             return (
-              <li key={name}>
-                <span>{DIALECTS[name]}</span>
+              <li key={`${verdict} ${names[0]}`}>
+                <Badge tone={tone}>{word}</Badge>
                 <span>
-                  <Badge tone={tone}>{word}</Badge>
+                  {names.map((name) => DIALECTS[name]).join(', ')}
                   {lostFields.length > 0 && <span class="under">{lostFields.join(', ')}</span>}
                 </span>
               </li>
@@ -136,10 +144,21 @@ function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
   ];
 }
 
+/** One line for each verdict; a lossy dialect has a line of its own, with what it loses. */
+function byVerdict(dialects: ModelWords['dialects']) {
+  const lines: { verdict: Verdict; names: DialectName[]; lostFields: readonly string[] }[] = [];
+  for (const { name, verdict, lostFields } of dialects) {
+    const line = lines.find((one) => one.verdict === verdict && lostFields.length === 0);
+    if (line === undefined) lines.push({ verdict, names: [name], lostFields });
+    else line.names.push(name);
+  }
+  return lines;
+}
+
 function priced(cell: (price: NonNullable<ModelWords['price']>) => ComponentChildren) {
   return ({ price, isOwn }: ModelWords) =>
     price === undefined || isOwn ? (
-      <span class="faint">{isOwn ? 'your own' : 'not known'}</span>
+      <span class="faint">{isOwn ? 'own provider' : 'unknown'}</span>
     ) : (
       cell(price)
     );

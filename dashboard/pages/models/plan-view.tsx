@@ -1,4 +1,4 @@
-// What would happen with a request? The gateway's own router says it, with the reason for each target; nothing is sent.
+// What would the gateway do with a request? Its router's plan, with the reason for each target. Nothing is sent.
 
 import { useRef, useState } from 'preact/hooks';
 import { Badge, Button, Empty, Facts, NoLedger, Notice } from '../parts/basics.tsx';
@@ -52,7 +52,7 @@ export function PlanView() {
   const ask = async () => {
     let given: Readonly<Record<string, unknown>> | undefined;
     const found: { model?: string; body?: string } = {};
-    if (filters.model === '') found.model = 'Which model? Write its id.';
+    if (filters.model === '') found.model = 'Enter a model id.';
     try {
       given = parseBody(body);
     } catch (error) {
@@ -77,7 +77,7 @@ export function PlanView() {
         },
       });
       setAnswer({ question, plan });
-      if (now.current === question) announce('The plan is there.');
+      if (now.current === question) announce('Plan ready.');
     } catch (error) {
       setAnswer({ question, error: error as ApiError });
     }
@@ -92,14 +92,14 @@ export function PlanView() {
       <div>
         <h1 tabIndex={-1}>Plan a request</h1>
         <p class="faint">
-          The gateway’s own router says what would happen at this moment. Nothing is sent, reserved or billed.
+          What the gateway would do with the request now. Nothing is sent, reserved or billed.
         </p>
       </div>
       {!session.hasLedger ? (
-        <NoLedger>nobody asks a gateway what it would do</NoLedger>
+        <NoLedger>requests cannot be planned</NoLedger>
       ) : namespace === undefined ? (
         <Empty title="Choose a namespace">
-          <p>A plan is for a key of one namespace. Pick it at the top.</p>
+          <p>A plan is for a key of one namespace. Choose it at the top of the page.</p>
         </Empty>
       ) : (
         <>
@@ -123,21 +123,21 @@ export function PlanView() {
               />
               <TextField
                 label="Key"
-                placeholder="Any of this namespace"
+                placeholder="Any key of the namespace"
                 value={filters.key}
                 onInput={(key) => change({ key })}
-                hint="Name of an ApiKey, for its own limits and models."
+                hint="Name of an ApiKey, to apply its limits and models."
               />
             </div>
             <div class="pair">
               <SelectField
-                label="Client speaks"
+                label="Client dialect"
                 value={filters.dialect}
                 onInput={(dialect) => change({ dialect })}
                 options={Object.entries(DIALECTS).map(([value, label]) => ({ value, label }))}
               />
               <div class="field">
-                <span class="label-like">Answer</span>
+                <span class="label-like">Response</span>
                 <CheckField
                   label="Streamed"
                   checked={filters.stream === 'yes'}
@@ -150,7 +150,7 @@ export function PlanView() {
               value={body}
               onInput={setBody}
               problem={problems.body}
-              hint="JSON, for lost fields and cost of this very request. Empty: one short question. It goes to the gateway and is kept nowhere."
+              hint="JSON, to see dropped fields and cost. Empty: one short question. Not stored."
             />
             <div class="row">
               <Button type="submit" look="main" disabled={isAsking}>
@@ -159,7 +159,7 @@ export function PlanView() {
             </div>
           </form>
           {shown.error !== undefined && (
-            <Notice tone="bad" title="There is no plan">
+            <Notice tone="bad" title="No plan">
               <p>{shown.error.message}</p>
             </Notice>
           )}
@@ -188,17 +188,17 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
   return (
     <>
       {refusal !== undefined && (
-        <Notice tone="bad" title={`The caller would be told ${refusal.status} ${refusal.code}`}>
+        <Notice tone="bad" title={`Refused: ${refusal.status} ${refusal.code}`}>
           <p>{refusal.message}</p>
         </Notice>
       )}
       <section class="panel" aria-labelledby="targets-heading">
         <h2 id="targets-heading">Targets of {of}</h2>
         {targets.length === 0 ? (
-          <Empty title="No target would be tried" />
+          <Empty title="No targets" />
         ) : (
           <Table
-            caption="Targets, in the order in which they would be tried"
+            caption="Targets in order"
             rows={targets}
             keyOf={({ order }) => String(order)}
             columns={[
@@ -212,11 +212,11 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                 ),
               },
               {
-                label: 'Would be',
+                label: 'Decision',
                 cell: ({ state, share }) => (
                   <>
-                    <Badge tone={state === 'wouldBeTried' ? 'good' : 'off'}>
-                      {state === 'wouldBeTried' ? 'tried' : 'skipped'}
+                    <Badge tone={state === 'wouldBeTried' && refusal === undefined ? 'good' : 'off'}>
+                      {state === 'wouldBeTried' ? 'try' : 'skip'}
                     </Badge>
                     {share !== undefined && share < 1 && (
                       <span class="under">{formats.percent(share)} of first attempts</span>
@@ -225,7 +225,7 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                 ),
               },
               {
-                label: 'Because',
+                label: 'Reason',
                 cell: ({ reasons }) => (
                   <ul class="reasons">
                     {reasons.map((reason) => (
@@ -235,13 +235,13 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                 ),
               },
               {
-                label: 'At',
+                label: 'Provider',
                 cell: ({ provider, upstreamModel, endpoint, isOwn }) =>
                   provider === undefined ? (
                     isOwn ? (
-                      'your own provider'
+                      'own provider'
                     ) : (
-                      <span class="faint">a provider of the platform</span>
+                      <span class="faint">platform provider</span>
                     )
                   ) : (
                     <>
@@ -281,14 +281,14 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                       `${formats.number(estimate.inputTokens)} tokens${estimate.isOfExample ? ', of one short question' : ''}`,
                     ] as const,
                     ...(estimate.costPicodollars === undefined
-                      ? [['Cost', 'not known: the first target has no price'] as const]
-                      : [['Cost of the input', formats.money(usdOf(estimate.costPicodollars))] as const]),
+                      ? [['Cost', 'unknown: the first target has no price'] as const]
+                      : [['Input cost', formats.money(usdOf(estimate.costPicodollars))] as const]),
                     ...(estimate.costPicodollarsMax === undefined
                       ? []
                       : [
                           [
-                            'At most',
-                            `${formats.money(usdOf(estimate.costPicodollarsMax))}, with the longest answer`,
+                            'Maximum cost',
+                            `${formats.money(usdOf(estimate.costPicodollarsMax))}, for the longest answer`,
                           ] as const,
                         ]),
                   ]),
@@ -303,14 +303,14 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                   >{`${route.namespace}/${route.name}`}</Link>
                 ),
               ],
-              ['Said by', `${plan.pod ?? 'a gateway'}, at table generation ${plan.generation}`],
+              ['Planned by', `${plan.pod ?? 'a gateway'}, table generation ${plan.generation}`],
             ]}
           />
         </section>
         <section class="panel" aria-labelledby="limits-heading">
           <h2 id="limits-heading">Limits</h2>
           {limits === undefined || limitLines(limits, formats).length === 0 ? (
-            <Empty title="Nothing limits this request" />
+            <Empty title="No limits apply" />
           ) : (
             <>
               <Facts
@@ -319,7 +319,7 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
               />
               {(limits.sharedBy ?? 1) > 1 && (
                 <p class="hint">
-                  Each of {limits.sharedBy} gateways keeps its share; what is left is that of this one.
+                  {limits.sharedBy} gateways share the limits; these are the remains of this gateway’s share.
                 </p>
               )}
             </>

@@ -1,4 +1,4 @@
-// What does the gateway say would happen with a request? As its plan comes; which providers it names depends on who asks.
+// What is in the gateway's plan for a request? Which providers it names depends on the rights of the person.
 
 import { type DialectName, RATES } from '../words/choices.ts';
 import type { Verdict } from './catalog.ts';
@@ -72,7 +72,7 @@ interface LimitWords {
   readonly left: string;
 }
 
-/** Each limit in one line: what it is of, and what is left of it. */
+/** Each limit in one line: its owner, and what remains. */
 export function limitLines(
   { rates = [], concurrency = [], budgets = [] }: PlanLimits,
   formats: { number(value: number): string; money(usd: string): string },
@@ -88,8 +88,8 @@ export function limitLines(
       };
     }),
     ...concurrency.map(({ of, limit, underWay }) => ({
-      what: `Requests at once of ${owners[of] ?? of}`,
-      left: `${formats.number(underWay)} of ${formats.number(limit)} under way`,
+      what: `Concurrent requests of ${owners[of] ?? of}`,
+      left: `${formats.number(underWay)} of ${formats.number(limit)} in flight`,
     })),
     ...budgets.map(({ of, period, limitUsd, remainingUsd }) => ({
       what: `Budget of ${owners[of] ?? of} (${period.toLowerCase()})`,
@@ -110,9 +110,9 @@ export function parseBody(text: string): Readonly<Record<string, unknown>> | und
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new Error(`This is not JSON: ${(error as Error).message}`);
+    throw new Error(`Not valid JSON: ${(error as Error).message}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error('Write a JSON object, as the body of a request is one.');
+    throw new Error('Enter a JSON object.');
   return value as Readonly<Record<string, unknown>>;
 }

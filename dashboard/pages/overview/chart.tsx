@@ -1,4 +1,4 @@
-// How do stacked columns over time look? Drawn by uPlot; whoever cannot see them has the same figures as a table.
+// How do stacked columns over time look? Drawn by uPlot, with the same figures as a table.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -20,7 +20,7 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
   formatting.current = format;
   const edges = useMemo(() => upperEdges(stack), [stack]);
 
-  // Drawn anew in the other mode: its colours are read when it is drawn.
+  // Redrawn in the other colour mode: colours are read once, when it is drawn.
   useEffect(() => {
     const element = frame.current;
     if (element === null) return;
@@ -54,7 +54,7 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
           },
           { ...axis, size: 64, values: (_, splits) => splits.map((value) => formatting.current(value)) },
         ],
-        // The highest edge is drawn first, so that each column stands in front of the next.
+        // The highest edge first, so that each column covers the next.
         series: [
           {},
           ...edges
@@ -91,9 +91,9 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
         ref={frame}
         class="chart-frame"
         role="img"
-        aria-label={`${label}. The same figures stand in the table below.`}
+        aria-label={`${label}. The table below has the same figures.`}
       />
-      <p class="hint">{at === undefined ? 'All of the period' : labels[at]?.whole}</p>
+      <p class="hint">{at === undefined ? 'Total' : labels[at]?.whole}</p>
       <ul class="legend">
         {stack.groups.map(({ name, values, total, isRest }, place) => (
           <li key={name}>
@@ -122,9 +122,9 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
               </tr>
             </thead>
             <tbody>
-              {labels.map(({ whole }, row) => (
-                <tr key={whole}>
-                  <th scope="row">{whole}</th>
+              {withFigures(stack).map((row) => (
+                <tr key={row}>
+                  <th scope="row">{labels[row]?.whole}</th>
                   {stack.groups.map(({ name, values }) => (
                     <td key={name} class="number">
                       {format(values[row] ?? 0)}
@@ -140,7 +140,14 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
   );
 }
 
-/** Places of so many labels at most, evenly apart, the last one among them. */
+/** Columns that hold anything, the newest first. */
+function withFigures({ groups }: Stack): readonly number[] {
+  const [first] = groups;
+  const columns = (first?.values ?? []).map((_, at) => at);
+  return columns.filter((at) => groups.some(({ values }) => (values[at] ?? 0) !== 0)).reverse();
+}
+
+/** Places of at most so many labels, evenly apart, with the last one. */
 function spread(count: number, labelsMax: number): number[] {
   const step = Math.max(1, Math.ceil(count / labelsMax));
   const places: number[] = [];

@@ -1,4 +1,4 @@
-// How does it go? What was spent, how much was asked, how it ended, how long it took, and what went wrong lately.
+// How is the installation doing? Spend, requests, outcomes, latency and problems.
 
 import { useMemo } from 'preact/hooks';
 import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
@@ -44,7 +44,7 @@ const spec = {
 
 const measureWords = { cost: 'Spend', tokens: 'Tokens', requests: 'Requests' } as const;
 
-/** A request counts where it was tried first; what a provider was sent is attempts. */
+/** A request counts at its first provider; a provider receives attempts. */
 const countedWords = (measure: Measure, by: Grouping) =>
   measure === 'requests' && by === 'provider' ? 'Attempts' : measureWords[measure];
 
@@ -52,7 +52,7 @@ export function Overview() {
   const { api, session, namespace, path, search, go, formats } = useShell();
   const filters = readFilters(spec, search);
   const period = filters.period as Period;
-  // Which providers are behind a route is told of the whole platform alone.
+  // Only people who may see the whole platform see which providers serve a route.
   const by = (filters.by === 'provider' && namespace !== undefined ? 'model' : filters.by) as Grouping;
   const measure = filters.measure as Measure;
   const change = (changes: Partial<Record<keyof typeof spec, string>>) =>
@@ -61,11 +61,11 @@ export function Overview() {
   const nowMs = useNow(everyMinuteMs);
   const query = useMemo(() => periodQuery(period, nowMs), [period, nowMs]);
   const questions = overviewQuestions({ namespace, query, by, measure }, nowMs);
-  // Periods and groupings are of one view; a namespace is another.
+  // Another period or grouping keeps the old figures while it loads; another namespace does not.
   const place = `overview of ${namespace ?? '*'}`;
   const call = <Answer,>({ what, query }: Question, signal: AbortSignal) =>
     api.call<Answer>(`ledger/v1/${what}`, { query, signal });
-  // One question: what is shown of both is of the same time. What was asked before stands until all is there, and it was asked by something else.
+  // One question, so that both are of the same time.
   const used = useAsked(
     session.hasLedger ? `used in ${period} ${place}` : undefined,
     async (signal) => {
@@ -85,7 +85,7 @@ export function Overview() {
     nowMs,
   );
   const month = monthOf(nowMs);
-  // Of another month it is another view: nothing of the one before is this month's.
+  // A new month starts empty.
   const ofMonth = <Answer,>(question: Question | undefined) =>
     useAsked(
       session.hasLedger && question !== undefined ? `${question.what} of ${month} in ${place}` : undefined,
@@ -96,7 +96,7 @@ export function Overview() {
   const spent = ofMonth<NamespacesAnswer>(questions.spent);
   const own = ofMonth<BudgetsAnswer>(questions.own);
   const usedUp = ofMonth<BudgetsAnswer>(questions.usedUp);
-  // They stand in one row: where one of them is old, or is asked for, it says so of all.
+  // One row of figures has one state: loading or outdated if one of them is.
   const figures = [used, spent, own];
   const keys = useAsked(
     `recent keys in ${place}`,
@@ -127,7 +127,7 @@ export function Overview() {
         />
       </div>
       {keys.answer?.total === 0 && <FirstKey />}
-      {!session.hasLedger && <NoLedger>nobody counts what is used</NoLedger>}
+      {!session.hasLedger && <NoLedger>usage and spend are not recorded</NoLedger>}
       {session.hasLedger && (
         <>
           <Answered
@@ -139,7 +139,7 @@ export function Overview() {
                 for (const { again } of figures) again();
               },
             }}
-            what="What was used"
+            what="Usage"
           >
             {(answer) => <Tiles {...answer} spent={spent.answer} budgets={own.answer} />}
           </Answered>
@@ -150,13 +150,13 @@ export function Overview() {
               </h2>
               <div class="row">
                 <Choice<Measure>
-                  label="What is counted"
+                  label="Measure"
                   value={measure}
                   onInput={(next) => change({ measure: next })}
                   options={MEASURES.map((value) => ({ value, label: measureWords[value] }))}
                 />
                 <Choice<Grouping>
-                  label="By what"
+                  label="Group by"
                   value={by}
                   onInput={(next) => change({ by: next })}
                   options={GROUPINGS.filter((value) => value !== 'provider' || namespace === undefined).map(
@@ -170,7 +170,7 @@ export function Overview() {
                 />
               </div>
             </div>
-            <Answered asked={series} what="The chart">
+            <Answered asked={series} what="Chart">
               {(answer) => <Series {...answer} />}
             </Answered>
           </section>
@@ -179,7 +179,7 @@ export function Overview() {
       <div class="columns">
         <WentWrong budgets={usedUp} nowMs={nowMs} period={period} question={questions.health} />
         <section class="panel" aria-labelledby="recent-heading">
-          <h2 id="recent-heading">Keys used last</h2>
+          <h2 id="recent-heading">Recently used keys</h2>
           <Answered asked={keys} what="Keys">
             {({ rows }) => (rows.length === 0 ? <Empty title="No keys yet" /> : <RecentKeys rows={rows} />)}
           </Answered>
@@ -223,7 +223,7 @@ function Tiles({
           <p class="hint">
             {own !== undefined &&
               `${formats.money(own.costUsd)} of ${formats.money(own.limitUsd)} / ${periodWords(own.period)} · `}
-            {`${formats.money(sum((row) => Number(row.costUsd)))} in this period`}
+            {`${formats.money(sum((row) => Number(row.costUsd)))} in the selected period`}
             {unpriced > 0 && ` · ${formats.number(unpriced)} without a price`}
           </p>
         </li>
@@ -232,8 +232,8 @@ function Tiles({
           <p class="figure">{formats.compact(totals.requests)}</p>
           <p class="hint">
             {totals.refused > 0
-              ? `sent to a provider · ${formats.number(totals.refused)} refused there`
-              : 'sent to a provider'}
+              ? `sent to providers · ${formats.number(totals.refused)} rejected there`
+              : 'sent to providers'}
           </p>
         </li>
         <li class="panel">
@@ -246,7 +246,7 @@ function Tiles({
         <li class="panel">
           <h2>Error rate</h2>
           <p class="figure">{formats.percent(totals.errorRate)}</p>
-          <p class="hint">{formats.number(totals.errors)} failed or broke off</p>
+          <p class="hint">{formats.number(totals.errors)} failed or were cut off</p>
         </li>
         <li class="panel">
           <h2>Time to first token</h2>
@@ -255,15 +255,14 @@ function Tiles({
           </p>
           <p class="hint">
             {totals.firstContentMs === undefined
-              ? 'no stream has begun'
+              ? 'no streams yet'
               : `median · p90 ${formats.milliseconds(totals.firstContentMs.p90)} · p99 ${formats.milliseconds(totals.firstContentMs.p99)}`}
           </p>
         </li>
       </ul>
       <p class="faint small">
-        Requests and errors are those of calls that were sent to a provider. What the gateway refuses itself,
-        such as a call over its limit, or of a model that no provider answers for now, is counted by its
-        metric <code>penstock_requests_total</code>.
+        Requests and errors count calls that were sent to a provider. Calls that the gateway refuses itself,
+        such as those over a limit, are in its metric <code>penstock_requests_total</code>.
       </p>
     </>
   );
@@ -311,8 +310,8 @@ function Series({
   );
   if (stack.total === 0)
     return (
-      <Empty title="Nothing was used in this period">
-        <p>Choose a longer one, or another namespace.</p>
+      <Empty title="No usage in this period">
+        <p>Choose a longer period or another namespace.</p>
       </Empty>
     );
   const format =
@@ -322,8 +321,8 @@ function Series({
       {isTruncated && (
         <Notice tone="warn">
           <p>
-            There is more than the ledger tells at once: some of it is missing here. Choose a shorter period
-            or a namespace.
+            The result is incomplete: the ledger returns only so many rows at once. Choose a shorter period or
+            a namespace.
           </p>
         </Notice>
       )}
@@ -336,7 +335,7 @@ function RecentKeys({ rows }: { readonly rows: readonly KeyRow[] }) {
   const { formats } = useShell();
   return (
     <Table<KeyRow>
-      caption="Keys used last"
+      caption="Recently used keys"
       rows={rows}
       keyOf={({ uid }) => uid}
       columns={[
@@ -367,7 +366,7 @@ function RecentKeys({ rows }: { readonly rows: readonly KeyRow[] }) {
   );
 }
 
-/** For who has just come: one thing to do, and what follows from it. */
+/** An installation without keys: one thing to do. */
 function FirstKey() {
   const { session, namespace, go } = useShell();
   const mayHere = useRights(namespace);
@@ -375,8 +374,8 @@ function FirstKey() {
   const [curl] = snippetsFor(address, 'YOUR_KEY', 'your-model');
   return (
     <section class="panel first" aria-labelledby="first-heading">
-      <h2 id="first-heading">Begin with a key</h2>
-      <p>A key lets a program call models, with the SDK that it already uses.</p>
+      <h2 id="first-heading">Create your first key</h2>
+      <p>Programs call models with a key and the SDK they already use.</p>
       <Actions
         may={namespace === undefined ? mayAnywhere : mayHere}
         actions={[
@@ -397,7 +396,7 @@ function FirstKey() {
           </dd>
         </div>
       </dl>
-      {curl !== undefined && <Code text={curl.text} label="A first request" />}
+      {curl !== undefined && <Code text={curl.text} label="First request" />}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-// What went wrong lately? Sentences out of what Providers, ModelRoutes and budgets say of themselves, the worst and newest first.
+// What needs attention? Sentences out of the statuses of Providers, ModelRoutes and budgets, the worst and newest first.
 
 import type { Tone } from '../words/conditions.ts';
 import type { Formats } from '../words/format.ts';
@@ -94,14 +94,14 @@ function troublesOfRoute(route: ModelRoute): Trouble[] {
   ];
 }
 
-/** Its conditions do not speak of it: an outage elsewhere is no fault of a route. Callers are refused all the same, and their calls come to no provider. */
+/** No condition of a route reports an outage of its providers, yet its callers are refused. */
 function outageOf({ metadata: { namespace, name }, status }: ModelRoute): Trouble[] {
   const inUse = (status?.targets ?? []).filter(({ state }) => ['Ready', 'Unhealthy'].includes(state));
   if (inUse.length === 0 || inUse.some(({ state }) => state === 'Ready')) return [];
   return [
     {
       tone: 'bad',
-      what: `Route ${namespace}/${name}: no target gives answers`,
+      what: `Route ${namespace}/${name}: no target answers`,
       message: inUse
         .flatMap((target) => (target.message === undefined ? [] : [`${target.name}: ${target.message}`]))
         .join('; '),
@@ -121,7 +121,7 @@ function troublesOfBudget(budget: BudgetUse, money: Formats['money']): Trouble[]
     {
       tone: blocks ? 'bad' : 'warn',
       what: `Budget of ${budget.apiKey ?? `namespace ${budget.namespace}`} is used up`,
-      message: `${money(budget.costUsd)} of ${money(budget.limitUsd)} for ${periodPhrase(budget.period)}; ${blocks ? 'calls are refused' : 'calls go on'}`,
+      message: `${money(budget.costUsd)} of ${money(budget.limitUsd)} for ${periodPhrase(budget.period)}; ${blocks ? 'calls are refused' : 'calls continue'}`,
       since: undefined,
       of: name === undefined ? undefined : { kind: 'keys', namespace: budget.namespace, name },
     },
@@ -139,7 +139,7 @@ function newest(conditions: readonly { readonly since: string }[]): string | und
     .at(-1);
 }
 
-/** What is known of attempts at one thing that fails. Which of them another one made good stands in no sum: it may have failed too. */
+/** Failing attempts at one route or model. No sum says which of them a retry made good: it may have failed too. */
 export function failedWords(row: HealthRow, number: (count: number) => string) {
   const { outcomes, attempts, requests } = row;
   const failures = ['failed', 'broken-off', 'interrupted'].reduce(
@@ -150,6 +150,6 @@ export function failedWords(row: HealthRow, number: (count: number) => string) {
   return {
     name: row.route ?? `${row.upstreamModel} at ${row.provider}`,
     failed: `${number(failures)} of ${number(attempts)} attempts failed`,
-    further: further === 0 ? '' : `${number(further)} attempts were not the first of their request · `,
+    further: further === 0 ? '' : `${number(further)} ${further === 1 ? 'was a retry' : 'were retries'} · `,
   };
 }

@@ -1,4 +1,4 @@
-// What went wrong lately? Said of objects by their conditions, and of calls by the ledger.
+// What needs attention? Objects by their conditions, calls by the ledger.
 
 import { Ago, Badge, Empty } from '../parts/basics.tsx';
 import { type Asked, useAsked, useObjects } from '../shell/asking.tsx';
@@ -47,21 +47,21 @@ export function WentWrong({ budgets, nowMs, period, question: { query } }: WentW
   );
   return (
     <section class="panel" aria-labelledby="wrong-heading" aria-busy={isAsking || health.isAsking}>
-      <h2 id="wrong-heading">What went wrong lately</h2>
+      <h2 id="wrong-heading">Problems</h2>
       {isAsking && (
         <p class="loading" role="status">
           Loading…
         </p>
       )}
       {!isAsking && troubles.length === 0 && failed.length === 0 && unread.length === 0 && (
-        <Empty title="Nothing">
-          <p>Providers answer, routes are served, and no budget is used up.</p>
+        <Empty title="No problems">
+          <p>No failing calls in this period, no unhealthy object, no budget used up.</p>
         </Empty>
       )}
       <ul class="plain-list">
         {troubles.slice(0, shownMax).map(({ tone, what, message, since, of }) => (
           <li key={what} class="trouble">
-            <Badge tone={tone}>{tone === 'bad' ? 'Act' : 'Look'}</Badge>
+            <Badge tone={tone}>{tone === 'bad' ? 'Critical' : 'Warning'}</Badge>
             <div>
               <p>
                 {of === undefined ? what : <Link to={pathOf(of.kind, of.namespace, of.name)}>{what}</Link>}{' '}
@@ -79,14 +79,14 @@ export function WentWrong({ budgets, nowMs, period, question: { query } }: WentW
           const { name, failed: what, further } = failedWords(row, formats.number);
           return (
             <li key={name} class="trouble">
-              <Badge tone="off">Calls</Badge>
+              <Badge tone="off">Failing calls</Badge>
               <div>
                 <p>
                   {name}: {what}
                 </p>
                 <p class="faint small">
                   {further}
-                  the last one <Ago at={row.lastFailedAt} />
+                  last failure <Ago at={row.lastFailedAt} />
                 </p>
               </div>
             </li>
@@ -95,11 +95,13 @@ export function WentWrong({ budgets, nowMs, period, question: { query } }: WentW
       </ul>
       {troubles.length > shownMax && (
         <p class="faint small">
-          And {budgets.answer?.isTruncated && 'at least '}
+          {budgets.answer?.isTruncated && 'At least '}
           {formats.number(troubles.length - shownMax)} more: <Link to="/providers">Providers and routes</Link>
         </p>
       )}
-      {unread.length > 0 && <p class="hint">Not all of it could be read: {[...new Set(unread)].join(' ')}</p>}
+      {unread.length > 0 && (
+        <p class="hint">Some of this could not be loaded: {[...new Set(unread)].join(' ')}</p>
+      )}
     </section>
   );
 }

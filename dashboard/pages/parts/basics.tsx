@@ -1,4 +1,4 @@
-// Which small pieces are all views made of? Buttons, notices, badges, times, copying.
+// Which small pieces are all views made of? Buttons, notices, badges, times, copy.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
@@ -19,7 +19,7 @@ export interface ButtonProps {
   readonly label?: string;
 }
 
-/** One that is disabled stays in reach of the keyboard, so that its reason can be read. */
+/** A disabled button keeps its place in the tab order, so that its reason can be read. */
 export function Button({
   children,
   onClick,
@@ -55,7 +55,7 @@ export interface Action {
   readonly look?: ButtonProps['look'];
 }
 
-/** Buttons of one place, and below them which rights are missing for those that are disabled. */
+/** Buttons, and the rights that the disabled ones need. */
 export function Actions({ actions, may }: { readonly actions: readonly Action[]; readonly may: May }) {
   const id = useId();
   const missing = [...new Set(actions.flatMap(({ right }) => may(right).missing ?? []))];
@@ -79,8 +79,8 @@ export function Actions({ actions, may }: { readonly actions: readonly Action[];
       </div>
       {missing.length > 0 && (
         <p id={id} class="missing">
-          You may not {missing.map((right, at) => [at > 0 && '; ', <code key={right}>{right}</code>])}. Ask
-          who gives rights in this namespace.
+          Missing rights: {missing.map((right, at) => [at > 0 && '; ', <code key={right}>{right}</code>])}.
+          Ask your platform team.
         </p>
       )}
     </div>
@@ -111,20 +111,20 @@ export function Notice({
 /** @param children what is lacking without it. */
 export function NoLedger({ children }: { readonly children: ComponentChildren }) {
   return (
-    <Notice tone="off" title="There is no ledger">
-      <p>This installation runs without one, so {children}. The chart switches it on with ledger.enabled.</p>
+    <Notice tone="off" title="No ledger">
+      <p>Without a ledger {children}. Enable it with ledger.enabled in the chart.</p>
     </Notice>
   );
 }
 
-/** Loading, failed, empty, or what there is; what is old stays, and says that it is. */
+/** Loading, failed, or the answer; an old answer stays and is marked. */
 export function Answered<Answer>({
   asked,
   what,
   children,
 }: {
   readonly asked: Asked<Answer>;
-  /** As in "The keys could not be read". */
+  /** As in "Keys could not be loaded". */
   readonly what: string;
   readonly children: (answer: Answer) => ComponentChildren;
 }) {
@@ -134,7 +134,7 @@ export function Answered<Answer>({
       {error !== undefined && (
         <Notice
           tone="bad"
-          title={answer === undefined ? `${what} could not be read` : `${what}: this is not up to date`}
+          title={answer === undefined ? `${what} could not be loaded` : `${what}: out of date`}
         >
           <p>{error.message}</p>
           <Button onClick={again}>Try again</Button>
@@ -177,7 +177,7 @@ export function Ago({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-/** Of a key: where nobody counts, it is not known. */
+/** Of a key; unknown without a ledger. */
 export function LastUsed({ at }: { readonly at: string | null | undefined }) {
   const { session } = useShell();
   return at || session.hasLedger ? <Ago at={at} /> : <span class="faint">not counted</span>;
@@ -216,7 +216,7 @@ export function CopyText({
       announce?.('Copied.');
       whenCopied?.();
     } catch {
-      setWord('Select and copy it');
+      setWord('Select and copy');
     }
     setTimeout(() => setWord(label), 2_000);
   };

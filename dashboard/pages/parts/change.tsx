@@ -1,4 +1,4 @@
-// How is something changed by one click? Sent, told to who listens, and asked for anew; why it was not done stays to be read.
+// How does one click change an object? Sent, announced and reloaded; a refusal stays on the page.
 
 import { useState } from 'preact/hooks';
 import type { Api, ApiError, Call } from '../shell/api.ts';
@@ -26,7 +26,7 @@ export function useChange(whenDone: () => void) {
       whenDone();
       return true;
     } catch (error) {
-      const title = isAnswerLost(error) ? 'It is not known whether that was done' : 'That was not done';
+      const title = isAnswerLost(error) ? 'The change may not have been saved' : 'The change was not saved';
       setProblem({ title, message: (error as ApiError).message });
       announce(`${title}.`);
       return false;

@@ -1,4 +1,4 @@
-// How are the conditions of an object shown? In plain words, what is wrong first with its way out, what is well behind it.
+// How are the conditions of an object shown? What is wrong first, with the remedy, then the rest.
 
 import { countOf } from '../words/format.ts';
 import type { CommonStatus } from '../words/kube.ts';
@@ -10,10 +10,10 @@ interface ConditionsProps {
   readonly programmed: CommonStatus['programmed'];
 }
 
-const words = { good: 'Good', busy: 'Under way', warn: 'Look', bad: 'Act', off: 'Note' } as const;
+const words = { good: 'OK', busy: 'In progress', warn: 'Warning', bad: 'Critical', off: 'Info' } as const;
 
 export function Conditions({ conditions, programmed }: ConditionsProps) {
-  if (conditions.length === 0) return <Empty title="The operator has not seen it yet" />;
+  if (conditions.length === 0) return <Empty title="Not processed yet" />;
   const pods = countOf(programmed?.runningPods, programmed?.readyPods);
   const rank = { bad: 0, warn: 1, busy: 2, off: 3, good: 4 } as const;
   const sorted = conditions.toSorted((a, b) => rank[a.tone] - rank[b.tone]);
@@ -39,14 +39,14 @@ export function Conditions({ conditions, programmed }: ConditionsProps) {
       </ul>
       {pods !== undefined && (
         <p class="faint small">
-          Runs on {pods} gateway pods
+          Live on {pods} gateway pods
           {programmed?.tableGeneration !== undefined && (
-            <>, each of them at table generation {programmed.tableGeneration} or a later one</>
+            <>, table generation {programmed.tableGeneration} or later</>
           )}
           {programmed?.observedAt !== undefined && (
             <>
               {' '}
-              (seen <Ago at={programmed.observedAt} />)
+              (checked <Ago at={programmed.observedAt} />)
             </>
           )}
           .

@@ -1,4 +1,4 @@
-// Is it really to be deleted? Whoever types its name says so.
+// Delete? Typing the name confirms it.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -26,11 +26,11 @@ export function DeleteDialog({ title, path, name, onClose, whenDone, children }:
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (isSure) void change.run(path, 'DELETE', undefined, `${name} is deleted.`);
+          if (isSure) void change.run(path, 'DELETE', undefined, `${name} deleted.`);
         }}
       >
         {children}
-        <TextField label={`Type ${name} to go on`} value={typed} onInput={setTyped} />
+        <TextField label={`Type ${name} to confirm`} value={typed} onInput={setTyped} />
         <NotDone problem={change.problem} />
         <div class="row end">
           <Button onClick={onClose}>Cancel</Button>

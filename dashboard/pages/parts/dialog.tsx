@@ -1,4 +1,4 @@
-// What stands in front of everything else? A dialog of the browser: it keeps the focus, closes with Escape, and gives the focus back.
+// How does a dialog behave? As the browser's own: it keeps the focus, closes with Escape, and gives the focus back.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -72,7 +72,7 @@ export function YamlDialog({
   readonly children?: ComponentChildren;
 }) {
   return (
-    <Dialog title="As YAML" onClose={onClose} isWide>
+    <Dialog title="YAML" onClose={onClose} isWide>
       <p>{note ?? 'Ready for kubectl apply -f and for Git.'}</p>
       {children}
       <Code text={toYaml(objects as readonly Plain[])} label="YAML" />

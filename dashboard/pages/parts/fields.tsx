@@ -37,7 +37,7 @@ export function TextField(props: TextFieldProps) {
     <div class="field">
       <label for={id} class={isHiddenLabel ? 'unseen' : undefined}>
         {label}
-        {required && <span class="needed"> needed</span>}
+        {required && <span class="needed"> required</span>}
       </label>
       <input
         id={id}

@@ -47,7 +47,7 @@ export function FormEnd({
       </div>
       {missing.length > 0 && (
         <p class="missing" id={id}>
-          You may not {missing.map((right, at) => [at > 0 && '; ', <code key={right}>{right}</code>])}.
+          Missing rights: {missing.map((right, at) => [at > 0 && '; ', <code key={right}>{right}</code>])}.
         </p>
       )}
     </>

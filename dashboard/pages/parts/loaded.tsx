@@ -1,4 +1,4 @@
-// Is the object there? Loading, gone, not to be read, or what it is.
+// Is the object there? Loading, not found, no access, or shown.
 
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../shell/api.ts';
@@ -30,7 +30,7 @@ export function Loaded<Kind>({
     return (
       <>
         {error !== undefined && (
-          <Notice tone="warn" title="This is not up to date">
+          <Notice tone="warn" title="Out of date">
             <p>{error.message}</p>
             <Button onClick={again}>Try again</Button>
           </Notice>
@@ -42,15 +42,15 @@ export function Loaded<Kind>({
     <>
       <h1 tabIndex={-1}>{title}</h1>
       {isGone ? (
-        <Empty title={isDeleted ? 'It was deleted' : 'It does not exist'}>
-          <p>{isDeleted ? 'Somebody has just deleted it.' : 'It was deleted, or its name is another one.'}</p>
+        <Empty title={isDeleted ? 'Deleted' : 'Not found'}>
+          <p>{isDeleted ? 'It was just deleted.' : 'It was deleted, or the name is wrong.'}</p>
         </Empty>
       ) : error === undefined ? (
         <p class="loading" role="status">
           {what}: loading…
         </p>
       ) : (
-        <Notice tone="bad" title={`${what} could not be read`}>
+        <Notice tone="bad" title={`${what} could not be loaded`}>
           <p>{error.message}</p>
           <Button onClick={again}>Try again</Button>
         </Notice>

@@ -107,7 +107,7 @@ export function ObjectDialogs({ plural, object, open, onClose, what, list, child
   if (open !== 'delete') return null;
   return (
     <DeleteDialog
-      title={`Delete the ${what} ${name}`}
+      title={`Delete ${what} ${name}`}
       path={kubePath(plural, namespace, name)}
       name={name}
       onClose={onClose}
@@ -126,14 +126,14 @@ export function suspendAction(
 ): Action {
   const isSuspended = spec.suspended === true;
   return {
-    label: isSuspended ? 'Put into service' : 'Suspend',
+    label: isSuspended ? 'Resume' : 'Suspend',
     right: `patch ${plural}`,
     onClick: () =>
       void change.run(
         kubePath(plural, metadata.namespace, metadata.name),
         'PATCH',
         { spec: { suspended: !isSuspended } },
-        isSuspended ? 'In service.' : 'Suspended.',
+        isSuspended ? 'Resumed.' : 'Suspended.',
       ),
   };
 }

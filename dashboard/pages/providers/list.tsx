@@ -1,4 +1,4 @@
-// Which providers and routes are there, and how do they stand?
+// Which providers and routes are there, and what is their status?
 
 import type { ComponentChildren } from 'preact';
 import { Actions, Ago, Answered, Badge, Empty, Notice } from '../parts/basics.tsx';
@@ -41,8 +41,8 @@ export function Providers() {
           empty={
             <Empty title="No providers here">
               <p>
-                A provider is an upstream: its address, its keys, and when it counts as failing. Models may
-                come from those of the platform.
+                A provider is an upstream: its address and keys. Without one, models come from the platform's
+                providers.
               </p>
             </Empty>
           }
@@ -56,7 +56,7 @@ export function Providers() {
           columns={routeColumns(namespace === undefined)}
           empty={
             <Empty title="No routes here">
-              <p>A route gives a model its public id, and says which providers serve it in which order.</p>
+              <p>A route gives a model its public id and the providers that serve it.</p>
             </Empty>
           }
         />
@@ -78,7 +78,7 @@ function Listed<Kind extends KubeObject>({
 }) {
   if (shown.error?.status === 403)
     return (
-      <Notice tone="off" title={`${what} are not shown to you`}>
+      <Notice tone="off" title={`No access to ${what.toLowerCase()}`}>
         <p>{shown.error.message}</p>
       </Notice>
     );
@@ -147,9 +147,9 @@ function providerColumns(hasNamespace: boolean): readonly Column<Provider>[] {
         const keys = status?.keys ?? [];
         const all = spec.auth?.keys?.length ?? 0;
         return all === 0 ? (
-          <span class="faint">none needed</span>
+          <span class="faint">none required</span>
         ) : (
-          `${keys.filter(({ state }) => state === 'Active').length} of ${all} in use`
+          `${keys.filter(({ state }) => state === 'Active').length} of ${all} active`
         );
       },
     },

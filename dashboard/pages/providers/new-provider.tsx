@@ -1,4 +1,4 @@
-// How does a tenant bring a provider of their own? Three objects out of one form, each tried by the API server before the first is made.
+// How does a tenant add a provider? Three objects out of one form, each dry-run by the API server before the first is created.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RightName } from '../../api-types.ts';
@@ -58,7 +58,7 @@ export function NewProvider() {
     const found = checkProviderForm(form);
     setProblems(found);
     if (Object.keys(found).length === 0) return true;
-    announce('Some fields need another value.');
+    announce('Some fields are invalid.');
     focusFirstProblem(element.current);
     return false;
   };
@@ -77,13 +77,15 @@ export function NewProvider() {
       setRefusal(
         [
           `${sent.what}: ${sent.message}`,
-          ...(sent.is === 'unknown' ? [`It is not known whether ${sent.what} was created.`] : []),
+          ...(sent.is === 'unknown' ? [`${sent.what} may have been created.`] : []),
           made.length > 0
-            ? `Created so far: ${made.join(', ')}. Sending again goes on from there.`
+            ? `Created so far: ${made.join(', ')}. Add it again to continue.`
             : sent.is === 'unknown'
-              ? 'Sending again looks for it first.'
-              : 'Nothing was created.',
-        ].join(' '),
+              ? 'Add it again: the dashboard checks first.'
+              : '',
+        ]
+          .filter((words) => words !== '')
+          .join(' '),
       );
     }
     setSending(false);
@@ -100,8 +102,8 @@ export function NewProvider() {
       <div>
         <h1 tabIndex={-1}>Add provider</h1>
         <p class="faint">
-          Your own model server or account. Only keys of its namespace see and call its model, and nobody
-          bills it here.
+          Your own model server or account. Only keys of its namespace can call its model; its calls cost
+          nothing here.
         </p>
       </div>
       <form
@@ -114,7 +116,7 @@ export function NewProvider() {
         }}
       >
         <section class="fields" aria-labelledby="upstream-heading">
-          <h2 id="upstream-heading">The provider</h2>
+          <h2 id="upstream-heading">Provider</h2>
           <div class="pair">
             <TextField label="Namespace" required {...field('namespace')} list={namespaces.namespaces} />
             <TextField label="Name" required placeholder="own-models" {...field('name')} />
@@ -130,9 +132,9 @@ export function NewProvider() {
               label="Address"
               type="url"
               required={type.needsUrl}
-              placeholder={type.needsUrl ? 'https://models.example.com/v1' : 'That of the vendor'}
+              placeholder={addressPlaceholder(form.type)}
               {...field('baseUrl')}
-              hint="With its version, in front of the paths: …/v1"
+              hint="With the version: …/v1"
             />
           </div>
           {type.needsApis && (
@@ -141,7 +143,7 @@ export function NewProvider() {
               aria-invalid={problems.apis !== undefined ? 'true' : undefined}
               tabIndex={-1}
             >
-              <legend>Dialects that it speaks</legend>
+              <legend>Dialects</legend>
               <div class="row wide-gap">
                 {apis.map((one) => (
                   <CheckField
@@ -168,29 +170,23 @@ export function NewProvider() {
             {...field('key')}
             hint={
               <>
-                It goes into a new Secret that is lent to Providers
-                {host === undefined ? '' : ' and bound to '}
-                {host !== undefined && <code>{host}</code>}; nobody can read it back here.
+                Stored in a new Secret{host === undefined ? '' : ' for '}
+                {host !== undefined && <code>{host}</code>}. It cannot be read back here.
               </>
             }
           />
         </section>
         <section class="fields" aria-labelledby="model-heading">
-          <h2 id="model-heading">Its model</h2>
+          <h2 id="model-heading">Model</h2>
           <div class="pair">
             <TextField
               label="Model id"
               required
               placeholder="llama"
               {...field('model')}
-              hint="As callers write it."
+              hint="The id callers use."
             />
-            <TextField
-              label="Its name at the provider"
-              required
-              placeholder="llama-4"
-              {...field('upstreamModel')}
-            />
+            <TextField label="Upstream model" required placeholder="llama-4" {...field('upstreamModel')} />
           </div>
         </section>
         <FormEnd
@@ -199,7 +195,7 @@ export function NewProvider() {
           isSending={isSending}
           isAllowed={isAllowed}
           missing={missing}
-          refusalTitle="It was not added"
+          refusalTitle="Not added"
           refusal={refusal}
           onYaml={() => check() && setYaml(true)}
         />
@@ -212,13 +208,18 @@ export function NewProvider() {
           note={
             form.key === ''
               ? 'Ready for kubectl apply -f and for Git.'
-              : `Put the key in place of ${KEY_PLACEHOLDER}, and keep the Secret out of Git.`
+              : `Replace ${KEY_PLACEHOLDER} with the key, and keep the Secret out of Git.`
           }
           onClose={() => setYaml(false)}
         />
       )}
     </>
   );
+}
+
+function addressPlaceholder(type: ProviderType): string {
+  if (type === 'Ollama') return 'http://localhost:11434/v1';
+  return PROVIDER_TYPES[type].needsUrl ? 'https://models.example.com/v1' : 'Default of the vendor';
 }
 
 function stepsOf(form: ProviderForm): readonly Step[] {
@@ -252,7 +253,7 @@ function ProviderMade({ form }: { readonly form: ProviderForm }) {
       <h1 tabIndex={-1}>Add provider</h1>
       <section class="panel" aria-labelledby="made-heading">
         <h2 id="made-heading" ref={heading} tabIndex={-1}>
-          It is there
+          Provider added
         </h2>
         <ul class="plain-list" aria-live="polite">
           {[
@@ -270,8 +271,8 @@ function ProviderMade({ form }: { readonly form: ProviderForm }) {
           })}
         </ul>
         <p>
-          Keys of {namespace} can call <code>{model}</code> as soon as its route is ready.{' '}
-          <Link to={`/models?namespace=${namespace}`}>See the models</Link>
+          Keys of {namespace} can call <code>{model}</code> once the route is ready.{' '}
+          <Link to={`/models?namespace=${namespace}`}>Open models</Link>
         </p>
       </section>
     </>

@@ -1,8 +1,8 @@
-// What does somebody say of a provider of their own, and which three objects come of it? Pure: the checks of the kinds, before anything is sent.
+// Which three objects does the provider form describe? Pure: the checks of the kinds, before anything is sent.
 
 import type { Problems } from '../keys/key-form.ts';
 import { type Api, PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
-import { namePattern, namespacePattern } from '../words/names.ts';
+import { namePattern, namespacePattern, namespaceProblem } from '../words/names.ts';
 
 export interface ProviderForm {
   readonly namespace: string;
@@ -37,8 +37,7 @@ const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]*(\/[A-Za-z0-9][A-Za-z0-9._:@
 export function checkProviderForm(form: ProviderForm): Problems<ProviderForm> {
   const problems: { -readonly [Name in keyof ProviderForm]?: string } = {};
   const type = PROVIDER_TYPES[form.type];
-  if (!namespacePattern.test(form.namespace))
-    problems.namespace = 'Choose the namespace whose keys may call it.';
+  if (!namespacePattern.test(form.namespace)) problems.namespace = namespaceProblem(form.namespace);
   if (!namePattern.test(form.name) || form.name.length > 253)
     problems.name =
       'Only lower-case letters, digits and "-", with a letter or digit at both ends: own-models.';
@@ -49,17 +48,17 @@ export function checkProviderForm(form: ProviderForm): Problems<ProviderForm> {
     const fault = faultOfUrl(form.baseUrl);
     if (fault !== undefined) problems.baseUrl = fault;
     else if (form.key !== '' && form.baseUrl.startsWith('http:') && type.needsKey)
-      problems.baseUrl = 'A key may not be sent over plain http; use https.';
+      problems.baseUrl = 'Keys are not sent over plain http. Use https.';
   }
   if (type.needsApis && form.apis.length === 0)
-    problems.apis = 'Choose at least one; most such servers speak chat completions.';
-  if (form.key === '' && type.needsKey) problems.key = `${type.label} takes a key.`;
+    problems.apis = 'Choose at least one. Most servers speak chat completions.';
+  if (form.key === '' && type.needsKey) problems.key = `${type.label} requires a key.`;
   else if (!/^[!-~]*$/.test(form.key))
-    problems.key = 'A key has no spaces or line breaks, and only ASCII characters.';
+    problems.key = 'A key has only ASCII characters, without spaces or line breaks.';
   if (!modelPattern.test(form.model) || form.model.length > 200)
-    problems.model = 'A model id, such as llama or own/llama-4.';
+    problems.model = 'Enter a model id, such as llama or own/llama-4.';
   if (!upstreamModelPattern.test(form.upstreamModel) || form.upstreamModel.length > 256)
-    problems.upstreamModel = 'The name by which the upstream knows the model.';
+    problems.upstreamModel = 'Enter the model name of the provider.';
   return problems;
 }
 
@@ -72,16 +71,16 @@ const ipv4Host =
 
 function faultOfUrl(text: string): string | undefined {
   if (!/^https?:\/\/./.test(text))
-    return 'Write an absolute http or https address, such as https://models.example.com/v1.';
+    return 'Enter an http or https address, such as https://models.example.com/v1.';
   if (text.length > 1024) return 'At most 1,024 characters.';
-  if (/[?#]/.test(text)) return 'Leave out everything from ? or # on.';
-  if (text.includes('@')) return 'Leave out user and password; the key has its own field.';
-  if (text.endsWith('/')) return 'Leave out the slash at the end.';
-  if (/\/\.{1,2}(\/|$)/.test(text)) return 'Write the path without "." and "..".';
+  if (/[?#]/.test(text)) return 'Remove everything from ? or # on.';
+  if (text.includes('@')) return 'Remove user and password. The key has its own field.';
+  if (text.endsWith('/')) return 'Remove the slash at the end.';
+  if (/\/\.{1,2}(\/|$)/.test(text)) return 'Remove "." and ".." from the path.';
   if (numericHost.test(text) && !ipv4Host.test(text))
     return 'Write an IPv4 address as four decimal numbers, such as 10.0.0.1.';
   if (!urlPattern.test(text) || !URL.canParse(text))
-    return 'This is no address that can be called: look at the host, the port and double slashes.';
+    return 'Not a valid address. Check host, port and double slashes.';
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-// What is to be known of one provider: its conditions with the way out, its health by pod and key, and how calls to it ended?
+// What is known about one provider? Its conditions with the remedy, its health by pod and key, and the outcomes of calls.
 
 import type { HealthAnswer } from '../overview/ledger.ts';
 import { Ago, Answered, Empty, Facts } from '../parts/basics.tsx';
@@ -21,7 +21,7 @@ import { standingOf } from '../words/standing.ts';
 import { Troubles } from './troubles.tsx';
 
 export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const { formats } = useShell();
+  const { formats, session } = useShell();
   const { shown, may, change, open, setOpen } = useObjectPage<Provider>('providers', namespace, name);
   return (
     <>
@@ -42,24 +42,24 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 problem={change.problem}
               />
               <section class="panel" aria-labelledby="conditions-heading">
-                <h2 id="conditions-heading">How it stands</h2>
+                <h2 id="conditions-heading">Status</h2>
                 <Conditions conditions={standing.conditions} programmed={provider.status?.programmed} />
               </section>
               <Troubles provider={provider} />
               <div class="columns">
                 <section class="panel" aria-labelledby="facts-heading">
-                  <h2 id="facts-heading">The provider</h2>
+                  <h2 id="facts-heading">Details</h2>
                   <Facts
                     facts={[
                       ['Type', provider.spec.type],
                       ['Address', provider.status?.endpoint ?? provider.spec.baseURL ?? '–'],
-                      ['Dialects', provider.spec.apis?.join(', ') ?? 'those of its type'],
+                      ['Dialects', provider.spec.apis?.join(', ') ?? 'default of the type'],
                       ['Routes', String(attachedRoutes)],
                       [
                         'Health',
                         health?.totalPods === undefined || health.totalPods === 0
-                          ? 'no gateway pod has called it lately'
-                          : `${health.healthyPods ?? 0} of ${health.totalPods} gateway pods that called it are answered`,
+                          ? 'no recent calls'
+                          : healthWords(health.healthyPods ?? 0, health.totalPods),
                       ],
                       ...(health?.lastTransitionTime === undefined
                         ? []
@@ -69,7 +69,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                   />
                 </section>
                 <section class="panel" aria-labelledby="keys-heading">
-                  <h2 id="keys-heading">Its keys</h2>
+                  <h2 id="keys-heading">Keys</h2>
                   <ProviderKeys provider={provider} />
                 </section>
               </div>
@@ -83,9 +83,11 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 list="/providers"
               >
                 <p>
-                  {formats.counted(attachedRoutes, 'route')} {attachedRoutes === 1 ? 'has' : 'have'} a target
-                  at it. Those that have no other go out of service as soon as gateways have taken that. Its
-                  Secret stays.
+                  {formats.counted(attachedRoutes, 'route')} {attachedRoutes === 1 ? 'uses' : 'use'} it.{' '}
+                  {session.mode === 'local'
+                    ? 'While a route needs it, the deletion is refused.'
+                    : 'Routes without another target go out of service.'}{' '}
+                  Its Secret stays.
                 </p>
               </ObjectDialogs>
             </>
@@ -99,7 +101,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
 function ProviderKeys({ provider }: { readonly provider: Provider }) {
   const asked = provider.spec.auth?.keys ?? [];
   const states = new Map((provider.status?.keys ?? []).map((key) => [key.name, key]));
-  if (asked.length === 0) return <Empty title="It takes no key" />;
+  if (asked.length === 0) return <Empty title="No key required" />;
   return (
     <Table
       caption="Keys of the provider"
@@ -110,13 +112,13 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
         {
           label: 'State',
           cell: ({ name }) => {
-            const { state = 'not known yet', message = '', lastTransitionTime } = states.get(name) ?? {};
+            const { state = 'unknown', message = '', lastTransitionTime } = states.get(name) ?? {};
             const tone =
               state === 'Active'
                 ? 'good'
                 : state === 'RateLimited'
                   ? 'warn'
-                  : state === 'Disabled' || state === 'not known yet'
+                  : state === 'Disabled' || state === 'unknown'
                     ? 'off'
                     : 'bad';
             return (
@@ -138,11 +140,17 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
   );
 }
 
+/** One gateway, as in local mode, is no count. */
+function healthWords(healthy: number, total: number): string {
+  if (total === 1) return healthy === 1 ? 'healthy' : 'calls fail; see Status';
+  return `healthy on ${healthy} of ${total} gateway pods`;
+}
+
 function capital(words: string): string {
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
-/** Told of the whole platform alone, so who may see one namespace gets no such section. */
+/** Needs the right to see the whole platform. */
 function Calls({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { api, session, formats } = useShell();
   const question = session.hasLedger ? `health of ${namespace}/${name}` : undefined;
@@ -156,18 +164,18 @@ function Calls({ namespace, name }: { readonly namespace: string; readonly name:
   if (!session.hasLedger || asked.error?.status === 403) return null;
   return (
     <section class="panel" aria-labelledby="calls-heading">
-      <h2 id="calls-heading">Calls of the last thirty days</h2>
+      <h2 id="calls-heading">Calls in the last 30 days</h2>
       <Answered asked={asked} what="Calls">
         {({ health }) =>
           health.length === 0 ? (
-            <Empty title="It was not called" />
+            <Empty title="No calls" />
           ) : (
             <Table
               caption="Calls by model"
               rows={health}
               keyOf={(row) => `${row.provider} ${row.upstreamModel}`}
               columns={[
-                { label: 'Model there', cell: ({ upstreamModel }) => <code>{upstreamModel}</code> },
+                { label: 'Upstream model', cell: ({ upstreamModel }) => <code>{upstreamModel}</code> },
                 { label: 'Attempts', isNumber: true, cell: ({ attempts }) => formats.number(attempts) },
                 {
                   label: 'Failed',
@@ -175,7 +183,7 @@ function Calls({ namespace, name }: { readonly namespace: string; readonly name:
                   cell: ({ outcomes }) => formats.number(outcomes.failed ?? 0),
                 },
                 {
-                  label: 'Broke off',
+                  label: 'Cut off',
                   isNumber: true,
                   cell: ({ outcomes }) => formats.number(outcomes['broken-off'] ?? 0),
                 },

@@ -1,4 +1,4 @@
-// What is to be known of one route: its conditions with the way out, each target, its last failover and its last failover drill?
+// What is known about one route? Its targets, conditions with the remedy, last failover and last drill.
 
 import type { HealthAnswer } from '../overview/ledger.ts';
 import { type Action, Ago, Answered, Badge, Empty, Facts } from '../parts/basics.tsx';
@@ -49,16 +49,16 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
               />
               <section class="panel" aria-labelledby="targets-heading">
                 <h2 id="targets-heading">
-                  <code>{route.spec.model}</code> is served by
+                  Targets of <code>{route.spec.model}</code>
                 </h2>
                 <Targets route={route} />
               </section>
               <section class="panel" aria-labelledby="conditions-heading">
-                <h2 id="conditions-heading">How it stands</h2>
+                <h2 id="conditions-heading">Status</h2>
                 <Conditions conditions={standing.conditions} programmed={route.status?.programmed} />
                 {conflict !== undefined && (
                   <p>
-                    The id is held by{' '}
+                    The model id belongs to{' '}
                     <Link to={pathOf('routes', conflict.namespace, conflict.name)}>
                       {conflict.namespace}/{conflict.name}
                     </Link>
@@ -80,8 +80,7 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                 list="/providers"
               >
                 <p>
-                  As soon as gateways have taken that, callers of <code>{route.spec.model}</code> are told
-                  that there is no such model.
+                  Calls of <code>{route.spec.model}</code> get 404 as soon as the gateways apply the deletion.
                 </p>
               </ObjectDialogs>
             </>
@@ -101,7 +100,7 @@ function drillAction(change: ReturnType<typeof useChange>, { metadata }: ModelRo
         kubePath('modelroutes', metadata.namespace, metadata.name),
         'PATCH',
         { metadata: { annotations: { 'penstock.dev/drill-now': new Date().toISOString() } } },
-        'The drill is asked for.',
+        'Drill requested.',
       ),
   };
 }
@@ -111,7 +110,7 @@ function Targets({ route }: { readonly route: ModelRoute }) {
   const inOrder = route.spec.targets.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   return (
     <Table
-      caption="Targets, in the order in which they are tried"
+      caption="Targets in order"
       rows={inOrder}
       keyOf={({ name }) => name}
       columns={[
@@ -119,9 +118,9 @@ function Targets({ route }: { readonly route: ModelRoute }) {
         {
           label: 'State',
           cell: ({ name }) => {
-            const { state = 'not known yet', message = '', lastTransitionTime } = states.get(name) ?? {};
+            const { state = 'unknown', message = '', lastTransitionTime } = states.get(name) ?? {};
             const tone =
-              state === 'Ready' ? 'good' : state === 'Drained' || state === 'not known yet' ? 'off' : 'bad';
+              state === 'Ready' ? 'good' : state === 'Drained' || state === 'unknown' ? 'off' : 'bad';
             return (
               <State tone={tone} word={targetStateWords(state)} message={message} at={lastTransitionTime} />
             );
@@ -141,7 +140,7 @@ function Targets({ route }: { readonly route: ModelRoute }) {
             </Link>
           ),
         },
-        { label: 'Model there', cell: ({ upstreamModel }) => <code>{upstreamModel}</code> },
+        { label: 'Upstream model', cell: ({ upstreamModel }) => <code>{upstreamModel}</code> },
         { label: 'Priority', isNumber: true, cell: ({ priority = 0 }) => priority },
         { label: 'Weight', isNumber: true, cell: ({ weight = 1 }) => weight },
       ]}
@@ -154,18 +153,18 @@ interface TargetTroublesProps {
   readonly target: ModelRoute['spec']['targets'][number];
 }
 
-/** As its Provider tells them, where the person may read that. */
+/** From its Provider, if the person may read it. */
 function TargetTroubles({ route: { metadata }, target }: TargetTroublesProps) {
   const { api, formats } = useShell();
   const { name, namespace = metadata.namespace } = target.providerRef;
-  // A route is written anew when it fails at one of its targets or no more.
+  // A route's status is written when one of its targets starts or stops failing.
   const asked = useAsked(`provider ${namespace}/${name} of ${metadata.resourceVersion}`, (signal) =>
     api.call<Provider>(kubePath('providers', namespace, name), { signal }),
   );
   const nowMs = useNow();
   if (asked.answer === undefined) return <span class="faint">–</span>;
   const troubles = troubleWords(asked.answer, formats, nowMs, target.upstreamModel);
-  if (troubles.length === 0) return <span class="faint">no pod tells of a trouble</span>;
+  if (troubles.length === 0) return <span class="faint">no problems</span>;
   return (
     <>
       {troubles.flatMap(({ id, what, pods, more }) => [
@@ -184,7 +183,7 @@ function TargetTroubles({ route: { metadata }, target }: TargetTroublesProps) {
   );
 }
 
-/** Of all who call it, or, for whoever may see one namespace, of that one. */
+/** Of all callers, or of one namespace for people who may see only that one. */
 function LastFailover({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { api, session } = useShell();
   const route = `${namespace}/${name}`;
@@ -206,10 +205,10 @@ function LastFailover({ namespace, name }: { readonly namespace: string; readonl
   return (
     <section class="panel" aria-labelledby="failover-heading">
       <h2 id="failover-heading">Last failover</h2>
-      <Answered asked={asked} what="The last failover">
+      <Answered asked={asked} what="Last failover">
         {({ lastFailover: last }) =>
           last === undefined ? (
-            <Empty title="None in the last thirty days" />
+            <Empty title="None in the last 30 days" />
           ) : (
             <p>
               <Ago at={last.at} />
@@ -228,18 +227,19 @@ function LastFailover({ namespace, name }: { readonly namespace: string; readonl
 }
 
 function Drill({ route: { spec, status } }: { readonly route: ModelRoute }) {
-  const { formats } = useShell();
+  const { formats, session } = useShell();
   const drill = status?.drill;
   if (spec.drill === undefined)
     return (
-      <Empty title="No drill is planned">
+      <Empty title="No drill configured">
         <p>
-          spec.drill plays a failure on schedule and proves that the next target takes over. It costs nothing,
-          and callers do not notice.
+          spec.drill simulates a failure on a schedule and checks that the next target takes over. No provider
+          is called.
         </p>
       </Empty>
     );
-  if (drill?.result === undefined) return <Empty title="It has not run yet" />;
+  if (drill?.result === undefined)
+    return <Empty title={session.mode === 'local' ? 'Drills run on Kubernetes only' : 'Not run yet'} />;
   return (
     <Facts
       facts={[
@@ -262,7 +262,7 @@ function Drill({ route: { spec, status } }: { readonly route: ModelRoute }) {
             ]),
         ['Fault', spec.drill.fault ?? 'ServerError'],
         ...(drill.nextRunTime === undefined ? [] : [['Next run', formats.time(drill.nextRunTime)] as const]),
-        ...(drill.message ? [['What to change', drill.message] as const] : []),
+        ...(drill.message ? [['Action', drill.message] as const] : []),
       ]}
     />
   );

@@ -1,4 +1,4 @@
-// Which pods do not use it now? What is in trouble, and below each the pods.
+// Which pods skip this provider, and why?
 
 import { Badge } from '../parts/basics.tsx';
 import { useNow } from '../shell/asking.tsx';
@@ -6,18 +6,18 @@ import { useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
 import { troubleWords } from '../words/troubles.ts';
 
-/** Nothing where no pod told of any. */
+/** Nothing if no pod reports any. */
 export function Troubles({ provider }: { readonly provider: Pick<Provider, 'status'> }) {
   const { formats } = useShell();
   const troubles = troubleWords(provider, formats, useNow());
   if (troubles.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="troubles-heading">
-      <h2 id="troubles-heading">What gateway pods do not use now</h2>
+      <h2 id="troubles-heading">Unavailable upstreams</h2>
       <ul class="conditions">
         {troubles.map(({ id, what, tone, pods, more }) => (
           <li key={id}>
-            <Badge tone={tone}>{tone === 'bad' ? 'Out' : 'Rests'}</Badge>
+            <Badge tone={tone}>{tone === 'bad' ? 'Out' : 'Cooldown'}</Badge>
             <div>
               <p class="condition-title">{what}</p>
               {pods.map(({ name, sentence }) => (

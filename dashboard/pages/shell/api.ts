@@ -1,10 +1,9 @@
-// How do the pages ask their server? One function for questions and changes, and one kind of error, in words.
+// How do the pages call their server? One function for reads and changes, and one kind of error with a sentence.
 
 import type { SessionAnswer } from '../../api-types.ts';
 import { serverClock } from './server-clock.ts';
 
-const notOurs =
-  'Something else than the dashboard’s server has answered, or the line was cut. Check your connection.';
+const notOurs = 'The answer did not come from the dashboard. Check your connection.';
 
 export class ApiError extends Error {
   /** 0: nobody answered. */
@@ -87,7 +86,7 @@ async function send<Answer>(
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'offline', 'The dashboard’s server cannot be reached. Check your connection.');
+    throw new ApiError(0, 'offline', 'The dashboard cannot be reached. Check your connection.');
   });
   serverClock.hear(response.headers.get('date'), sentMs);
   const answer: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
@@ -131,5 +130,5 @@ export function errorOf(status: number, answer: unknown): ApiError {
   };
   const message = body.error?.message ?? (body.kind === 'Status' ? body.message : undefined);
   const code = body.error?.code ?? body.reason ?? `status_${status}`;
-  return new ApiError(status, code, message ?? `The server answered ${status} and did not say why.`, answer);
+  return new ApiError(status, code, message ?? `The server answered ${status} without a reason.`, answer);
 }

@@ -1,4 +1,4 @@
-// Is somebody signed in? Then the frame with its views; else the page to sign in. What was asked for in the address is kept either way.
+// Is somebody signed in? Then the frame with its views, else the sign-in page. The address is kept either way.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
@@ -35,7 +35,7 @@ type Found =
 
 const pastEndMs = 30_000;
 const answerMs = 30_000;
-const ofAnother = 'Somebody else has signed in in this browser.';
+const ofAnother = 'Another person has signed in in this browser.';
 const noSession = openApi(undefined, async () => undefined);
 
 /** Bounded, as all wait for the one that is under way. */
@@ -109,7 +109,7 @@ export function App() {
 
   const whenSignedOut = useCallback(
     (why?: ApiError) =>
-      ask(why?.code === 'renewal_refused' ? why.message : 'Your session has ended. Sign in again to go on.'),
+      ask(why?.code === 'renewal_refused' ? why.message : 'Your session has ended. Sign in again.'),
     [ask],
   );
   const api = useMemo(() => openApi(session, whenSignedOut), [session?.user.name, whenSignedOut]);
@@ -166,7 +166,7 @@ export function App() {
       return (
         <main class="alone">
           <h1>Penstock</h1>
-          <Notice tone="bad" title="The dashboard cannot be shown">
+          <Notice tone="bad" title="The dashboard could not be loaded">
             <p>{state.message}</p>
             <Button onClick={() => void ask()}>Try again</Button>
           </Notice>
@@ -200,7 +200,7 @@ export function App() {
               before.is === 'signed-in' ? { ...before, notSignedOut: undefined } : before,
             )
           }
-          signIn={async () => (await ask('Your session has ended. Sign in again to go on.')) !== undefined}
+          signIn={async () => (await ask('Your session has ended. Sign in again.')) !== undefined}
           signOut={signOut}
         />
       );

@@ -1,4 +1,4 @@
-// Whose things are to be shown, where none can be chosen? Whoever may not list namespaces is asked before any view asks for them.
+// Which namespace is shown? A person who may not list namespaces enters one.
 
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
@@ -11,7 +11,7 @@ export function AskNamespace({ onPick }: { readonly onPick: (namespace: string) 
   const isName = namespacePattern.test(typed.trim());
   return (
     <div class="ask">
-      <h1 tabIndex={-1}>Type the namespace you work in</h1>
+      <h1 tabIndex={-1}>Enter a namespace</h1>
       <form
         class="panel"
         onSubmit={(event) => {
@@ -24,8 +24,10 @@ export function AskNamespace({ onPick }: { readonly onPick: (namespace: string) 
           label="Namespace"
           value={typed}
           onInput={setTyped}
-          problem={isRefused && !isName ? 'This is no name of a namespace.' : undefined}
-          hint="They could not be listed for you. The one that you type stands in the address: a bookmark keeps it."
+          problem={
+            isRefused && !isName ? 'Not a namespace name. Use lower-case letters, digits and "-".' : undefined
+          }
+          hint="You may not list namespaces. A bookmark keeps the one you enter."
         />
         <Button type="submit" look="main">
           Show

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RightName, RightsAnswer, WatchChange } from '../../api-types.ts';
 import type { KubeObject, Plural } from '../words/kube.ts';
+import { namespacePattern } from '../words/names.ts';
 import { ApiError, searchOf } from './api.ts';
 import { type AskedState, shownOf } from './asked-state.ts';
 import { useShell } from './context.tsx';
@@ -265,7 +266,7 @@ export function useRights(namespace: string | undefined): May {
       if (found !== undefined) return { isAllowed: found.allowed, missing: found.missing ?? undefined };
       return {
         isAllowed: false,
-        missing: error === undefined ? undefined : `${right} (rights are not known now)`,
+        missing: error === undefined ? undefined : `${right} (your rights could not be loaded)`,
       };
     },
     [answer, error],
@@ -275,7 +276,10 @@ export function useRights(namespace: string | undefined): May {
 /** The same of a namespace that is typed, once it is: each letter would ask for all rights of another one. */
 export function useRightsWhereTyped(namespace: string): May {
   const typed = useSettled(namespace, 500);
-  return useRights(typed === '' ? undefined : typed);
+  const isName = namespacePattern.test(typed);
+  const may = useRights(isName ? typed : undefined);
+  // No rights are asked for in what is no namespace: sending the form reports the field.
+  return typed === '' || isName ? may : mayAnywhere;
 }
 
 /** As the moment of a question: it is asked anew so often. */

@@ -1,4 +1,4 @@
-// What is around every view? The ways to the others, the namespace, who is signed in; and what screen readers are told when the view changes.
+// What surrounds every view? Navigation, namespace, the signed-in person, and announcements for screen readers.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
@@ -15,9 +15,9 @@ import { placeOf } from './place.ts';
 import { Mark } from './sign-in.tsx';
 import { View } from './view.tsx';
 
-/** Somebody has signed out, and it failed. */
+/** Signing out failed. */
 export interface NotSignedOut {
-  /** There is a session; else nobody could be asked. */
+  /** Whether there is a session is known. */
   readonly isKnown: boolean;
   readonly why: string;
 }
@@ -29,7 +29,7 @@ interface FrameProps {
   /** Why the session has ended, where what is shown stays for a key that is kept. */
   readonly ended: string | undefined;
   readonly notSignedOut: NotSignedOut | undefined;
-  /** They know: whoever else is signed in here need not read it on every page. */
+  /** The notice was read. */
   readonly whenRead: () => void;
   /** @returns whether there is a session again. */
   readonly signIn: () => Promise<boolean>;
@@ -75,7 +75,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
   useEffect(() => {
     const own = session.namespace === null ? [] : [session.namespace];
     api.call<NamespacesAnswer>('namespaces').then(setNamespaces, () =>
-      // Who cannot list them can still name one.
+      // A person who cannot list them can still type one.
       setNamespaces({ namespaces: own, isComplete: false }),
     );
   }, [api, session.namespace]);
@@ -95,7 +95,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
     [leave],
   );
 
-  // Said anew even where it is the same.
+  // Announced again even if the text is the same.
   const announce = useCallback((text: string) => {
     setSaid('');
     setTimeout(() => setSaid(text), 50);
@@ -168,7 +168,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
               {!isLoading && !isNamespaceAsked && (
                 <NamespacePicker all={allNamespaces} value={namespace} onPick={pick} />
               )}
-              <details class="person">
+              <details class="person" ref={useClosing()}>
                 <summary>
                   <span class="person-name">{shortName(session.user.name)}</span>
                 </summary>
@@ -190,13 +190,13 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
           <main id="main" ref={main} tabIndex={-1}>
             {ended !== undefined && (
               <Notice tone="bad" title="Copy the key before you sign in again">
-                <p>{ended} Whoever signs in again in another tab can go on here.</p>
+                <p>{ended} Or sign in in another tab, then continue here.</p>
                 <Button
                   onClick={async () => {
                     if (!(await signIn())) leave(() => void signIn());
                   }}
                 >
-                  Go on
+                  Continue
                 </Button>
               </Notice>
             )}
@@ -204,9 +204,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
               <Notice
                 tone="bad"
                 title={
-                  notSignedOut.isKnown
-                    ? 'This browser is still signed in'
-                    : 'You may still be signed in in this browser'
+                  notSignedOut.isKnown ? 'This browser is still signed in' : 'You may still be signed in'
                 }
               >
                 <p>{notSignedOut.why}</p>
@@ -223,7 +221,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
             <HeldBack session={session} api={api} path={path} />
             {!isOnline && (
               <Notice tone="warn" title="You are offline">
-                <p>What is shown may be old. It is asked for again when the connection is back.</p>
+                <p>The page may be outdated. It refreshes when the connection is back.</p>
               </Notice>
             )}
             {isLoading ? (
@@ -240,8 +238,7 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
           <footer class="foot">
             <p>
               Penstock {session.version}
-              {session.mode === 'local' && ' · local mode'} · times in {zoneName()}, budgets and days of the
-              ledger in UTC
+              {session.mode === 'local' && ' · local mode'} · {zoneWords(zoneName())}
             </p>
           </footer>
         </ShellProvider>
@@ -249,6 +246,31 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
       </SaidProvider>
     </>
   );
+}
+
+/** A menu closes on Escape and on a click elsewhere. */
+function useClosing() {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (isFocused: boolean) => {
+      if (menu.current === null || !menu.current.open) return;
+      menu.current.open = false;
+      if (isFocused) menu.current.querySelector('summary')?.focus();
+    };
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') close(true);
+    };
+    const onClick = (event: MouseEvent) => {
+      if (event.target instanceof Node && !menu.current?.contains(event.target)) close(false);
+    };
+    addEventListener('keydown', onKey);
+    addEventListener('click', onClick);
+    return () => {
+      removeEventListener('keydown', onKey);
+      removeEventListener('click', onClick);
+    };
+  }, []);
+  return menu;
 }
 
 function useOnline(): boolean {
@@ -268,6 +290,11 @@ function useOnline(): boolean {
 /** A ServiceAccount by its own name, as its namespace is shown elsewhere. */
 function shortName(name: string): string {
   return /^system:serviceaccount:[^:]+:(.+)$/.exec(name)?.[1] ?? name;
+}
+
+/** Budgets and days of the ledger are in UTC for everybody. */
+function zoneWords(zone: string): string {
+  return zone === 'UTC' ? 'all times in UTC' : `times in ${zone}; budgets and ledger days in UTC`;
 }
 
 function zoneName(): string {

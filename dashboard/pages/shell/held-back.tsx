@@ -1,4 +1,4 @@
-// Are changes taken at all? On a laptop, one file that is wrong keeps all of them back, and what was disabled or deleted goes on working.
+// Are changes applied? In local mode one wrong file holds all of them back, and disabled or deleted keys keep working.
 
 import { useEffect } from 'preact/hooks';
 import type { SessionAnswer } from '../../api-types.ts';
@@ -9,7 +9,7 @@ import { useAsked } from './asking.tsx';
 interface HeldBackProps {
   readonly session: SessionAnswer;
   readonly api: Api;
-  /** Asked anew with each view. */
+  /** Asked again with each view. */
   readonly path: string;
 }
 
@@ -34,14 +34,16 @@ export function HeldBack({ session, api, path }: HeldBackProps) {
   if (heldBack.length === 0) return null;
   const more = heldBack.length - shownMax;
   return (
-    <Notice tone="bad" title="No change is taken: the last good manifests go on serving">
+    <Notice tone="bad" title="Changes are not applied: the manifests have errors">
       <ul class="plain-list">
         {heldBack.slice(0, shownMax).map((line) => (
           <li key={line}>{line}</li>
         ))}
         {more > 0 && <li>and {more} more, in the terminal</li>}
       </ul>
-      <p>Until this is mended, a key that was disabled or deleted since goes on working.</p>
+      <p>
+        The last good manifests stay live until this is fixed. Keys disabled or deleted since then still work.
+      </p>
     </Notice>
   );
 }

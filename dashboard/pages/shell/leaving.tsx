@@ -1,4 +1,4 @@
-// May what is shown go? Where a key would be lost with it, whoever leaves is asked first.
+// May the view be left? If a key would be lost with it, a dialog asks first.
 
 import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
@@ -35,7 +35,7 @@ export function useLeaving(keeping: Keeping) {
   const stay = () => setLeaving(undefined);
   const question = leaving && (
     <Dialog title="Leave without the key?" onClose={stay}>
-      <p>It was not copied, and it is not shown again.</p>
+      <p>You have not copied it, and it is not shown again.</p>
       <div class="row end">
         <Button
           look="danger"
@@ -45,7 +45,7 @@ export function useLeaving(keeping: Keeping) {
             leaving();
           }}
         >
-          Leave: forget the key
+          Leave
         </Button>
         <Button look="main" onClick={stay}>
           Stay

@@ -1,4 +1,4 @@
-// Whose things are shown? Those of one namespace, or of all for who may list them; who may not lists none and names one.
+// Which namespace is shown? One, or all for people who may list them. Others type one.
 
 import { useEffect, useState } from 'preact/hooks';
 import { SelectField, TextField } from '../parts/fields.tsx';
@@ -53,7 +53,7 @@ export function NamespacePicker({ all, value, onPick }: NamespacePickerProps) {
         value={typed}
         onInput={setTyped}
         list={namespaces.namespaces}
-        problem={typed === '' || isName ? undefined : 'This is no name of a namespace.'}
+        problem={typed === '' || isName ? undefined : 'Not a namespace name'}
       />
     </form>
   );

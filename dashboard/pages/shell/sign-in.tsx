@@ -1,4 +1,4 @@
-// How does somebody sign in? With a token that they paste, with the issuer of their company, or on a laptop by the link that was printed.
+// How does a person sign in? With a pasted token, by single sign-on, or in local mode with the printed link.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
@@ -11,27 +11,27 @@ interface SignInProps {
   readonly note: string | undefined;
   /** Of the link by which somebody has come. */
   readonly linked: string | undefined;
-  /** Again: somebody may have signed in in another tab. */
+  /** The person may have signed in in another tab. */
   readonly whenSeen: () => void;
   readonly whenSignedIn: (session: SessionAnswer) => void;
 }
 
 const api = openApi(undefined, async () => undefined);
 
-/** What `signInError` says in the address that somebody comes back to from an issuer. */
+/** The codes of `signInError` in the address after single sign-on. */
 const signInErrors = {
   sign_in_failed:
-    'The sign-in by the issuer failed: it said no, or it took too long, or it was begun in another browser. Try again; the log of the dashboard holds the reason.',
+    'Single sign-on failed: it was denied, timed out, or started in another browser. Try again. The dashboard log has the reason.',
   unknown_token:
-    'Kubernetes does not take the token that the issuer gave. Sign in with another one; whoever runs the cluster can let its API server take tokens of this issuer and client.',
+    'Kubernetes rejects the token of the issuer. Sign in with another token, or ask the cluster administrator to trust this issuer and client.',
   token_too_long:
-    'The token that the issuer gave is longer than cookies can hold. Sign in with another one, or have the issuer leave groups and claims out of it that Kubernetes does not need.',
-  too_many_attempts: 'Too many attempts to sign in have failed; wait a minute, and try again.',
-  issuer_unreachable: 'The issuer does not answer; try again in a moment, or sign in with a token.',
-  cluster_unreachable: 'Kubernetes does not answer at this moment; try again.',
+    'The token of the issuer is too long for a cookie. Sign in with another token, or remove groups and claims from it at the issuer.',
+  too_many_attempts: 'Too many failed sign-ins. Try again in a minute.',
+  issuer_unreachable: 'The issuer does not answer. Try again, or sign in with a token.',
+  cluster_unreachable: 'Kubernetes does not answer. Try again.',
 } as const;
 
-/** Once: whoever loads the page again has not failed again. */
+/** Once: a reload is no second failure. */
 export function takeSignInError(): string | undefined {
   const at = new URL(location.href);
   const code = at.searchParams.get('signInError');
@@ -84,7 +84,7 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
 
   const isLocal = signIn.mode === 'local';
   useEffect(() => {
-    // On a cluster nobody prints a link: it would sign people in as whoever has sent it to them.
+    // Not on a cluster: a link would sign people in as its sender.
     if (isLocal && linked !== undefined) void send(linked);
     // Each link that is opened asks for the session, and so brings its own `signIn`: the same one, too, is tried again.
   }, [signIn, linked]);
@@ -103,7 +103,10 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
           </p>
         )}
         {isLocal && problem === undefined && (
-          <p>Open the link that was printed when Penstock started. Each link works once.</p>
+          <p>
+            Open the link in the terminal where Penstock runs. Each link works once; opening a used one prints
+            a fresh one.
+          </p>
         )}
         {isLocal && problem !== undefined && <Notice tone="bad">{problem}</Notice>}
         {signIn.oidc !== null && (
@@ -125,7 +128,7 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
           >
             {signIn.tokenCommand !== '' && (
               <>
-                <p>Make a token with your own account, and paste what it prints:</p>
+                <p>Create a token with your own account and paste it:</p>
                 <div class="code">
                   <CodeText text={signIn.tokenCommand} label="Command that prints a token" />
                   <CopyText text={signIn.tokenCommand} label="Copy" />
@@ -138,7 +141,7 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
               value={token}
               onInput={setToken}
               problem={problem}
-              hint="It stays in an encrypted cookie of this browser until you sign out, and is never shown again."
+              hint="Kept in an encrypted cookie until you sign out."
             />
             <Button type="submit" look={signIn.oidc === null ? 'main' : 'plain'} disabled={isSending}>
               {isSending ? 'Signing in…' : 'Sign in'}
@@ -146,7 +149,11 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
           </form>
         )}
       </div>
-      <p class="faint small">You see and do here what Kubernetes lets you, and nothing more.</p>
+      <p class="faint small">
+        {isLocal
+          ? 'Local mode: only this machine can open the dashboard.'
+          : 'The dashboard has exactly your Kubernetes rights.'}
+      </p>
     </main>
   );
 }

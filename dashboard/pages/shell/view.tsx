@@ -38,9 +38,9 @@ export function View({ place }: { readonly place: Place }) {
     case 'not-found':
       return (
         <>
-          <h1 tabIndex={-1}>There is nothing here</h1>
+          <h1 tabIndex={-1}>Page not found</h1>
           <p>
-            No view has this address. <Link to="/">Go to the overview</Link>
+            <Link to="/">Open the overview</Link>
           </p>
         </>
       );

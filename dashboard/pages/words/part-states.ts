@@ -7,9 +7,9 @@ export function keyStateWords(state: string): string {
       Active: 'in use',
       Disabled: 'disabled',
       Missing: 'missing from its Secret',
-      Invalid: 'refused by the upstream',
-      RateLimited: 'resting after a rate limit',
-      Exhausted: 'its quota is used up',
+      Invalid: 'rejected by the upstream',
+      RateLimited: 'cooling down after a rate limit',
+      Exhausted: 'quota used up',
     }[state] ?? state
   );
 }
@@ -20,10 +20,10 @@ export function targetStateWords(state: string): string {
     {
       Ready: 'in use',
       Drained: 'drained: weight 0',
-      Unhealthy: 'gives no answers',
-      RefNotFound: 'its Provider does not exist',
-      RefNotPermitted: 'its Provider is not lent to this namespace',
-      ProviderNotReady: 'its Provider is not ready',
+      Unhealthy: 'not answering',
+      RefNotFound: 'Provider not found',
+      RefNotPermitted: 'Provider not shared with this namespace',
+      ProviderNotReady: 'Provider not ready',
       Unsupported: 'cannot serve this model',
     }[state] ?? state
   );

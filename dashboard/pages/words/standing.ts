@@ -1,15 +1,15 @@
-// How does an object stand, in plain words? Its conditions as a sentence each, and one word for all of it.
+// What is the status of an object, in plain words? A label for each condition, and one word for the whole.
 
 import { CONDITIONS, REASONS, type Tone } from './conditions.ts';
 import type { CommonStatus, Condition, KubeObject } from './kube.ts';
 
 export interface ConditionWords {
   readonly type: string;
-  /** Such as `Reaches its upstream`: what the condition says, whichever way it is. */
+  /** Such as `Upstream healthy`: what the condition says, true or false. */
   readonly title: string;
   readonly reason: string;
   readonly message: string;
-  /** Undefined where nothing is to be done. */
+  /** What to do; undefined: nothing. */
   readonly wayOut: string | undefined;
   readonly tone: Tone;
   readonly since: string;
@@ -18,7 +18,7 @@ export interface ConditionWords {
 export interface Standing {
   readonly word: string;
   readonly tone: Tone;
-  /** What is wrong or under way, in the words of the operator; undefined where all is well. */
+  /** What is wrong or in progress, in the words of the operator; undefined: nothing. */
   readonly message: string | undefined;
   readonly conditions: readonly ConditionWords[];
 }
@@ -57,13 +57,9 @@ export function standingOf(object: KubeObject): Standing {
   if (isToBeOff(object)) {
     if (isJudged && isOut(object, ready)) return standing('Disabled', 'off');
     const why = isJudged ? ` Now: ${messageOf('Programmed') ?? ready.message}` : '';
-    return standing(
-      'Disabling',
-      'warn',
-      `Gateways may go on serving it until they have taken the last change.${why}`,
-    );
+    return standing('Disabling', 'warn', `Gateways may accept it until they apply the last change.${why}`);
   }
-  if (!isJudged) return standing('Waiting', 'busy', 'The operator has not come to the last change yet.');
+  if (!isJudged) return standing('Waiting', 'busy', 'The operator has not processed the last change yet.');
   if (is('Expired')) return standing('Expired', 'bad', messageOf('Expired'));
   if (ready.reason === 'Suspended') return standing('Suspended', 'off');
   if (is('Conflicted')) return standing('Conflict', 'bad', messageOf('Conflicted'));
@@ -78,7 +74,7 @@ export function standingOf(object: KubeObject): Standing {
   if (healthy?.status === 'False' && !isPartly) return standing('Unhealthy', 'bad', healthy.message);
   if (is('Degraded')) return standing('Degraded', 'warn', messageOf('Degraded'));
   if (isPartly) return standing('Partly healthy', 'warn', healthy.message);
-  if (is('ExpiringSoon')) return standing('Ends soon', 'warn', messageOf('ExpiringSoon'));
+  if (is('ExpiringSoon')) return standing('Expires soon', 'warn', messageOf('ExpiringSoon'));
   return standing('Ready', 'good');
 }
 
@@ -86,7 +82,7 @@ function isBehind({ metadata, status }: KubeObject): boolean {
   return (status?.observedGeneration ?? 0) < (metadata.generation ?? 0);
 }
 
-/** Of a key: somebody has switched it off, whether or not that has come to the gateways. */
+/** An ApiKey that is disabled, whether or not gateways have applied it. */
 function isToBeOff({ spec }: KubeObject): boolean {
   return 'disabled' in spec && spec.disabled === true;
 }
@@ -114,13 +110,7 @@ function wordsOf({ type, status, reason, message, lastTransitionTime }: Conditio
       : 'good';
   return {
     type,
-    title:
-      of.title ??
-      (status === 'Unknown'
-        ? `Not known yet: ${yes.charAt(0).toLowerCase()}${yes.slice(1)}`
-        : isTrue
-          ? yes
-          : no),
+    title: of.title ?? (status === 'Unknown' ? `${yes}: not known yet` : isTrue ? yes : no),
     reason,
     message,
     wayOut: tone === 'good' ? undefined : of.wayOut,

@@ -1,4 +1,4 @@
-// Which gateway pods do not use a provider, a model there or a key of it, and why? In a sentence for each pod.
+// Which gateway pods skip a provider, one of its models or keys, and why? In a sentence for each pod.
 
 import type { Tone } from './conditions.ts';
 import type { Formats } from './format.ts';
@@ -9,7 +9,7 @@ interface TroubleWords {
   /** Such as `Key main`. */
   readonly what: string;
   readonly tone: Tone;
-  /** Such as `Not asked by gateway-a (circuit open since Nov 23, 2026, 06:41 AM UTC, tried again in 12 seconds)`. */
+  /** Such as `Skipped by gateway-a: circuit open since Nov 23, 2026, 06:41 UTC, retry in 12 seconds`. */
   readonly pods: readonly { readonly name: string; readonly sentence: string }[];
   /** How many more there are than are named. */
   readonly more: number;
@@ -17,9 +17,9 @@ interface TroubleWords {
 
 const REASONS: Readonly<Record<string, { readonly tone: Tone; readonly words: string }>> = {
   CircuitOpen: { tone: 'bad', words: 'circuit open' },
-  RateLimited: { tone: 'warn', words: 'resting after a rate limit' },
+  RateLimited: { tone: 'warn', words: 'cooling down after a rate limit' },
   Exhausted: { tone: 'bad', words: 'quota used up' },
-  Invalid: { tone: 'bad', words: 'refused by the upstream' },
+  Invalid: { tone: 'bad', words: 'rejected by the upstream' },
 };
 
 /** @param upstreamModel what is of this model or of all of them; undefined: whatever there is. */
@@ -38,19 +38,19 @@ export function troubleWords(
     const { tone, words } = REASONS[reason] ?? { tone: 'warn', words: reason };
     return {
       id: `${key ?? ''} ${model ?? ''} ${reason}`,
-      what: key !== undefined ? `Key ${key}` : model !== undefined ? `Model ${model}` : 'The address',
+      what: key !== undefined ? `Key ${key}` : model !== undefined ? `Model ${model}` : 'Address',
       tone,
       pods: pods.map(({ name, sinceTime, nextTryTime }) => ({
         name,
-        sentence: `Not asked by ${name} (${words} since ${formats.time(sinceTime)}, ${again(nextTryTime)})`,
+        sentence: `Skipped by ${name}: ${words} since ${formats.time(sinceTime)}, ${again(nextTryTime)}`,
       })),
       more: Math.max(0, podCount - pods.length),
     };
   });
 
-  /** Times that are over are of a try that failed, or the pods have said another one since. */
+  /** A time in the past is that of a failed retry; the pods report the next one later. */
   function again(nextTryTime: string | undefined): string {
     const isToCome = nextTryTime !== undefined && Date.parse(nextTryTime) > nowMs;
-    return isToCome ? `tried again ${formats.ago(nextTryTime, nowMs)}` : 'tried again now and then';
+    return isToCome ? `retry ${formats.ago(nextTryTime, nowMs)}` : 'retried from time to time';
   }
 }

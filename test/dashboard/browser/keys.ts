@@ -24,7 +24,7 @@ async function shownKey(page: Page): Promise<string> {
   return (await page.getByTestId('key').innerText()).trim();
 }
 
-const programmed = (page: Page) => page.getByText('Programmed', { exact: true }).first().waitFor();
+const programmed = (page: Page) => page.getByText('Live', { exact: true }).first().waitFor();
 
 async function rotate(page: Page, overlapHours: number): Promise<string> {
   await page.getByRole('button', { name: 'Rotate' }).click();
@@ -69,9 +69,9 @@ export function keysSuite(stage: () => Stage): void {
     await page.getByLabel('Model', { exact: true }).selectOption('paced');
     await page.getByRole('button', { name: 'Test', exact: true }).click();
     // Some of its words are there while the others are still to come.
-    await page.getByText(/first words after/).waitFor();
+    await page.getByText(/first token/).waitFor();
     const early = await page.locator('.answer-text').innerText();
-    await page.getByText(/whole after/).waitFor();
+    await page.getByText(/total/).waitFor();
     const whole = await page.locator('.answer-text').innerText();
     expect(whole.length).toBeGreaterThan(early.length);
     expect(whole.startsWith(early.trimEnd())).toBe(true);
@@ -86,13 +86,13 @@ export function keysSuite(stage: () => Stage): void {
     const first = await createKey(page, 'hidden');
     await programmed(page);
     await page.getByRole('button', { name: 'Test', exact: true }).click();
-    await page.getByText(/whole after/).waitFor();
+    await page.getByText(/total/).waitFor();
     await page.getByRole('link', { name: /^Done/ }).click();
     await heading(page, /hidden/);
     const second = await rotate(page, 1);
     expect(await page.content()).toContain(second);
     await page.getByRole('button', { name: /^Done/ }).click();
-    await page.getByRole('heading', { name: 'The key', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Details', exact: true }).waitFor();
     expect(await askAll(second)).toEqual([200, 200]);
 
     const { plane } = installation;
@@ -148,7 +148,7 @@ export function keysSuite(stage: () => Stage): void {
       [200, 200],
     ]);
     await page.getByRole('button', { name: /^Done/ }).click();
-    await page.getByText('In its overlap').waitFor();
+    await page.getByText('Retiring').waitFor();
     const third = await rotate(page, 0);
     expect([await askAll(first), await askAll(second), await askAll(third)]).toEqual([
       [401, 401],
@@ -189,7 +189,7 @@ export function keysSuite(stage: () => Stage): void {
     await edit('again of the page');
     await patch({ spec: { owner: { team: 'of somebody else' } } });
     await save.click();
-    await page.getByText('That was not done', { exact: true }).waitFor();
+    await page.getByText('The change was not saved', { exact: true }).waitFor();
     expect(await read('.spec.owner.team')).toBe('of somebody else');
     await visitor.close();
   });

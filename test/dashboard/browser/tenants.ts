@@ -18,17 +18,17 @@ export function tenantsSuite(stage: () => Stage): void {
     await page.getByLabel(/^Address/).fill(`${simulator.url}/v1`);
     await page.getByLabel(/^Key/).fill('sk-of-team-a-alone');
     await page.getByLabel(/^Model id/).fill('own/llama');
-    await page.getByLabel(/^Its name at the provider/).fill('sim-small');
+    await page.getByLabel(/^Upstream model/).fill('sim-small');
     await page.getByRole('button', { name: 'View as YAML' }).click();
     const yaml = await page.getByRole('region', { name: 'YAML' }).innerText();
     expect(yaml).toContain('kind: ModelRoute');
     expect(yaml).not.toContain('sk-of-team-a-alone');
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Add provider' }).click();
-    await page.getByRole('heading', { name: 'It is there' }).waitFor();
+    await page.getByRole('heading', { name: 'Provider added' }).waitFor();
     await page.getByRole('listitem').filter({ hasText: 'Route own-llama' }).getByText('Ready').waitFor();
 
-    await page.getByRole('link', { name: 'See the models' }).click();
+    await page.getByRole('link', { name: 'Open models' }).click();
     const row = page.getByRole('row', { name: /^own\/llama/ });
     await row.getByText('Own', { exact: true }).waitFor();
     const viewer = await stage().enter('viewer');
@@ -63,8 +63,8 @@ export function tenantsSuite(stage: () => Stage): void {
 
     await page.goto(`${url}/keys/team-a/known`);
     await heading(page, /known/);
-    await page.getByText(/You may not/).waitFor();
-    expect(await page.getByText(/You may not/).innerText()).toMatch(
+    await page.getByText(/Missing rights/).waitFor();
+    expect(await page.getByText(/Missing rights/).innerText()).toMatch(
       /You may not patch apikeys\.penstock\.dev in namespace team-a; delete apikeys\.penstock\.dev in namespace team-a\./,
     );
     for (const name of ['Edit', 'Rotate', 'Disable', 'Delete']) {
@@ -75,7 +75,7 @@ export function tenantsSuite(stage: () => Stage): void {
     expect(await page.getByRole('dialog').count()).toBe(0);
 
     await page.goto(`${url}/keys/new?namespace=team-a`);
-    await page.getByText('You may not create apikeys.penstock.dev in namespace team-a.').waitFor();
+    await page.getByText('Missing rights: create apikeys.penstock.dev in namespace team-a.').waitFor();
     await page.getByRole('textbox', { name: /^Name/ }).fill('wished');
     await page.getByRole('button', { name: 'Create key' }).click({ force: true });
     await page.keyboard.press('Enter');
@@ -83,12 +83,12 @@ export function tenantsSuite(stage: () => Stage): void {
 
     await page.goto(`${url}/providers/new?namespace=team-a`);
     await page
-      .getByText(/You may not create providers\.penstock\.dev in namespace team-a; create modelroutes/)
+      .getByText(/Missing rights: create providers\.penstock\.dev in namespace team-a; create modelroutes/)
       .waitFor();
 
     await page.goto(`${url}/providers?namespace=team-a`);
-    await page.getByText('Providers are not shown to you').waitFor();
-    await page.getByText('Routes are not shown to you').waitFor();
+    await page.getByText('No access to providers').waitFor();
+    await page.getByText('No access to routes').waitFor();
 
     // No button of these asked for anything that changes something.
     const sent = [...(await visitor.sent()).values()].join('');
@@ -157,7 +157,7 @@ export function tenantsSuite(stage: () => Stage): void {
 const viewsWithoutRights = [
   ['/keys?namespace=team-a', /apikeys\.penstock\.dev is forbidden|may not list/],
   ['/keys/team-a/known', /cannot get resource "apikeys"/],
-  ['/providers?namespace=team-a', 'Providers are not shown to you'],
+  ['/providers?namespace=team-a', 'No access to providers'],
   ['/providers/team-a/own-models', /cannot get resource "providers"/],
   ['/routes/platform/m', /cannot get resource "modelroutes"/],
   ['/models?namespace=team-a', /The catalog could not be read/],

@@ -19,7 +19,7 @@ const views = [
   ['/providers/new', 'Add provider'],
   ['/providers/team-a/listed', /listed/],
   ['/routes/team-a/listed', /listed/],
-  ['/nothing/here', 'There is nothing here'],
+  ['/nothing/here', 'Page not found'],
 ] as const;
 
 export function viewsSuite(stage: () => Stage): void {
@@ -73,8 +73,8 @@ export function viewsSuite(stage: () => Stage): void {
     await reach(page, 'Create key');
     await page.keyboard.press('Enter');
     // And then where the key is.
-    await untilAt(page, 'This is the key of by-keyboard. It is shown once.');
-    await page.getByText('Programmed', { exact: true }).waitFor();
+    await untilAt(page, 'Key by-keyboard: shown once');
+    await page.getByText('Live', { exact: true }).waitFor();
     await reach(page, 'Copy key');
     await reach(page, /^Done/);
     await page.keyboard.press('Enter');
@@ -91,7 +91,7 @@ export function viewsSuite(stage: () => Stage): void {
     expect(await page.getByRole('link', { name: 'known' }).isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Providers and routes' }).click();
     await page
-      .getByText('The dashboard’s server cannot be reached. Check your connection.')
+      .getByText('The dashboard cannot be reached. Check your connection.')
       .first()
       .waitFor();
     await page.context().setOffline(false);

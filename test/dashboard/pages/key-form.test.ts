@@ -156,7 +156,7 @@ describe('an edit', () => {
 
   test('says until when the key works where that is no whole day, and another field does not move it', () => {
     const utc = openFormats('en-GB', 'UTC');
-    expect(endHint('2026-12-31T23:59:59Z', utc)).toMatch(/^Now until 31 Dec 2026, 23:59 UTC; /);
+    expect(endHint('2026-12-31T23:59:59Z', utc)).toMatch(/^Now 31 Dec 2026, 23:59 UTC; /);
     for (const day of [undefined, '2026-12-31T00:00:00Z', '2026-12-31T00:00:00.000Z'])
       expect(endHint(day, utc)).toMatch(/^Until this day begins, in UTC/);
     // The day is that of UTC, in whichever zone it is written.

@@ -42,7 +42,7 @@ test('limits are said in a line each', () => {
   );
   expect(lines.map(({ what, left }) => `${what}: ${left}`)).toEqual([
     'Tokens per minute of the key: 0 of 1,000 left',
-    'Requests at once of the model: 1 of 8 under way',
+    'Concurrent requests of the model: 1 of 8 in flight',
     'Budget of the namespace (month): $58.74 of $100.00 left',
   ]);
 });

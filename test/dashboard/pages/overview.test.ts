@@ -142,8 +142,8 @@ describe('what went wrong lately', () => {
   test('names providers that do not answer and keys that rest, what is worse first', () => {
     expect(troublesOf([provider], [], [], money).map(({ tone, what }) => [tone, what])).toEqual([
       ['bad', 'Provider platform/openai: unhealthy'],
-      ['bad', 'Key second of platform/openai: refused by the upstream'],
-      ['warn', 'Key third of platform/openai: resting after a rate limit'],
+      ['bad', 'Key second of platform/openai: rejected by the upstream'],
+      ['warn', 'Key third of platform/openai: cooling down after a rate limit'],
     ]);
   });
 
@@ -187,7 +187,7 @@ describe('what went wrong lately', () => {
       expect(told([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
         {
           tone: 'bad',
-          what: 'Route team-a/chat: no target gives answers',
+          what: 'Route team-a/chat: no target answers',
           message: 'main: calls to it fail; ask the owner of Provider platform/openai',
           since: '2026-11-22T23:30:00Z',
           of: { kind: 'routes', namespace: 'team-a', name: 'chat' },
@@ -248,12 +248,12 @@ describe('what went wrong lately', () => {
       {
         name: 'm at platform/b',
         failed: '100 of 100 attempts failed',
-        further: '100 attempts were not the first of their request · ',
+        further: '100 were retries · ',
       },
       {
         name: 'team/m',
         failed: '200 of 200 attempts failed',
-        further: '100 attempts were not the first of their request · ',
+        further: '100 were retries · ',
       },
     ]);
   });

@@ -116,9 +116,9 @@ describe('a key that the operator makes', () => {
   test('is made anew with the overlap that is set, which stays', () => {
     const asked = rotatedPatch(keyWith(planned), { minted: undefined, overlapHours: undefined, trigger });
     expect(asked).toEqual({ spec: { rotation: { trigger: 'dashboard-2026-11-23T12:00:00Z' } } });
-    expect(overlapsFor(keyWith(planned))[0]).toEqual({ value: '', label: 'as it is set: 168h' });
-    expect(overlapsFor(keyWith())[0]?.label).toBe('as it is set: 24h');
-    expect(overlapsFor(keyWith({ overlap: '0s' }))[0]?.label).toBe('as it is set: none');
+    expect(overlapsFor(keyWith(planned))[0]).toEqual({ value: '', label: 'as configured: 168h' });
+    expect(overlapsFor(keyWith())[0]?.label).toBe('as configured: 24h');
+    expect(overlapsFor(keyWith({ overlap: '0s' }))[0]?.label).toBe('as configured: none');
   });
 
   test('stops at once where that is chosen, or set', () => {
@@ -186,10 +186,10 @@ describe('what is said of a rotation in a Secret is what the operator does', () 
   const day = { rotation: { overlap: '24h' } };
   const at = (hours: number) => new Date(Math.round(nowMs + hours * hourMs)).toISOString();
   const waits = (hours: number) =>
-    `The new key is made ${at(hours + 1 / 6)}, ten minutes after the present overlap is over. Until then this one goes on working.`;
+    `The new key is created ${at(hours + 1 / 6)}, ten minutes after the current overlap. Until then this one works.`;
   const never = (hours: number) =>
-    `No new key is made unless the end of this one, ${at(hours)}, is moved to a later time.`;
-  const disabled = 'No new key is made before this one is enabled.';
+    `No new key is created: this one expires ${at(hours)}. Set a later expiry first.`;
+  const disabled = 'No new key is created while this one is disabled. Enable it first.';
 
   // In hours from now: the end of the key before, and, where it is not two hours ago, when the present one came.
   test.each<[string, object, number | undefined, Readonly<Record<string, string | undefined>>, number?]>([
@@ -241,7 +241,7 @@ describe('what is said of a rotation in a Secret is what the operator does', () 
       if (words === undefined) expect(plan).toMatchObject({ type: 'change', step: 'stage' });
       else expect(plan).not.toMatchObject({ step: 'stage' });
       const dueMs = plan.type === 'nothing' ? plan.atMs : undefined;
-      expect(dueMs && new Date(dueMs).toISOString()).toBe(/is made (\S+Z),/.exec(words ?? '')?.[1]);
+      expect(dueMs && new Date(dueMs).toISOString()).toBe(/is created (\S+Z),/.exec(words ?? '')?.[1]);
     }
   });
 });

@@ -82,7 +82,7 @@ describe('an object is', () => {
         condition('Degraded', 'True', 'SecretNotFound'),
       ],
     ],
-    ['Ends soon', 'warn', [ready, condition('ExpiringSoon', 'True', 'NearExpiry')]],
+    ['Expires soon', 'warn', [ready, condition('ExpiringSoon', 'True', 'NearExpiry')]],
   ])('%s (%s)', (word, tone, conditions) => {
     expect(standingOf(object(conditions))).toMatchObject({ word, tone });
   });
@@ -91,7 +91,7 @@ describe('an object is', () => {
     const disabled = condition('Disabled', 'True', 'DisabledBySpec');
     const standing = (conditions: readonly Condition[], observedGeneration = 2) =>
       standingOf({ ...object(conditions, 2, observedGeneration), spec: { disabled: true } });
-    const isServed = 'Gateways may go on serving it until they have taken the last change.';
+    const isServed = 'Gateways may accept it until they apply the last change.';
     expect(standing([ready], 1)).toMatchObject({ word: 'Disabling', tone: 'warn', message: isServed });
     expect(standing([])).toMatchObject({ word: 'Disabling', message: isServed });
     const pending = [
@@ -139,8 +139,8 @@ test('what Ready and Stalled only repeat is said once', () => {
 test('an upstream that answers some calls is not said to answer none', () => {
   const [partly] = standingOf(object([condition('Healthy', 'False', 'PartiallyHealthy')])).conditions;
   const [none] = standingOf(object([condition('Healthy', 'False', 'Unhealthy')])).conditions;
-  expect(none).toMatchObject({ title: 'The upstream does not answer', tone: 'bad' });
-  expect(partly).toMatchObject({ title: 'The upstream answers some calls, and others fail', tone: 'warn' });
+  expect(none).toMatchObject({ title: 'Upstream unhealthy', tone: 'bad' });
+  expect(partly).toMatchObject({ title: 'Some calls fail', tone: 'warn' });
 });
 
 test('a condition that is as it should be has no way out, one that is not has the message and the way out', () => {

@@ -25,12 +25,12 @@ test('a pod is named with the reason, since when, and when it tries again', () =
   expect(wordsOf([trouble({})])).toEqual([
     {
       id: '  CircuitOpen',
-      what: 'The address',
+      what: 'Address',
       tone: 'bad',
       pods: [
         {
           name: 'gateway-abc',
-          sentence: `Not asked by gateway-abc (circuit open since ${formats.time('2026-11-23T06:38:00Z')}, tried again in 12 seconds)`,
+          sentence: `Skipped by gateway-abc: circuit open since ${formats.time('2026-11-23T06:38:00Z')}, retry in 12 seconds`,
         },
       ],
       more: 0,
@@ -39,9 +39,9 @@ test('a pod is named with the reason, since when, and when it tries again', () =
 });
 
 test.each([
-  ['RateLimited', 'warn', 'resting after a rate limit since'],
+  ['RateLimited', 'warn', 'cooling down after a rate limit since'],
   ['Exhausted', 'bad', 'quota used up since'],
-  ['Invalid', 'bad', 'refused by the upstream since'],
+  ['Invalid', 'bad', 'rejected by the upstream since'],
   ['OfANewerOperator', 'warn', 'OfANewerOperator since'],
 ])('a key that is %s says so', (reason, tone, text) => {
   const [words] = wordsOf([trouble({ key: 'main', reason })]);
@@ -52,7 +52,7 @@ test.each([
 test('a time of the next try that is over is not told, nor is one that nobody knows', () => {
   const pods = [pod('a', '2026-11-23T06:40:59Z'), pod('b')];
   const [words] = wordsOf([trouble({ podCount: 12, pods })]);
-  expect(words?.pods.map(({ sentence }) => sentence.endsWith(', tried again now and then)'))).toEqual([
+  expect(words?.pods.map(({ sentence }) => sentence.endsWith(', retried from time to time'))).toEqual([
     true,
     true,
   ]);
@@ -67,7 +67,7 @@ test('of a target only what its calls meet', () => {
     trouble({ key: 'main', reason: 'RateLimited' }),
   ];
   expect(wordsOf(troubles, 'small').map(({ what }) => what)).toEqual([
-    'The address',
+    'Address',
     'Model small',
     'Key main',
   ]);

@@ -61,7 +61,7 @@ describe('formats', () => {
       'today',
       'this week',
     ]);
-    expect([since('Day'), since('Total')]).toEqual(['today', 'in all']);
+    expect([since('Day'), since('Total')]).toEqual(['today', 'in total']);
   });
 
   test('a period is over when budgets begin anew', () => {
@@ -82,7 +82,7 @@ describe('formats', () => {
 
   test('what was spent in a period was spent in this one, and of a day today', () => {
     const words = ['Day', 'Week', 'Month', 'Total'].map(spanWords);
-    expect(words).toEqual(['today', 'this week', 'this month', 'in all']);
+    expect(words).toEqual(['today', 'this week', 'this month', 'in total']);
   });
 
   test('prices are told to the last digit', () => {
@@ -253,6 +253,6 @@ test('errors are in the words of whoever refused', () => {
   });
   expect(errorOf(502, undefined)).toMatchObject({
     code: 'status_502',
-    message: 'The server answered 502 and did not say why.',
+    message: 'The server answered 502 without a reason.',
   });
 });

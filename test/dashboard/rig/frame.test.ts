@@ -15,7 +15,7 @@ test('on a laptop every view says why no change is taken, as soon as it is so an
   const heldBack: string[] = [];
   const page = await open('/keys', { mode: 'local', heldBack });
   await page.getByRole('table', { name: 'API keys' }).waitFor();
-  const notice = page.getByText('No change is taken: the last good manifests go on serving');
+  const notice = page.getByText('Changes are not applied: the manifests have errors');
   expect(await notice.count()).toBe(0);
   heldBack.push('routes.yaml:25: ModelRoute default/small: spec.targets[1].upstreamModl: unknown field');
   await notice.waitFor();
@@ -40,12 +40,12 @@ test('while the namespaces are asked for, the page says that it loads, to whoeve
 
 test('an object that is made while its page says that there is none is shown', async () => {
   const page = await open('/keys/team-a/later');
-  await page.getByText('It does not exist').waitFor();
+  await page.getByText('Not found').waitFor();
   await page.evaluate(
     `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', { method: 'POST', body: '{"metadata":{"name":"later","namespace":"team-a"},"spec":{}}' })`,
   );
   await page.getByRole('heading', { level: 1, name: /^later / }).waitFor();
-  expect(await page.getByText('This is not up to date').count()).toBe(0);
+  expect(await page.getByText('Out of date').count()).toBe(0);
 });
 
 test.each([
@@ -55,7 +55,7 @@ test.each([
   const page = await open('/keys/team-a/ci-bot-0');
   await page.route('**/apikeys/ci-bot-0', (route) => route.fulfill({ status: 404, ...answer }));
   await page.evaluate(`dispatchEvent(new Event('online'))`);
-  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+  await page.getByText('The answer did not come from the dashboard').waitFor();
   await page.getByRole('heading', { level: 1, name: /^ci-bot-0 / }).waitFor();
 });
 
@@ -128,7 +128,7 @@ test('a session whose end comes while the server is away is asked for again', as
     await page.clock.runFor(10_000);
     return asked > 1;
   });
-  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('There is nothing here');
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Page not found');
 });
 
 test('whoever may not list namespaces is asked for theirs, before anything is asked of all of them', async () => {
@@ -141,14 +141,14 @@ test('whoever may not list namespaces is asked for theirs, before anything is as
   await page.reload();
   const isInField = async () =>
     (await page.evaluate('document.activeElement?.labels?.[0]?.textContent')) === 'Namespace';
-  await page.getByRole('heading', { level: 1, name: 'Type the namespace you work in' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Enter a namespace' }).waitFor();
   await until(isInField);
   // From view to view it is the same question; a page of one object names its namespace itself.
   await page.getByRole('link', { name: 'Models', exact: true }).click();
   await until(isInField);
   await page.keyboard.type('Team A');
   await page.keyboard.press('Enter');
-  await page.getByText('This is no name of a namespace.').waitFor();
+  await page.getByText('Not a namespace name').waitFor();
   expect(asked.splice(0)).toEqual(['session', 'namespaces']);
   await page.getByLabel('Namespace', { exact: true }).fill('team-a');
   await page.keyboard.press('Enter');

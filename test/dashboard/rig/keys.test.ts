@@ -15,7 +15,7 @@ test('of a key that is switched off nothing is promised, and it is not called di
     .locator('p[role=status]', { hasText: 'it stops working as soon as gateways have taken that' })
     .waitFor({ state: 'attached' });
   await page.getByRole('heading', { level: 1, name: 'ci-bot-0 Disabling' }).waitFor();
-  await page.getByText('Gateways may go on serving it until they have taken the last change.').waitFor();
+  await page.getByText('Gateways may accept it until they apply the last change.').waitFor();
 });
 
 test('a change that something else has answered than the server is said neither to be done nor not to be', async () => {
@@ -28,8 +28,8 @@ test('a change that something else has answered than the server is said neither 
   const said = page.locator('p[role=status]', { hasText: /\S/ });
   await page.getByRole('button', { name: 'Disable' }).click();
   await said.waitFor({ state: 'attached' });
-  expect(await said.innerText()).toBe('It is not known whether that was done.');
-  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+  expect(await said.innerText()).toBe('The change may not have been saved.');
+  await page.getByText('The answer did not come from the dashboard').waitFor();
 });
 
 test('budgets are added until each period has one, edited and taken away', async () => {
@@ -38,10 +38,10 @@ test('budgets are added until each period has one, edited and taken away', async
   const dollars = dialogOf(page).getByLabel('Dollars');
   const before = await dollars.count();
   for (let count = before; count < 4; count += 1) {
-    await click(page, 'Add a budget');
+    await click(page, 'Add budget');
     await dollars.last().fill(`${count}7.5`);
   }
-  expect(await dialogOf(page).getByRole('button', { name: 'Add a budget' }).count()).toBe(0);
+  expect(await dialogOf(page).getByRole('button', { name: 'Add budget' }).count()).toBe(0);
   await dialogOf(page)
     .getByRole('button', { name: /^Remove the budget/ })
     .first()
@@ -55,13 +55,13 @@ test('budgets are added until each period has one, edited and taken away', async
 
 test('whoever takes a budget away goes on where one is added', async () => {
   const page = await open('/keys/new?namespace=team-a');
-  const add = page.getByRole('button', { name: 'Add a budget' });
+  const add = page.getByRole('button', { name: 'Add budget' });
   const remove = page.getByRole('button', { name: /^Remove the budget/ });
   for (const _ of [2, 3, 4]) await add.click();
   for (const left of [3, 2, 0]) {
     await remove.last().click();
     await until(async () => (await remove.count()) === left);
-    await until(async () => (await page.evaluate('document.activeElement?.textContent')) === 'Add a budget');
+    await until(async () => (await page.evaluate('document.activeElement?.textContent')) === 'Add budget');
   }
 });
 
@@ -148,7 +148,7 @@ test.each([
     return route.fulfill({ response, json: { ...(await response.json()), isTruncated: true } });
   });
   await goTo(page, `/keys?${query}`);
-  const said = page.getByText('There are more than are looked through');
+  const said = page.getByText('Only the first 50,000 keys are searched');
   expect(await said.innerText()).toContain(`looked through${wayOut}`);
 });
 
@@ -200,17 +200,17 @@ test('no list is wider than a phone, however long the hint of a key is', async (
 
 test('where no ledger is, nothing is said of one that does not answer, nor of keys that were never used', async () => {
   const page = await open('/keys?q=ci-bot-0', { hasLedger: false });
-  await page.getByText('There is no ledger: nobody counts what is used.').waitFor();
-  expect(await page.getByText('the ledger does not tell it').count()).toBe(0);
+  await page.getByText('Usage is not recorded: there is no ledger.').waitFor();
+  expect(await page.getByText('the ledger is not answering').count()).toBe(0);
   await page.getByText(/^–\sof \$100\.00\s\/\smonth$/).waitFor();
   expect(await page.getByRole('img', { name: 'of the budget' }).count()).toBe(0);
   await page.getByRole('link', { name: 'ci-bot-0', exact: true }).click();
-  await page.getByText('There is no ledger: nobody counts it').waitFor();
+  await page.getByText('Usage is not recorded: there is no ledger').waitFor();
   const fact = (name: string) =>
     page.locator('dl.facts > div', { hasText: name }).getByRole('definition').innerText();
   expect(await fact('Last used')).toBe('not counted');
   // Told also before anything is spent of them.
-  expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(calls go on\)$/);
+  expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(calls continue\)$/);
 });
 
 test('on a phone keys are sorted by a field, and the keyboard comes to nothing that is not to be seen', async () => {

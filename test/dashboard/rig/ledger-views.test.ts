@@ -58,13 +58,13 @@ test.each(losses)(
         await page.clock.runFor(10_000);
         return refused >= 6 * minute;
       });
-      await page.getByText('What was used: this is not up to date').waitFor();
-      await page.getByText('The chart: this is not up to date').waitFor();
+      await page.getByText('Usage: out of date').waitFor();
+      await page.getByText('Chart: out of date').waitFor();
       expect(await shown()).toEqual([5, 1]);
     }
     // All of it is asked for again.
     await regain(page);
-    await page.getByText('What was used: this is not up to date').waitFor({ state: 'detached' });
+    await page.getByText('Usage: out of date').waitFor({ state: 'detached' });
   },
 );
 
@@ -91,7 +91,7 @@ test.each(['requests', 'series'])(
     await settled(page);
     const [since, figures] = await read();
     expect(since).not.toBe(before[0]);
-    const [spent, former] = [figures, before[1]].map((text) => /\S+ in this period/.exec(text)?.[0]);
+    const [spent, former] = [figures, before[1]].map((text) => /\S+ in the selected period/.exec(text)?.[0]);
     expect(spent).not.toBe(former);
   },
 );
@@ -147,7 +147,7 @@ test('that no budget is used up is said when that is known', async () => {
   await goTo(page, '/');
   await Promise.all(answered.map(async (one) => (await one).finished()));
   await shownNext(page);
-  const nothing = page.getByText('no budget is used up');
+  const nothing = page.getByText('no budget used up');
   expect(await nothing.count()).toBe(0);
   held.resolve();
   await nothing.waitFor();
@@ -157,7 +157,7 @@ test('what goes wrong while the overview is open is told within a minute', async
   const page = await open('/nothing');
   await page.clock.install();
   await page.getByRole('link', { name: 'Overview', exact: true }).click();
-  const wrong = page.locator('section', { has: page.getByText('What went wrong lately') });
+  const wrong = page.locator('section', { has: page.getByText('Problems') });
   await wrong.getByRole('listitem').first().waitFor();
   await page.route('**/penstock.dev/v1alpha1/modelroutes?*', (route) =>
     route.fulfill({ json: { items: [brokenRoute], metadata: {} } }),
@@ -170,7 +170,7 @@ test('what goes wrong while the overview is open is told within a minute', async
 
 test('the overview says which requests it counts, and who counts the others', async () => {
   const page = await open('/');
-  await page.getByText('sent to a provider').first().waitFor();
+  await page.getByText('sent to providers').first().waitFor();
   await page.getByText('penstock_requests_total').waitFor();
 });
 
@@ -232,8 +232,8 @@ test('a model that is billed by the request says so, and one that is dearer for 
   await page.route('**/api/ledger/v1/catalog', (route) => route.fulfill({ json: { models } }));
   await goTo(page, '/models?namespace=team-a');
   const row = page.getByRole('row', { name: /^ocr/ });
-  await row.getByText('each request $0.25', { exact: true }).waitFor();
-  await row.getByText('other prices above 200k', { exact: true }).waitFor();
+  await row.getByText('per request $0.25', { exact: true }).waitFor();
+  await row.getByText('tiered above 200k', { exact: true }).waitFor();
 });
 
 test('a plan says what it is of, and is not shown below another model, key or namespace', async () => {
@@ -299,9 +299,9 @@ test('where no ledger is, models, plans and snippets say that it is lacking, and
     if (request.url().includes('/api/ledger/')) asked.push(request.url());
   });
   for (const [path, words] of [
-    ['/models', 'nobody asks the gateways which models there are'],
-    ['/models/plan', 'nobody asks a gateway what it would do'],
-    ['/keys/team-a/ci-bot-0', 'Without a ledger it is not known which models the key may call'],
+    ['/models', 'models cannot be listed'],
+    ['/models/plan', 'requests cannot be planned'],
+    ['/keys/team-a/ci-bot-0', 'The models of this key are not known without a ledger'],
   ] as const) {
     await goTo(page, `${path}?namespace=team-a`);
     await page.getByText(words).waitFor();

@@ -28,15 +28,15 @@ const create = (page: Page) => page.getByRole('button', { name: 'Create key' }).
 test('an end that is half written is none of a key, new or edited', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'ends');
-  await page.getByLabel(/^Works until/).focus();
+  await page.getByLabel(/^Expires/).focus();
   await page.keyboard.type('1212');
   await create(page);
-  const refused = page.getByText('Write a day, such as 2026-12-31.');
+  const refused = page.getByText('Enter a day, such as 2026-12-31.');
   await refused.waitFor();
   await goTo(page, '/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
   await dialogOf(page)
-    .getByLabel(/^Works until/)
+    .getByLabel(/^Expires/)
     .fill('2027-01-31');
   await page.keyboard.press('Backspace');
   await dialogOf(page).getByRole('button', { name: 'Save' }).click();
@@ -62,7 +62,7 @@ test('a new key that may have come there is sent again, and is the same one', as
   await loseAnswers(page, 'POST', { arrives: false });
   await fillName(page, 'late');
   await create(page);
-  await page.getByText('It is not known whether the key was created').waitFor();
+  await page.getByText('The key may have been created').waitFor();
   await page.unroute('**/api/kube/**');
   await create(page);
   const sha256 = hash('sha256', await shownKey(page), 'hex');
@@ -75,7 +75,7 @@ test('a key that the operator makes is there although the answer was lost', asyn
   await fillName(page, 'in-secret');
   await page.getByText('In the cluster', { exact: true }).click();
   await create(page);
-  await page.getByText('The operator writes the key into the Secret').waitFor();
+  await page.getByText('The operator writes the key to the Secret').waitFor();
 });
 
 test('a rotated key is shown although the answer was lost, or comes late', async () => {
@@ -92,7 +92,7 @@ test('a rotated key is shown although the answer was lost, or comes late', async
   await loseAnswers(page, 'PATCH', { arrives: true });
   await rotate();
   await isHeld();
-  await page.getByText('The key before works no longer.').waitFor();
+  await page.getByText('The previous key is refused now.').waitFor();
   await page.getByRole('button', { name: /^Done/ }).click();
 
   await loseAnswers(page, 'PATCH', { arrives: false });
@@ -101,7 +101,7 @@ test('a rotated key is shown although the answer was lost, or comes late', async
     if (request.method() === 'PATCH') body = request.postDataJSON();
   });
   await rotate();
-  await page.getByText('It is not known whether the key was rotated').waitFor();
+  await page.getByText('The key may have been rotated').waitFor();
   await page.unroute('**/api/kube/**');
   // It arrives now, and nobody clicks.
   await page.evaluate(
@@ -119,12 +119,12 @@ test('a rotation leaves the overlap that is set, and says when it would change',
   const overlap = dialogOf(page).getByLabel('Overlap');
   await until(async () => (await overlap.innerText()).includes('6h'));
   expect(await overlap.locator('option').allInnerTexts()).toEqual([
-    'as it is set: 6h',
-    'none: the old key stops at once',
+    'as configured: 6h',
+    'none: the old key is refused at once',
     '1 hour',
   ]);
   await overlap.selectOption('1');
-  await dialogOf(page).getByText('planned rotations have this overlap too').waitFor();
+  await dialogOf(page).getByText('it also applies to scheduled rotations').waitFor();
   await overlap.selectOption('');
   await click(page, 'Rotate');
   await until(async () => (await page.getByRole('dialog').count()) === 0);
@@ -142,10 +142,10 @@ test('a leaked key in its overlap is rotated without one at once, and the page s
     await dialogOf(page).getByText(words).waitFor();
     await click(page, 'Rotate');
   };
-  await rotate('', /The new key is made .* ten minutes after .*Where it has leaked, choose none/);
+  await rotate('', /The new key is created .* ten minutes after .*Where it has leaked, choose none/);
   await said.getByText(/ten minutes after/).waitFor({ state: 'attached' });
   await rotate('0', /The old key is refused/);
-  await said.getByText('A new key is being made.').waitFor({ state: 'attached' });
+  await said.getByText('A new key is being created.').waitFor({ state: 'attached' });
   expect(await page.getByText('ten minutes after').count()).toBe(0);
 });
 
@@ -153,7 +153,7 @@ test('a rotation as YAML holds the hash of the key that is shown with it', async
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Rotate' }).click();
   await click(page, 'View as YAML');
-  const key = (await dialogOf(page).getByRole('region', { name: 'The new key' }).innerText()).trim();
+  const key = (await dialogOf(page).getByRole('region', { name: 'New key' }).innerText()).trim();
   expect(key).toMatch(/^psk_[0-9A-Za-z]{49}$/);
   expect(await yamlOf(page)).toMatch(new RegExp(`sha256: "?${hash('sha256', key, 'hex')}"?\n`));
   await click(page, 'Close');
@@ -164,7 +164,7 @@ test('a new key as YAML is of the way in which it is to be made', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByPlaceholder('ci-bot').fill('batch');
   await page.getByRole('button', { name: 'View as YAML' }).click();
-  const key = (await dialogOf(page).getByRole('region', { name: 'The new key' }).innerText()).trim();
+  const key = (await dialogOf(page).getByRole('region', { name: 'New key' }).innerText()).trim();
   const yaml = await yamlOf(page);
   expect(yaml).toMatch(new RegExp(`sha256: "?${hash('sha256', key, 'hex')}"?\n`));
   expect(yaml).toContain(`…${key.slice(-4)}`);
@@ -175,7 +175,7 @@ test('a new key as YAML is of the way in which it is to be made', async () => {
   await page.getByText('In the cluster', { exact: true }).click();
   await page.getByRole('button', { name: 'View as YAML' }).click();
   expect(await yamlOf(page)).not.toContain('imports');
-  expect(await dialogOf(page).innerText()).toContain('The operator makes the key');
+  expect(await dialogOf(page).innerText()).toContain('The operator creates the key');
 });
 
 test.each([-2, 13])(
@@ -203,7 +203,7 @@ test('a key that was made on the page of one object is not on that of another', 
   const key = await page.getByTestId('key').innerText();
   // As whoever goes back by two.
   await goTo(page, '/keys/research/agent-2');
-  await click(page, 'Leave: forget the key');
+  await click(page, 'Leave');
   await page.getByRole('heading', { level: 1, name: /agent-2/ }).waitFor();
   expect(await page.content()).not.toContain(key.trim());
 });
@@ -223,7 +223,7 @@ test('a key that was not copied is not left without a question', async () => {
     expect(new URL(page.url()).pathname).toBe('/keys/new');
   };
   // It has the focus once it stands there, and takes it from whoever was faster.
-  await page.locator('h2:focus', { hasText: 'It is shown once.' }).waitFor();
+  await page.locator('h2:focus', { hasText: ': shown once' }).waitFor();
   await menu.focus();
   await page.keyboard.press('Enter');
   await stays();
@@ -238,7 +238,7 @@ test('a key that was not copied is not left without a question', async () => {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await stays();
   await menu.click();
-  await click(page, 'Leave: forget the key');
+  await click(page, 'Leave');
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   await until(async () => (await page.evaluate('document.activeElement?.textContent')) === 'Overview');
   expect(await page.content()).not.toContain(key);
@@ -254,7 +254,7 @@ test('who goes back is asked too, and goes there when they say so', async () => 
   await click(page, 'Stay');
   expect(new URL(page.url()).pathname).toBe('/keys/new');
   await page.evaluate('history.back()');
-  await click(page, 'Leave: forget the key');
+  await click(page, 'Leave');
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
 });
 
@@ -270,7 +270,7 @@ test('a key that was not copied outlasts the session, and what was copied may be
       `fetch('/api/session', { method: '${method}', body: ${method === 'POST' ? `'{"token":"of-somebody"}'` : 'undefined'} })`,
     );
   const askAgain = () => page.evaluate(`dispatchEvent(new Event('online'))`);
-  const goOn = page.getByRole('button', { name: 'Go on' });
+  const goOn = page.getByRole('button', { name: 'Continue' });
 
   await inAnotherTab('DELETE');
   await askAgain();
@@ -308,9 +308,9 @@ test('what a test of one model came to is not said of another', async () => {
   await fillName(page, 'tested');
   await create(page);
   await page.getByRole('button', { name: 'Test', exact: true }).click();
-  await page.getByText(/^one.*whole after/).waitFor();
+  await page.getByText(/^one.*total/).waitFor();
   await page.getByLabel('Model', { exact: true }).selectOption('two');
-  await until(async () => (await page.getByText(/whole after/).count()) === 0);
+  await until(async () => (await page.getByText(/total/).count()) === 0);
 });
 
 test('clients that cannot call the model are disabled, and say so', async () => {
@@ -331,7 +331,7 @@ test('clients that cannot call the model are disabled, and say so', async () => 
   await chosen.selectOption('only-messages');
   const codex = page.getByRole('button', { name: 'Codex' });
   await until(async () => (await codex.getAttribute('aria-disabled')) === 'true');
-  await page.getByText(/only-messages cannot be called by curl \(Chat completions\)/).waitFor();
+  await page.getByText(/only-messages does not support curl \(Chat completions\)/).waitFor();
   expect(await page.getByRole('region', { name: /^Snippet for/ }).innerText()).toContain('Anthropic(');
 });
 
@@ -344,7 +344,7 @@ test('a test asks for what every model takes', async () => {
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   // Models that think refuse max_tokens, and end within a bound on output before they say anything.
   expect(Object.keys((await asked).postDataJSON()).sort()).toEqual(['messages', 'model', 'stream']);
-  await page.getByText(/whole after/).waitFor();
+  await page.getByText(/total/).waitFor();
 });
 
 test('on a laptop, where no cluster is, the key lies in a file', async () => {
@@ -353,7 +353,7 @@ test('on a laptop, where no cluster is, the key lies in a file', async () => {
   expect(command.trim()).toBe('cat .penstock/keys/team-b/notebook-1');
   expect(await page.content()).not.toContain('kubectl get secret');
   await page.getByRole('button', { name: 'Rotate' }).click();
-  await dialogOf(page).getByText('In local mode a key in a file stays as it is.').waitFor();
+  await dialogOf(page).getByText('Keys in files cannot be rotated in local mode.').waitFor();
 });
 
 test('a key that was left is not shown by the Back button, whatever the browser keeps of the page', async () => {

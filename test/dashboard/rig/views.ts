@@ -97,7 +97,7 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
     async act(page) {
       await createKey(page);
       await page.getByRole('button', { name: 'Test' }).click();
-      await page.getByText('whole after').waitFor();
+      await page.getByText('total').waitFor();
     },
   },
   overview: { path: '/' },
@@ -152,7 +152,7 @@ async function fillProvider(page: Page): Promise<void> {
   await page.getByLabel(/^Address/).fill('https://models.example.com/v1');
   await page.getByLabel(/^Key/).fill('sk-own-key');
   await page.getByLabel(/^Model id/).fill('own/llama-4');
-  await page.getByLabel(/^Its name at the provider/).fill('llama-4');
+  await page.getByLabel(/^Upstream model/).fill('llama-4');
 }
 
 /** Come to and settled; `close` ends it and its rig. @param pages the folder that they were built to. */

@@ -9,7 +9,7 @@ const open = makeOpen();
 
 test.each([
   ['sign_in_failed', 'Try again'],
-  ['unknown_token', 'Kubernetes does not take the token that the issuer gave'],
+  ['unknown_token', 'Kubernetes rejects the token of the issuer'],
   ['token_too_long', 'longer than cookies can hold'],
   ['too_many_attempts', 'wait a minute'],
   ['issuer_unreachable', 'The issuer does not answer'],
@@ -77,7 +77,7 @@ test.each([
   );
   await page.evaluate(`location.hash = 'token=printed'`);
   expect((await sent).postDataJSON()).toEqual({ token: 'printed' });
-  await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
   expect(new URL(page.url()).hash).toBe('');
 });
 
@@ -88,11 +88,11 @@ test('after a restart the new link of a laptop signs in a tab that keeps a key, 
   await page.getByTestId('key').waitFor();
   await page.evaluate(`fetch('/api/session', { method: 'DELETE' })`);
   await page.evaluate(`location.hash = 'token=printed'`);
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   const sent = page.waitForRequest(
     (request) => request.method() === 'POST' && request.url().endsWith('/session'),
   );
-  await page.getByRole('button', { name: 'Leave: forget the key' }).click();
+  await page.getByRole('button', { name: 'Leave' }).click();
   expect((await sent).postDataJSON()).toEqual({ token: 'printed' });
   await page.locator('.person-name').waitFor();
 });
@@ -155,7 +155,7 @@ test.each(['visibilitychange', 'focus'])(
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     await signInElsewhere(page, 'ada, again');
     await page.evaluate(`dispatchEvent(new Event('${event}'))`);
-    await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
   },
 );
 
@@ -198,7 +198,7 @@ test('a change that was refused in the former session is sent in the new one, an
     if (request.method() === 'PATCH') sent.push(request.headers()['x-penstock-csrf']);
   });
   await disable.click();
-  await page.locator('p[role=status]', { hasText: 'Switched off' }).waitFor({ state: 'attached' });
+  await page.locator('p[role=status]', { hasText: 'Disabled' }).waitFor({ state: 'attached' });
   expect(sent).toEqual(['csrf', expect.stringMatching(/^csrf-/)]);
 });
 
@@ -256,7 +256,7 @@ test('an answer of before that comes late does not undo a sign-in', async () => 
   await page.evaluate(`location.hash = 'token=of-somebody-else'`);
   await until(async () => lookUps.asked === 1);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  const heading = page.getByRole('heading', { level: 1, name: 'There is nothing here' });
+  const heading = page.getByRole('heading', { level: 1, name: 'Page not found' });
   await heading.waitFor();
   const late = page.waitForResponse((response) => response.status() === 401);
   lookUps.letThrough();
@@ -366,10 +366,10 @@ test('a page for which something else answers than its server says so', async ()
     route.fulfill({ contentType: 'text/html', body: '<p>Pay here.' }),
   );
   await page.reload();
-  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+  await page.getByText('The answer did not come from the dashboard').waitFor();
   await page.unroute('**/api/session');
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
 });
 
 test('who signs in where something else answers than the server is told so, and can try again', async () => {
@@ -380,10 +380,10 @@ test('who signs in where something else answers than the server is told so, and 
   );
   const signIn = page.getByRole('button', { name: 'Sign in', exact: true });
   await signIn.click();
-  await page.getByText('Something else than the dashboard’s server has answered').waitFor();
+  await page.getByText('The answer did not come from the dashboard').waitFor();
   await page.unroute('**/api/session');
   await signIn.click();
-  await page.getByRole('heading', { level: 1, name: 'There is nothing here' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
 });
 
 test.each([
@@ -395,7 +395,7 @@ test.each([
   [
     'something else answers than it',
     { contentType: 'text/html', body: '<p>Pay here.' },
-    'Something else than the dashboard’s server has answered',
+    'The answer did not come from the dashboard',
   ],
 ])('who could not be signed out is told so, where %s', async (_, answer, words) => {
   const page = await open('/nothing');
@@ -413,8 +413,8 @@ test('who signs out while the line is cut is told that they may still be signed 
   await page.route('**/api/**', (route) => route.abort());
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByText('You may still be signed in in this browser').waitFor();
-  await page.getByText('The dashboard’s server cannot be reached.').waitFor();
+  await page.getByText('You may still be signed in').waitFor();
+  await page.getByText('The dashboard cannot be reached.').waitFor();
   await page.unroute('**/api/**');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('You are signed out.').waitFor();
@@ -432,7 +432,7 @@ test('who signs out where no answer comes is told so after half a minute', async
   await isAsked.promise;
   await page.clock.runFor(30_000);
   await page.getByText('This browser is still signed in').waitFor();
-  await page.getByText('The dashboard’s server cannot be reached.').waitFor();
+  await page.getByText('The dashboard cannot be reached.').waitFor();
 });
 
 test('a page that is not told who is signed in says so after half a minute', async () => {
@@ -443,8 +443,8 @@ test('a page that is not told who is signed in says so after half a minute', asy
   await page.reload();
   await isAsked.promise;
   await page.clock.runFor(30_000);
-  await page.getByText('The dashboard cannot be shown').waitFor();
-  await page.getByText('The dashboard’s server cannot be reached.').waitFor();
+  await page.getByText('The dashboard could not be loaded').waitFor();
+  await page.getByText('The dashboard cannot be reached.').waitFor();
 });
 
 test('who has signed out sees nothing more, though it cannot be said how to sign in again', async () => {
@@ -454,7 +454,7 @@ test('who has signed out sees nothing more, though it cannot be said how to sign
   );
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByText('The dashboard cannot be shown').waitFor();
+  await page.getByText('The dashboard could not be loaded').waitFor();
   await page.unroute('**/api/session');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
@@ -466,7 +466,7 @@ test('who signs out where somebody else has signed in is told so: it is theirs t
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('This browser is still signed in').waitFor();
-  await page.getByText('Somebody else has signed in in this browser.').waitFor();
+  await page.getByText('Another person has signed in in this browser.').waitFor();
   expect(await person(page)).toBe('bob');
   // That is for who has signed out, and not for Bob.
   await page.getByRole('main').getByRole('button', { name: 'Close' }).click();
@@ -489,8 +489,8 @@ test('a key that was not copied stays with who made it, until they let it go', a
   await show(page, 'hidden');
   await Promise.all([page.waitForResponse(/\/apikeys\/adas/), show(page, 'visible')]);
   expect(followed).toEqual([]);
-  await page.getByRole('button', { name: 'Go on' }).click();
-  await page.getByRole('button', { name: 'Leave: forget the key' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Leave' }).click();
   await page.locator('.person-name').filter({ hasText: 'bob' }).waitFor();
   expect(await page.content()).not.toContain(key);
 });

@@ -76,16 +76,16 @@ describe('what would hold back every change of any manifest', () => {
     expect(await heldBack()).toBeUndefined();
     await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');
     const problem = await rig.next(/^problem/);
-    await rig.next(/^Not taken/);
+    await rig.next(/^Not applied/);
     expect(await heldBack()).toEqual([problem.replace(/^problem +/, '')]);
     await rig.edit('routes.yaml', 'upstreamModl: sim-spare', 'upstreamModel: sim-spare');
-    await rig.next(/^As before/);
+    await rig.next(/^Unchanged/);
     expect(await heldBack()).toBeUndefined();
   });
 
   test('is written where they are held back already: it may be what mends them', async () => {
     await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');
-    await rig.next(/^Not taken/);
+    await rig.next(/^Not applied/);
     const { status } = await person.kube('PATCH', `${keys}/quickstart`, { spec: { displayName: 'Later' } });
     expect(status).toBe(200);
     const later = await settled(person, `${keys}/quickstart`, ['Programmed', 'False']);

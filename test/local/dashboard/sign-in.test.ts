@@ -129,7 +129,7 @@ describe('without built pages', () => {
     const bare = await startLocalRig();
     try {
       expect(bare.local.dashboard).toBeUndefined();
-      expect(said(bare)).toMatch(/^none: its pages are not built in .+pages$/);
+      expect(said(bare)).toMatch(/^none: the pages are not built in .+pages$/);
     } finally {
       await bare.close();
     }
@@ -144,7 +144,7 @@ describe('without built pages', () => {
     };
     try {
       expect(await ensurePages(folders.pages, () => Promise.reject(new Error('no builder')))).toBe(
-        'its pages could not be built: no builder',
+        'the pages could not be built: no builder',
       );
       for (const _ of [1, 2]) expect(await ensurePages(folders.pages, build)).toBeUndefined();
       expect(builds).toBe(1);

@@ -339,7 +339,7 @@ describe('a file that cannot be read, as in the middle of an edit', () => {
     const changed = await person.kube('PATCH', `${path}/small`, { spec: { displayName: 'x' } });
     expect(changed).toMatchObject({
       status: 400,
-      body: { message: 'routes.yaml cannot be read as it stands; mend it first' },
+      body: { message: 'routes.yaml cannot be read. Fix the file first.' },
     });
     const again = await person.kube('POST', path, {
       metadata: { name: 'small' },
@@ -348,7 +348,7 @@ describe('a file that cannot be read, as in the middle of an edit', () => {
     expect(again.status).toBe(409);
     expect(await readAll(rig)).toEqual(before);
     await rig.edit('routes.yaml', 'spec: {', 'spec:');
-    await rig.next(/^(Live|As before)/);
+    await rig.next(/^(Live|Unchanged)/);
     const mended = await person.kube('GET', `${path}/small`);
     expect(mended.body.metadata).toEqual(known.body.metadata);
   });
@@ -385,7 +385,7 @@ test('an edit by hand between reading and writing is a conflict, and stays', asy
       body: {
         reason: 'Conflict',
         message:
-          'Operation cannot be fulfilled on apikeys.penstock.dev "one": the file was changed meanwhile; look at it again, and change it then',
+          'Operation cannot be fulfilled on apikeys.penstock.dev "one": the file has changed. Reload the page and try again',
       },
     });
     expect(await readFile(join(folders.manifests, 'one.yaml'), 'utf8')).toBe(text('by hand'));
