@@ -109,7 +109,7 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
     models = await listModels(vendor);
   } catch (error) {
     const fact = `its models could not be listed from ${host}: ${describeFailure(error)}`;
-    return { note: `${name} is left out: ${fact}.`, routes: [] };
+    return { note: `${name} is not served: ${fact}.`, routes: [] };
   }
   const drafts = models.map((model) => draftRoute(name, model));
   const routes = drafts.filter((route) => parseModelRoute(route).ok);

@@ -195,8 +195,8 @@ spec:
       'apiVersion: v1\nkind: Service\nmetadata: { name: settings }\nspec: { type: ClusterIP }\n';
     await local.write('other.yaml', `${foreign}---\n${route('added')}`);
     expect(await local.next(/./)).toBe(
-      "note     other.yaml:2: Service default/settings: Service of apiVersion 'v1' is left aside; " +
-        'local mode has no use for it',
+      "note     other.yaml:2: Service default/settings: Service of apiVersion 'v1' is ignored: " +
+        'local mode does not use this kind',
     );
     expect(await local.next(/./)).toMatch(/^Live: generation 2, 3 models\./);
     await local.write('other.yaml', `${foreign}---\n${route('again')}`);
@@ -394,7 +394,7 @@ describe('a bad edit', () => {
     [
       'a file that nests without an end',
       (local) => local.write('bomb.yaml', `a:\n  - ${'['.repeat(500_000)}\n`),
-      /^problem {2}bomb\.yaml:2: nested more than 100 levels deep and was not read further; write it flatter$/,
+      /^problem {2}bomb\.yaml:2: nested more than 100 levels deep and was not read; flatten it$/,
     ],
     [
       'a file that nests without brackets',
@@ -409,7 +409,7 @@ describe('a bad edit', () => {
     [
       'a file in another encoding',
       (local) => writeFile(join(local.manifests, 'latin1.yaml'), Buffer.from('# f\u00fcr alle\n', 'latin1')),
-      /^problem {2}latin1\.yaml: is not written in UTF-8 and was not read; save it as that$/,
+      /^problem {2}latin1\.yaml: is not UTF-8 and was not read; save it as UTF-8$/,
     ],
     [
       'a Secret that does not parse',
@@ -520,7 +520,7 @@ describe('the folder', () => {
   test('may go and come back: the last good table serves meanwhile, and edits are seen again', async () => {
     const local = await start();
     await rename(local.manifests, `${local.manifests}-away`);
-    expect(await local.next(/^problem/)).toMatch(/^problem {2}The manifests folder '.*' does not exist; /);
+    expect(await local.next(/^problem/)).toMatch(/^problem {2}The manifests folder '.*' does not exist\. /);
     expect((await local.ask('penstock/small')).status).toBe(200);
     // Whole, as a checkout of another branch that nobody saw in the making.
     const others = await makeFolders();

@@ -141,7 +141,7 @@ describe('a listing that fails is a note, and the rest starts', () => {
     [
       'a password in it',
       `https://me:${key}@127.0.0.1/v1`,
-      /^openai is not served: OPENAI_BASE_URL must be .* without query, fragment and user info\.$/,
+      /^openai is not served: OPENAI_BASE_URL must be .* without query, fragment or user info\.$/,
     ],
     ['a query', `https://127.0.0.1/v1?key=${key}`, /^openai is not served: OPENAI_BASE_URL must be/],
     ['a key in its place', key, /^openai is not served: OPENAI_BASE_URL must be/],
@@ -212,8 +212,8 @@ describe('an address that is this gateway itself', () => {
     const [port] = await freePorts(1);
     const rig = await start({ apiKey: key, baseUrl: `http://localhost:${port}/v1` }, { settings: { port } });
     expect(rig.printed[0]).toBe(
-      'openai is not served: OPENAI_BASE_URL is this gateway itself, which would call itself for ever; ' +
-        'unset it in this terminal, it belongs to the clients.',
+      'openai is not served: OPENAI_BASE_URL is this gateway itself. ' +
+        'Unset it in this terminal; it is for the clients.',
     );
     expect((await rig.ask('penstock/small')).status).toBe(200);
   });

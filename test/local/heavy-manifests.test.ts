@@ -89,7 +89,7 @@ describe('a file with more in it than is read is named, with the line and the wa
     const content = `a:\n${many(10_000, (index) => `- &a${index} b\n`)}${many(10_000, (index) => `- *a${index}\n`)}`;
     const { value, ms } = timed(() => parse(content));
     expect(value.problems.map(({ text }) => text)).toEqual([
-      'uses anchors more than 1000 times and was not read; write out what they refer to',
+      'uses anchors more than 1000 times and was not read; replace them by their content',
     ]);
     expect(ms).toBeLessThan(withinMs);
   });

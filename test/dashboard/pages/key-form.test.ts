@@ -158,7 +158,7 @@ describe('an edit', () => {
     const utc = openFormats('en-GB', 'UTC');
     expect(endHint('2026-12-31T23:59:59Z', utc)).toMatch(/^Now 31 Dec 2026, 23:59 UTC; /);
     for (const day of [undefined, '2026-12-31T00:00:00Z', '2026-12-31T00:00:00.000Z'])
-      expect(endHint(day, utc)).toMatch(/^Until this day begins, in UTC/);
+      expect(endHint(day, utc)).toMatch(/^Expires when this day starts, in UTC/);
     // The day is that of UTC, in whichever zone it is written.
     const spec = { ...before.spec, expiresAt: '2027-01-01T00:30:00+02:00' };
     const shown = keyFormOf({ ...before, spec });

@@ -183,3 +183,18 @@ test('what is announced in a dialog is said inside it: what is behind it is not 
   await dialogOf(page).getByRole('status').getByText('Copied.').waitFor({ state: 'attached' });
   expect(await findBarriers(page)).toEqual([]);
 });
+
+test('the menu of the person closes on Escape, which gives the focus back, and on a click elsewhere', async () => {
+  const page = await open('/nothing');
+  const signOut = page.getByRole('button', { name: 'Sign out' });
+  const menu = page.locator('.person summary');
+  await menu.click();
+  await signOut.waitFor();
+  await page.keyboard.press('Escape');
+  await signOut.waitFor({ state: 'hidden' });
+  expect(await page.evaluate('document.activeElement?.tagName')).toBe('SUMMARY');
+  await menu.click();
+  await signOut.waitFor();
+  await page.getByRole('heading', { level: 1 }).click();
+  await signOut.waitFor({ state: 'hidden' });
+});

@@ -18,7 +18,7 @@ afterEach(() => rig?.close());
 
 describe('what would hold back every change of any manifest', () => {
   const refused = (...words: string[]) =>
-    `nothing was written, since no change of any manifest would be taken any more: ${words.join('; ')}`;
+    `Nothing was written: ${words.join('; ')}`;
   const routes = `${group}/namespaces/default/modelroutes`;
 
   test.each([

@@ -129,7 +129,7 @@ describe('without built pages', () => {
     const bare = await startLocalRig();
     try {
       expect(bare.local.dashboard).toBeUndefined();
-      expect(said(bare)).toMatch(/^none: the pages are not built in .+pages$/);
+      expect(said(bare)).toMatch(/^none: the pages are not built in .+pages; run npm run build$/);
     } finally {
       await bare.close();
     }

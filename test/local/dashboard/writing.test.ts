@@ -276,7 +276,7 @@ describe('an upstream of one’s own', () => {
     expect(JSON.stringify(made.body)).not.toContain(value);
     const { mode } = await stat(join(rig.manifests, 'secret-mine.yaml'));
     expect((mode & 0o777).toString(8)).toBe('600');
-    expect(await rig.next(/Secret/)).toMatch(/secret-mine\.yaml: keep it out of Git\.$/);
+    expect(await rig.next(/Secret/)).toMatch(/secret-mine\.yaml\. Keep it out of Git\.$/);
     await person.kube('POST', providers, {
       metadata: { name: 'mine' },
       spec: {
