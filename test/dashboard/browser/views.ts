@@ -90,10 +90,7 @@ export function viewsSuite(stage: () => Stage): void {
     await page.getByText('You are offline').waitFor();
     expect(await page.getByRole('link', { name: 'known' }).isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Providers and routes' }).click();
-    await page
-      .getByText('The dashboard cannot be reached. Check your connection.')
-      .first()
-      .waitFor();
+    await page.getByText('The dashboard cannot be reached. Check your connection.').first().waitFor();
     await page.context().setOffline(false);
     await page.getByRole('table', { name: 'Providers' }).waitFor();
     expect(await page.getByText('You are offline').count()).toBe(0);

@@ -66,10 +66,6 @@ test('of a target only what its calls meet', () => {
     trouble({ upstreamModel: 'small' }),
     trouble({ key: 'main', reason: 'RateLimited' }),
   ];
-  expect(wordsOf(troubles, 'small').map(({ what }) => what)).toEqual([
-    'Address',
-    'Model small',
-    'Key main',
-  ]);
+  expect(wordsOf(troubles, 'small').map(({ what }) => what)).toEqual(['Address', 'Model small', 'Key main']);
   expect(troubleWords({}, formats, nowMs)).toEqual([]);
 });

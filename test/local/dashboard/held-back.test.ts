@@ -17,8 +17,7 @@ beforeEach(async () => {
 afterEach(() => rig?.close());
 
 describe('what would hold back every change of any manifest', () => {
-  const refused = (...words: string[]) =>
-    `Nothing was written: ${words.join('; ')}`;
+  const refused = (...words: string[]) => `Nothing was written: ${words.join('; ')}`;
   const routes = `${group}/namespaces/default/modelroutes`;
 
   test.each([
