@@ -65,7 +65,7 @@ export function tenantsSuite(stage: () => Stage): void {
     await heading(page, /known/);
     await page.getByText(/Missing rights/).waitFor();
     expect(await page.getByText(/Missing rights/).innerText()).toMatch(
-      /You may not patch apikeys\.penstock\.dev in namespace team-a; delete apikeys\.penstock\.dev in namespace team-a\./,
+      /Missing rights: patch apikeys\.penstock\.dev in namespace team-a; delete apikeys\.penstock\.dev in namespace team-a\./,
     );
     for (const name of ['Edit', 'Rotate', 'Disable', 'Delete']) {
       expect([name, await isDisabled(name)]).toEqual([name, true]);

@@ -12,7 +12,7 @@ test('of a key that is switched off nothing is promised, and it is not called di
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Disable' }).click();
   await page
-    .locator('p[role=status]', { hasText: 'it stops working as soon as gateways have taken that' })
+    .locator('p[role=status]', { hasText: 'Calls are refused as soon as the gateways apply it' })
     .waitFor({ state: 'attached' });
   await page.getByRole('heading', { level: 1, name: 'ci-bot-0 Disabling' }).waitFor();
   await page.getByText('Gateways may accept it until they apply the last change.').waitFor();
@@ -136,9 +136,9 @@ test('a page of the list that is behind its end is the last one, and no claim th
 });
 
 test.each([
-  ['', ': choose a namespace to see all of its keys.'],
-  ['q=ci-bot-0', ': choose a namespace to see all of its keys.'],
-  ['q=no-such-key', ': choose a namespace to see all of its keys.'],
+  ['', '. Choose a namespace to see all of its keys.'],
+  ['q=ci-bot-0', '. Choose a namespace to see all of its keys.'],
+  ['q=no-such-key', '. Choose a namespace to see all of its keys.'],
   // There is no smaller part to choose.
   ['q=no-such-key&namespace=team-a', '.'],
 ])('a list that was cut says so, whatever is found in it (of %j)', async (query, wayOut) => {
@@ -149,7 +149,7 @@ test.each([
   });
   await goTo(page, `/keys?${query}`);
   const said = page.getByText('Only the first 50,000 keys are searched');
-  expect(await said.innerText()).toContain(`looked through${wayOut}`);
+  expect(await said.innerText()).toContain(`are searched${wayOut}`);
 });
 
 test('the field of the search says what is searched for, wherever one comes from', async () => {
@@ -210,7 +210,7 @@ test('where no ledger is, nothing is said of one that does not answer, nor of ke
     page.locator('dl.facts > div', { hasText: name }).getByRole('definition').innerText();
   expect(await fact('Last used')).toBe('not counted');
   // Told also before anything is spent of them.
-  expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(calls continue\)$/);
+  expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(warn only\)$/);
 });
 
 test('on a phone keys are sorted by a field, and the keyboard comes to nothing that is not to be seen', async () => {

@@ -142,7 +142,7 @@ test('a leaked key in its overlap is rotated without one at once, and the page s
     await dialogOf(page).getByText(words).waitFor();
     await click(page, 'Rotate');
   };
-  await rotate('', /The new key is created .* ten minutes after .*Where it has leaked, choose none/);
+  await rotate('', /The new key is created .* ten minutes after .*If the key has leaked, choose none/);
   await said.getByText(/ten minutes after/).waitFor({ state: 'attached' });
   await rotate('0', /The old key is refused/);
   await said.getByText('A new key is being created.').waitFor({ state: 'attached' });

@@ -10,8 +10,8 @@ const open = makeOpen();
 test.each([
   ['sign_in_failed', 'Try again'],
   ['unknown_token', 'Kubernetes rejects the token of the issuer'],
-  ['token_too_long', 'longer than cookies can hold'],
-  ['too_many_attempts', 'wait a minute'],
+  ['token_too_long', 'too long for a cookie'],
+  ['too_many_attempts', 'in a minute'],
   ['issuer_unreachable', 'The issuer does not answer'],
   ['cluster_unreachable', 'Kubernetes does not answer'],
   ['constructor', 'Try again'],
@@ -35,7 +35,7 @@ test('a sign-in that failed beside a session leaves no word in its address', asy
 
 test('the link of a laptop signs in a tab that is there already, and stands in no address then', async () => {
   const page = await open('/', { mode: 'local', isSignedOut: true });
-  await page.getByText('Open the link that was printed').waitFor();
+  await page.getByText('Open the link in the terminal').waitFor();
   const sent = page.waitForRequest(
     (request) => request.method() === 'POST' && request.url().endsWith('/session'),
   );
@@ -60,7 +60,7 @@ test('where somebody is signed in, the link of a laptop is left for another brow
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('You are signed out.').waitFor();
-  await page.getByText('Open the link that was printed').waitFor();
+  await page.getByText('Open the link in the terminal').waitFor();
   expect(sent).not.toContain('POST /api/session');
 });
 
@@ -268,7 +268,7 @@ test('an answer of before that comes late does not undo a sign-in', async () => 
 
 test('a second link that is opened while the first one signs in is not kept for whoever signs out', async () => {
   const page = await open('/nothing', { mode: 'local', isSignedOut: true });
-  await page.getByText('Open the link that was printed').waitFor();
+  await page.getByText('Open the link in the terminal').waitFor();
   const sent: unknown[] = [];
   const signIn = Promise.withResolvers<void>();
   await page.route('**/api/session', async (route) => {
@@ -289,7 +289,7 @@ test('a second link that is opened while the first one signs in is not kept for 
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('You are signed out.').waitFor();
-  await page.getByText('Open the link that was printed').waitFor();
+  await page.getByText('Open the link in the terminal').waitFor();
   await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
   expect(sent).toEqual([{ token: 'first' }]);
 });
@@ -306,7 +306,7 @@ test('a link that is opened just before a sign-out does not sign in again who ha
   await page.getByRole('button', { name: 'Sign out' }).click();
   await done;
   lookUps.letThrough();
-  await page.getByText('Open the link that was printed').waitFor();
+  await page.getByText('Open the link in the terminal').waitFor();
   await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
   expect(sent).not.toContain('POST /api/session');
 });
@@ -481,7 +481,7 @@ test('a key that was not copied stays with who made it, until they let it go', a
   const key = (await page.getByTestId('key').innerText()).trim();
   await signInElsewhere(page, 'bob, today');
   await page.evaluate(`dispatchEvent(new Event('online'))`);
-  await page.getByText('Somebody else has signed in').waitFor();
+  await page.getByText('Another person has signed in').waitFor();
   expect([await person(page), await page.content()]).toEqual(['ada', expect.stringContaining(key)]);
   // A stream is opened by the cookie alone: it would tell what Bob may see.
   const followed: string[] = [];
