@@ -157,6 +157,20 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   function startDuties(): AsyncDisposableStack {
     const own = new AsyncDisposableStack();
     const { events } = settings;
+    const keeper = keepYoung({
+      store,
+      clock,
+      retentionDays: settings.retentionDays,
+      sink: events === undefined ? undefined : EVENTS_SINK,
+      onPurged(records) {
+        metrics.onPurged(records);
+        log('info', 'records have gone because of their age; their daily sums stay', { records });
+      },
+      onOddClock: (reason) => log('warn', 'the clock does not fit the records', { reason }),
+      onFailed: (reason) => log('warn', 'old records could not be removed', { reason }),
+    });
+    own.defer(() => keeper.close());
+    // Last, and so the first to end: one that leads no more and still removes records would send events beside the next leader.
     if (events !== undefined) {
       const started = sendEvents({
         ...events,
@@ -186,19 +200,6 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
         await started.close();
       });
     }
-    const keeper = keepYoung({
-      store,
-      clock,
-      retentionDays: settings.retentionDays,
-      sink: events === undefined ? undefined : EVENTS_SINK,
-      onPurged(records) {
-        metrics.onPurged(records);
-        log('info', 'records have gone because of their age; their daily sums stay', { records });
-      },
-      onOddClock: (reason) => log('warn', 'the clock does not fit the records', { reason }),
-      onFailed: (reason) => log('warn', 'old records could not be removed', { reason }),
-    });
-    own.defer(() => keeper.close());
     return own;
   }
 }
