@@ -79,8 +79,8 @@ export const credentials: readonly Mutant[] = [
   {
     name: 'a tenant cannot take a model id of the service',
     file: 'operator/compile/checks/reserved-prefix.ts',
-    from: 'if (taken.length === 0) return undefined;',
-    to: 'if (taken.length >= 0) return undefined;',
+    from: 'if (taken.length > 0) {',
+    to: 'if (taken.length < 0) {',
     tests: ['test/operator/compile/tenancy.test.ts'],
   },
   {
