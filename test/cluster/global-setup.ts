@@ -1,9 +1,10 @@
 // Once for a run: prepares what cluster suites share, beside the tests that need none of it, and ends it.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { compiledInRunVariable } from '../support/bare-environment.ts';
 import type { Etcd } from './etcd.ts';
 import { makeNeedsCluster } from './needs-cluster.ts';
 import { MixingSequencer } from './sequencer.ts';
@@ -12,8 +13,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await removeOrphans();
   const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`));
   project.provide('clusterFolder', folder);
-  // The tests start a few programs hundreds of times: each file of them is stripped of its types and compiled once.
-  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
+  // The tests start a few programs hundreds of times: each file of them is stripped of its types and compiled once. The files that
+  // the workers load are compiled for later runs too.
+  process.env[compiledInRunVariable] = join(folder, 'compiled');
+  process.env.NODE_COMPILE_CACHE ??= join(cacheFolder(), 'compiled');
   // Asked for after this. Not in vitest.config.ts: nothing outside imports test.
   project.vitest.config.sequence.sequencer = MixingSequencer;
   const ending = new AbortController();
@@ -32,6 +35,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
 }
+
+const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'penstock');
 
 const folderPrefix = 'penstock-cluster-';
 

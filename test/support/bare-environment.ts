@@ -3,10 +3,15 @@
 
 export function bareEnvironment(env: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const kept: Record<string, string> = { NO_PROXY: '127.0.0.1,localhost', no_proxy: '127.0.0.1,localhost' };
-  // The last keeps what Node compiled, for all that a run starts.
-  for (const name of ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'NODE_COMPILE_CACHE']) {
+  for (const name of ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME']) {
     const value = env[name];
     if (value !== undefined) kept[name] = value;
   }
+  // Keeps what Node compiled, for all that a run starts.
+  const compiled = env[compiledInRunVariable] ?? env.NODE_COMPILE_CACHE;
+  if (compiled !== undefined) kept.NODE_COMPILE_CACHE = compiled;
   return kept;
 }
+
+/** The compile cache of the programs that a run starts: it ends with the run, whose bundles lie where no other run has them. */
+export const compiledInRunVariable = 'PENSTOCK_COMPILED_IN_RUN';
