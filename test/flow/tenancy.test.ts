@@ -330,7 +330,7 @@ describe('a Secret of one’s own that is not lent', () => {
       'SecretNotOptedIn',
       [
         'Secret openai',
-        'not lent to Providers',
+        'not opted in for Providers',
         'kubectl -n team-b label secret openai penstock.dev/provider-credential=true',
       ],
     ],
@@ -338,7 +338,7 @@ describe('a Secret of one’s own that is not lent', () => {
       'with a label that says no',
       { labels: { 'penstock.dev/provider-credential': 'false' } },
       'SecretNotOptedIn',
-      ['not lent'],
+      ['not opted in'],
     ],
     [
       'bound to no host',

@@ -165,7 +165,7 @@ const mistakes: readonly (readonly [
     'refused',
     { secret: { labels: { 'penstock.dev/provider-credential': 'false' } } },
     'SecretNotOptedIn',
-    /not lent to Providers/,
+    /not opted in for Providers/,
   ],
   [
     'unbound',
