@@ -186,7 +186,7 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
       commonLabels: { team: 'platform' },
       operator: HATCHES,
       gateway: HATCHES,
-      ledger: HATCHES,
+      ledger: { ...HATCHES, backup: { schedule: '@daily', claimName: 'backups' } },
       dashboard: { enabled: true, ...HATCHES },
       extraObjects: [
         {

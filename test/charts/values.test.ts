@@ -285,7 +285,7 @@ describe('values.yaml', () => {
     const schema: unknown = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
     // What a value may also have, and has not by default.
     const more =
-      /^\/(operator|gateway|ledger|dashboard)\/resources\/(requests|limits)\/ephemeral-storage$|\/limits\/cpu$/;
+      /^\/(operator|dashboard)\/resources\/requests\/ephemeral-storage$|\/limits\/(cpu|ephemeral-storage)$/;
     const known = schemaPaths(schema, schema).filter((path) => !more.test(path));
     const open = '/monitoring/dashboard/labels/';
     const there = (await entries()).map(({ path }) => path).filter((path) => !path.startsWith(open));

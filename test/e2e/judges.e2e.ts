@@ -1,5 +1,5 @@
-// What do the judges of the trade say about the chart? kube-score and checkov, with everything switched on that the chart has;
-// what they find is none, or stands in judges/exemptions.ts with its reason.
+// What do the judges of the trade say about the chart? kube-score with every set of values, checkov with everything switched on that
+// the chart has; what they find is none, or stands in judges/exemptions.ts with its reason.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { isRecord } from '../../core/kube/object.ts';
 import { dashboards } from '../../deploy/monitoring/dashboards.ts';
 import { render, template } from '../charts/helm.ts';
+import { VALUE_SETS } from '../charts/value-sets.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { run } from '../cluster/run.ts';
 import { goProgram, goTool } from '../support/go-tool.ts';
@@ -41,6 +42,8 @@ interface Finding {
   /** `Kind name`. */
   readonly object: string;
   readonly words: string;
+  /** Name of the values with which it was found. */
+  readonly set?: string;
 }
 
 const plane = useControlPlane({ hasControllers: false });
@@ -59,8 +62,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Nothing but what is exempt, and every exemption is needed. */
 function judge(name: Exemption['judge'], findings: readonly Finding[]): void {
   const mine = exemptions.filter((exemption) => exemption.judge === name);
-  const isMet = (exemption: Exemption, { check, object }: Finding) =>
-    exemption.check === check && (exemption.objects?.includes(object) ?? true);
+  const isMet = (exemption: Exemption, { check, object, set = '' }: Finding) =>
+    exemption.check === check &&
+    (exemption.objects?.includes(object) ?? true) &&
+    (exemption.sets?.includes(set) ?? true);
   const open = findings.filter((finding) => !mine.some((exemption) => isMet(exemption, finding)));
   expect(open).toEqual([]);
   const idle = mine.filter((exemption) => !findings.some((finding) => isMet(exemption, finding)));
@@ -84,29 +89,23 @@ const scored = z.array(
   }),
 );
 
-test('kube-score', async () => {
-  const said = await run(await goTool(kubeScore), [
-    'score',
-    '--output-format',
-    'json',
-    '--kubernetes-version',
-    'v1.34',
-    manifest,
-  ]);
-  const objects = scored.parse(JSON.parse(said.stdout));
-  expect(objects.length).toBeGreaterThan(5);
-  judge(
-    'kube-score',
-    objects.flatMap(({ type_meta: { kind }, object_meta: { name }, checks }) =>
-      checks
-        .filter(({ grade, skipped }) => grade < 10 && !skipped)
-        .map(({ check, comments }) => ({
-          check: check.id,
-          object: `${kind} ${name}`,
-          words: (comments ?? []).map(({ path, summary }) => `${path}: ${summary}`).join('; '),
-        })),
-    ),
-  );
+test('kube-score, with every set of values', async () => {
+  const program = await goTool(kubeScore);
+  const flags = ['score', '--output-format', 'json', '--kubernetes-version', 'v1.34', '-'];
+  const findings: Finding[] = [];
+  for (const [set, values] of [['everything', everything] as const, ...VALUE_SETS]) {
+    const { stdout: rendered } = await template(plane(), values);
+    const { stdout } = await run(program, flags, { stdin: rendered });
+    const objects = scored.parse(JSON.parse(stdout));
+    expect(objects.length).toBeGreaterThan(5);
+    for (const { type_meta, object_meta, checks } of objects)
+      for (const { check, grade, skipped, comments } of checks)
+        if (grade < 10 && !skipped) {
+          const words = (comments ?? []).map(({ path, summary }) => `${path}: ${summary}`).join('; ');
+          findings.push({ check: check.id, object: `${type_meta.kind} ${object_meta.name}`, words, set });
+        }
+  }
+  judge('kube-score', findings);
 });
 
 const checked = z.looseObject({

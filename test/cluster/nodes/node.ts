@@ -230,7 +230,6 @@ function kubeletConfig(of: {
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
     evictionHard: { 'memory.available': '100Mi' },
-    localStorageCapacityIsolation: false,
     oomScoreAdj: 0,
   };
 }
