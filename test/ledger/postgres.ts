@@ -12,6 +12,8 @@ import { neededProgram } from '../support/needed-program.ts';
 export interface Postgres {
   /** Of its database; anybody is let in. */
   readonly url: string;
+  /** Path of its socket, for who is in another network. */
+  readonly socket: string;
   /** An empty database. Gives its url. */
   createDatabase(name: string): Promise<string>;
   /** SIGKILL to all of it; what was committed is there after `start`. */
@@ -54,6 +56,7 @@ export async function startPostgres(): Promise<Postgres> {
   };
   const postgres: Postgres = {
     url: urlOf('postgres'),
+    socket: join(folder, `.s.PGSQL.${port}`),
     async createDatabase(name) {
       await sql(`CREATE DATABASE ${name}`);
       return urlOf(name);
@@ -67,7 +70,7 @@ export async function startPostgres(): Promise<Postgres> {
       const options = [
         `--port=${port}`,
         '--fsync=off',
-        '--unix_socket_directories=',
+        `--unix_socket_directories=${folder}`,
         '--listen_addresses=127.0.0.1',
       ];
       const words = command(join(programs, 'postgres'), '-D', data, ...options);

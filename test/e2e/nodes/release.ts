@@ -60,3 +60,23 @@ export async function awaitState(
     timeoutMs: (seconds + 10) * 1_000,
   });
 }
+
+/** As `remainsOf` names the kinds, which stay. */
+export const ourKinds = [
+  'apiservice.apiregistration.k8s.io/v1alpha1.penstock.dev',
+  ...['apikeys', 'modelroutes', 'providers', 'tenantpolicies'].map(
+    (kind) => `customresourcedefinition.apiextensions.k8s.io/${kind}.penstock.dev`,
+  ),
+];
+
+/** All that carries our name, of every kind there is. */
+export async function remainsOf(cluster: NodeCluster): Promise<string[]> {
+  const kinds = await cluster.mustKubectl(['api-resources', '--verbs=list', '-o', 'name']);
+  // Events tell what was; the metrics of pods that are gone are kept for a while.
+  const asked = kinds
+    .trim()
+    .split('\n')
+    .filter((kind) => !/^(events|componentstatuses|pods\.metrics|nodes\.metrics)/.test(kind));
+  const names = await cluster.mustKubectl(['get', asked.join(','), '-A', '-o', 'name']);
+  return [...new Set(names.split('\n').filter((name) => name.includes('penstock')))].sort();
+}

@@ -6,7 +6,15 @@ import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { helm, mustHelm, RELEASE_NAMESPACE, type Values } from '../../charts/helm.ts';
 import type { NodeCluster } from '../../cluster/nodes/cluster.ts';
-import { demoKey, demoNamespace, gatewayService, inRelease, installChart } from '../nodes/release.ts';
+import {
+  demoKey,
+  demoNamespace,
+  gatewayService,
+  inRelease,
+  installChart,
+  ourKinds,
+  remainsOf,
+} from '../nodes/release.ts';
 import { stopwatch } from '../nodes/stopwatch.ts';
 import { type Door, doorsOpenTo } from './doors.ts';
 
@@ -126,13 +134,8 @@ export function describeChart(
       say(`uninstalled ${sinceStart()} s after helm install`);
       // Gateways go on accepting for a while.
       await given().mustKubectl(['wait', 'pod', '--all', ...inRelease, '--for=delete', '--timeout=60s']);
-      expect(await remains(given())).toEqual([
-        // Of the kinds.
-        'apiservice.apiregistration.k8s.io/v1alpha1.penstock.dev',
-        'customresourcedefinition.apiextensions.k8s.io/apikeys.penstock.dev',
-        'customresourcedefinition.apiextensions.k8s.io/modelroutes.penstock.dev',
-        'customresourcedefinition.apiextensions.k8s.io/providers.penstock.dev',
-        'customresourcedefinition.apiextensions.k8s.io/tenantpolicies.penstock.dev',
+      expect(await remainsOf(given())).toEqual([
+        ...ourKinds,
         'namespace/penstock-system',
         // Those that the values became.
         ...[0, 1, 2, 3].map((number) => `tenantpolicy.penstock.dev/penstock-egress-${number}`),
@@ -140,16 +143,4 @@ export function describeChart(
       ]);
     });
   });
-}
-
-/** All that carries our name, of every kind there is. */
-async function remains(cluster: NodeCluster): Promise<string[]> {
-  const kinds = await cluster.mustKubectl(['api-resources', '--verbs=list', '-o', 'name']);
-  // Events tell what was; the metrics of pods that are gone are kept for a while.
-  const asked = kinds
-    .trim()
-    .split('\n')
-    .filter((kind) => !/^(events|componentstatuses|pods\.metrics|nodes\.metrics)/.test(kind));
-  const names = await cluster.mustKubectl(['get', asked.join(','), '-A', '-o', 'name']);
-  return [...new Set(names.split('\n').filter((name) => name.includes('penstock')))].sort();
 }
