@@ -1,5 +1,6 @@
 // How is the ledger's read API reached? One call over HTTP with the person's token, bounded in time and size.
 
+import { readFile } from 'node:fs/promises';
 import type { Clock } from '../core/clock.ts';
 import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 import { type Ledger, LedgerAway } from './cluster.ts';
@@ -11,14 +12,19 @@ export interface OpenLedger extends Ledger {
   close(): void;
 }
 
-/** @param url such as `http://penstock-ledger:8080`. */
-export function openLedger(url: string, clock: Clock): OpenLedger {
+/**
+ * @param url such as `http://penstock-ledger:8080`.
+ * @param caFile what its certificate is judged by where that is https; read for each call, as the kubelet renews it.
+ */
+export function openLedger(url: string, clock: Clock, caFile?: string): OpenLedger {
   const calls = new OwnCalls(clock);
+  const isTls = url.startsWith('https:');
   return {
     async ask({ path, search, body, token, signal }) {
       try {
         return await calls.ask({
           to: new URL(`${path}${search}`, url),
+          ...(isTls ? { trust: { trusted: await readCa(caFile) } } : {}),
           token,
           timeoutMs,
           signal,
@@ -35,4 +41,13 @@ export function openLedger(url: string, clock: Clock): OpenLedger {
     },
     close: () => calls.close(),
   };
+}
+
+/** @throws {CallFault} where it is not there. */
+async function readCa(file: string | undefined): Promise<string> {
+  try {
+    return await readFile(file ?? '', 'utf8');
+  } catch {
+    throw new CallFault('there is no certificate authority to judge it by yet');
+  }
 }

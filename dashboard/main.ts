@@ -40,7 +40,10 @@ try {
     settings,
     signIn: kubernetesSignIn(connection, oidc),
     clusterOf: ({ token }) => clusterFor(connection, token, clock),
-    ledger: settings.ledgerUrl === undefined ? undefined : openLedger(settings.ledgerUrl, clock),
+    ledger:
+      settings.ledgerUrl === undefined
+        ? undefined
+        : openLedger(settings.ledgerUrl, clock, settings.ledgerCaFile),
     pagesFolder: settings.pagesFolder,
     clock,
     log,

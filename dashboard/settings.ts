@@ -48,7 +48,9 @@ const settingsSchema = z.object({
     .regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ and -, such as psk_')
     .default('psk_'),
   /** The read API. */
-  PENSTOCK_DASHBOARD_LEDGER_URL: z.url({ protocol: /^http$/, error: 'must be an http address' }).optional(),
+  PENSTOCK_DASHBOARD_LEDGER_URL: httpUrl.optional(),
+  /** What the ledger's certificate is judged by, where that address is https. */
+  PENSTOCK_DASHBOARD_LEDGER_CA_FILE: z.string().optional(),
   PENSTOCK_DASHBOARD_KUBERNETES_URL: httpBase.optional(),
   /** What the API server's certificate is judged by. */
   PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE: z.string().optional(),
@@ -104,6 +106,7 @@ export interface DashboardSettings {
 export interface PodSettings extends DashboardSettings {
   readonly metricsPort: number;
   readonly ledgerUrl: string | undefined;
+  readonly ledgerCaFile: string | undefined;
   readonly kubernetes: { readonly url: string; readonly caFile: string | undefined };
   readonly oidc: OidcSettings | undefined;
   readonly pagesFolder: string;
@@ -129,6 +132,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): PodS
     gatewayUrl: data.PENSTOCK_DASHBOARD_GATEWAY_URL,
     keyPrefix: data.PENSTOCK_DASHBOARD_KEY_PREFIX,
     ledgerUrl: data.PENSTOCK_DASHBOARD_LEDGER_URL,
+    ledgerCaFile: data.PENSTOCK_DASHBOARD_LEDGER_CA_FILE,
     kubernetes: { url: kubernetesUrlOf(data), caFile: data.PENSTOCK_DASHBOARD_KUBERNETES_CA_FILE },
     sessionKeys: keysFile === undefined ? [] : readKeys(keysFile),
     sessionMs: data.PENSTOCK_DASHBOARD_SESSION_MINUTES * 60_000,

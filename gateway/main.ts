@@ -1,6 +1,7 @@
 // The gateway process: settings, table, server, and a drain on SIGTERM. Wiring only.
 
 import { systemClock } from '../core/clock.ts';
+import type { KeyPair } from '../core/contract/internal-tls.ts';
 import { helpIfAsked } from '../core/help.ts';
 import { errorInLog } from '../core/kube/error-in-log.ts';
 import { openServiceAccountClient } from '../core/kube/service-account.ts';
@@ -46,8 +47,8 @@ try {
   // Before it has started: who waits for the first answer may be quick to end it.
   drainOnSignal(starting);
   const { gateway } = await starting;
-  const { url, metricsUrl, internalUrl } = gateway;
-  log('info', 'gateway listening', { url, metricsUrl, internalUrl });
+  const { url, metricsUrl, internalUrl, internalTlsUrl } = gateway;
+  log('info', 'gateway listening', { url, metricsUrl, internalUrl, internalTlsUrl });
 } catch (error) {
   log('error', 'the gateway could not start', {
     reason: error instanceof Error ? error.message : String(error),
@@ -77,7 +78,15 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
   const spend =
     settings.ledgerAddress === undefined
       ? undefined
-      : openSpendClient(settings.ledgerAddress, () => secretSource?.exchangeToken(), systemClock);
+      : openSpendClient(
+          {
+            address: settings.ledgerAddress,
+            tlsAddress: settings.ledgerTlsAddress,
+            trusted: () => secretSource?.internalTls()?.trusted,
+          },
+          () => secretSource?.exchangeToken(),
+          systemClock,
+        );
   const gateway = await startGateway({
     ...settings,
     askSpend: spend?.ask,
@@ -86,7 +95,15 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
     tableStatus,
     operatorSeenMs: () => secretSource?.heartbeatMs(),
     ...(settings.table.type === 'secret'
-      ? { exchange: { port: settings.internalPort, journal, token: () => secretSource?.exchangeToken() } }
+      ? {
+          exchange: {
+            port: settings.internalPort,
+            tlsPort: settings.internalTlsPort,
+            hasPlain: settings.hasInternalPlain,
+            journal,
+            token: () => secretSource?.exchangeToken(),
+          },
+        }
       : {}),
     onLedger: (isHeard, error) => {
       if (isHeard) log('info', 'the ledger tells what was spent again');
@@ -122,7 +139,14 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       });
     },
   });
+  let shown: KeyPair | undefined;
   const report: SecretSourceReport = {
+    certified(pair) {
+      if (pair.certificate === shown?.certificate && pair.key === shown.key) return;
+      gateway.showCertificate(pair);
+      log('info', 'a certificate for operator and ledger is in use', { isRenewed: shown !== undefined });
+      shown = pair;
+    },
     taken(generation, taken) {
       tableStatus.taken(taken);
       if (taken.loadMs !== undefined) gateway.metrics.onTableLoaded(taken.loadMs);

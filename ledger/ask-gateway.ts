@@ -1,6 +1,7 @@
 // What would a gateway do with a request? One call to the internal port of one that is ready.
 
 import type { Clock } from '../core/clock.ts';
+import { wayToGateway } from '../core/contract/internal-tls.ts';
 import type { CATALOG_PATH, PLAN_PATH } from '../core/contract/plan.ts';
 import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 import type { JournalPod } from './ask-journal.ts';
@@ -29,13 +30,21 @@ interface GatewayAskerParts {
   random(): number;
   readyPods(): readonly JournalPod[];
   token(): string | undefined;
+  /** Authorities; undefined, or left out: no gateway has a certificate. */
+  trusted?(): string | undefined;
 }
 
 const timeoutMs = 5_000;
 /** A catalog of two thousand models is some two megabytes. */
 const answerBytesMax = 16 * 1024 * 1024;
 
-export function openGatewayAsker({ clock, random, readyPods, token }: GatewayAskerParts): GatewayAsker {
+export function openGatewayAsker({
+  clock,
+  random,
+  readyPods,
+  token,
+  trusted,
+}: GatewayAskerParts): GatewayAsker {
   const calls = new OwnCalls(clock);
   const end = new AbortController();
   return {
@@ -45,7 +54,7 @@ export function openGatewayAsker({ clock, random, readyPods, token }: GatewayAsk
       const bearer = token();
       if (pod === undefined || bearer === undefined) return undefined;
       return await calls.ask({
-        to: { host: pod.ip, port: pod.port, path },
+        ...wayToGateway(pod, path, trusted?.()),
         token: bearer,
         body: JSON.stringify(question),
         timeoutMs,

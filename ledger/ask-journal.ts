@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../core/clock.ts';
 import { JOURNAL_CURSOR_HEADER, JOURNAL_PATH } from '../core/contract/exchange.ts';
+import { wayToGateway } from '../core/contract/internal-tls.ts';
 import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
 
 export interface JournalPod {
@@ -11,6 +12,8 @@ export interface JournalPod {
   readonly ip: string;
   /** Of the exchange. */
   readonly port: number;
+  /** Of the exchange over TLS; undefined: the pod is of a release that has none. */
+  readonly tlsPort?: number | undefined;
 }
 
 interface JournalCall {
@@ -37,7 +40,11 @@ const lateMs = 20_000;
 const pageBytesMax = 64 * 1024 * 1024;
 const cursorCharsMax = 128;
 
-export function openJournalClient(clock: Clock): { readonly ask: AskJournal; close(): void } {
+/** @param trusted Authorities, read at each call; undefined: no gateway has a certificate. */
+export function openJournalClient(
+  clock: Clock,
+  trusted?: () => string | undefined,
+): { readonly ask: AskJournal; close(): void } {
   const calls = new OwnCalls(clock);
   return {
     ask({ pod, token, after, waitMs, signal, beforePage }) {
@@ -46,7 +53,7 @@ export function openJournalClient(clock: Clock): { readonly ask: AskJournal; clo
         ...(after === undefined ? {} : { after }),
       });
       return calls.ask({
-        to: { host: pod.ip, port: pod.port, path: `${JOURNAL_PATH}?${query}` },
+        ...wayToGateway(pod, `${JOURNAL_PATH}?${query}`, trusted?.()),
         token,
         timeoutMs: waitMs + lateMs,
         signal,

@@ -79,7 +79,7 @@ async function serve(): Promise<void> {
       await ledger.close();
       await telemetry?.close(telemetryFlushMs);
     });
-    log('info', 'ledger started', { url: ledger.url, metricsUrl: ledger.metricsUrl });
+    log('info', 'ledger started', { url: ledger.url, tlsUrl: ledger.tlsUrl, metricsUrl: ledger.metricsUrl });
   } catch (error) {
     log('error', 'the ledger could not start', {
       reason: error instanceof Error ? error.message : String(error),

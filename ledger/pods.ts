@@ -4,6 +4,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
+import {
+  INTERNAL_TLS_PORT,
+  type KeyPair,
+  ledgerSecretName,
+  readKeyPair,
+  TLS_DATA,
+} from '../core/contract/internal-tls.ts';
 import { manifestSchema, POINTER_DATA, pointerName } from '../core/contract/manifest.ts';
 import type { KubeClient } from '../core/kube/client.ts';
 import { isRecord, type KubeObject } from '../core/kube/object.ts';
@@ -25,12 +32,16 @@ interface PodWatchOptions {
   /** Label selector of the gateway Pods. */
   readonly gatewaySelector: string;
   onPods(pods: readonly JournalPod[]): void;
-  onTrouble(watch: 'pods' | 'pointer', trouble: Trouble): void;
+  /** What the ledger is to show over TLS; undefined: its Secret is not watched. */
+  readonly onCertificate?: ((pair: KeyPair) => void) | undefined;
+  onTrouble(watch: 'pods' | 'pointer' | 'certificate', trouble: Trouble): void;
 }
 
 export interface PodWatch {
   /** The bearer of the exchange; undefined while it is not known. */
   token(): string | undefined;
+  /** Authorities that are trusted; undefined: no gateway has a certificate. */
+  trusted(): string | undefined;
   /** Of the table in use, the same list as before where none is another; undefined while it was not read. */
   tenantBudgets(): readonly TenantBudgets[] | undefined;
   /** Those that take requests, as their Pods say. */
@@ -46,6 +57,7 @@ interface SeenPod {
 
 interface SeenPointer {
   readonly token: string | undefined;
+  readonly trusted: string | undefined;
   readonly tenantBudgets: readonly TenantBudgets[];
 }
 
@@ -80,11 +92,29 @@ export function watchPods(options: PodWatchOptions): PodWatch {
     ...edge,
     path: collectionPath(secrets, tableNamespace),
     query: { fieldSelector: `metadata.name=${pointer}` },
-    convert: (object) => ({ token: readToken(object), tenantBudgets: readBudgets(object) }),
+    convert: (object) => ({
+      token: readText(object, POINTER_DATA.exchangeToken) || undefined,
+      trusted: readText(object, TLS_DATA.trusted) || undefined,
+      tenantBudgets: readBudgets(object),
+    }),
     onEvent: tell,
     onTrouble: (trouble) => options.onTrouble('pointer', trouble),
   });
+  const { onCertificate } = options;
+  const certificates =
+    onCertificate &&
+    startReflector<KeyPair | undefined>({
+      ...edge,
+      path: collectionPath(secrets, namespace),
+      query: { fieldSelector: `metadata.name=${ledgerSecretName(instance)}` },
+      convert: (object) => readKeyPair((name) => readText(object, name)),
+      onEvent(event) {
+        if (event.type === 'upserted' && event.object !== undefined) onCertificate(event.object);
+      },
+      onTrouble: (trouble) => options.onTrouble('certificate', trouble),
+    });
   return {
+    trusted: () => tokens.store.get(`${tableNamespace}/${pointer}`)?.trusted,
     token: () => tokens.store.get(`${tableNamespace}/${pointer}`)?.token,
     tenantBudgets() {
       if (!tokens.hasSynced()) return undefined;
@@ -93,7 +123,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
     readyPods: () => seen().flatMap(({ pod, isReady }) => (isReady ? [pod] : [])),
     hasSynced: () => gateways.hasSynced() && tokens.hasSynced(),
     async close() {
-      await Promise.all([gateways.close(), tokens.close()]);
+      await Promise.all([gateways.close(), tokens.close(), certificates?.close()]);
     },
   };
 }
@@ -106,11 +136,18 @@ export function readJournalPod({ metadata, spec, status }: KubeObject): JournalP
   if (metadata.uid === undefined || !isRecord(spec) || !isRecord(status)) return undefined;
   const { podIP, phase } = status;
   if (typeof podIP !== 'string' || phase === 'Succeeded' || phase === 'Failed') return undefined;
-  const port = records(spec.containers)
-    .flatMap((container) => records(container.ports))
-    .find(({ name }) => name === INTERNAL_PORT)?.containerPort;
-  if (typeof port !== 'number') return undefined;
-  return { uid: metadata.uid, name: metadata.name, ip: podIP, port };
+  const ports = records(spec.containers).flatMap((container) => records(container.ports));
+  const portOf = (wanted: string): number | undefined => {
+    const port = ports.find(({ name }) => name === wanted)?.containerPort;
+    return typeof port === 'number' ? port : undefined;
+  };
+  const port = portOf(INTERNAL_PORT);
+  if (port === undefined) return undefined;
+  const tlsPort = portOf(INTERNAL_TLS_PORT);
+  return {
+    ...{ uid: metadata.uid, name: metadata.name, ip: podIP, port },
+    ...(tlsPort === undefined ? {} : { tlsPort }),
+  };
 }
 
 function isReady({ metadata, status }: KubeObject): boolean {
@@ -118,12 +155,8 @@ function isReady({ metadata, status }: KubeObject): boolean {
   return records(status.conditions).some((one) => one.type === 'Ready' && one.status === 'True');
 }
 
-function readToken(pointer: KubeObject): string | undefined {
-  return readText(pointer, 'exchangeToken') || undefined;
-}
-
-function readText({ data }: KubeObject, member: keyof typeof POINTER_DATA): string {
-  const value = isRecord(data) ? data[POINTER_DATA[member]] : undefined;
+function readText({ data }: KubeObject, name: string): string {
+  const value = isRecord(data) ? data[name] : undefined;
   return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '';
 }
 
@@ -137,7 +170,7 @@ function createBudgetReader(): (pointer: KubeObject) => readonly TenantBudgets[]
     budgets: none,
   };
   return (pointer) => {
-    const text = readText(pointer, 'manifest');
+    const text = readText(pointer, POINTER_DATA.manifest);
     if (text !== last.text) {
       const read = settings.safeParse(parseJson(text));
       const budgets = read.success ? readTenantBudgets(read.data.settings) : last.budgets;

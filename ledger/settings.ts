@@ -72,6 +72,10 @@ const settingsSchema = z.object({
     .default(() => anyAddress()),
   /** Of the read API. */
   PENSTOCK_PORT: port.default(8080),
+  /** Of the read API over TLS; without it, it is answered in plain HTTP alone. */
+  PENSTOCK_TLS_PORT: port.optional(),
+  /** Whether pods of a release without TLS may ask too; false: plain HTTP is answered on loopback alone. */
+  PENSTOCK_INTERNAL_PLAIN: z.enum(['true', 'false'], 'must be true or false').default('true'),
   PENSTOCK_METRICS_PORT: port.default(9090),
   /** Outside a cluster. */
   KUBECONFIG: z.string().optional(),
@@ -99,6 +103,9 @@ export interface LedgerSettings {
   readonly events: { readonly url: string; readonly token: string | undefined } | undefined;
   readonly host: string;
   readonly port: number;
+  /** Undefined: no TLS. */
+  readonly tlsPort: number | undefined;
+  readonly hasPlain: boolean;
   readonly metricsPort: number;
   /** Where metrics are sent besides, by the variables of OpenTelemetry; undefined: nowhere. */
   readonly telemetry?: TelemetrySettings | undefined;
@@ -123,6 +130,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Ledg
       eventsUrl === undefined ? undefined : { url: eventsUrl, token: data.PENSTOCK_LEDGER_EVENTS_TOKEN },
     host: data.PENSTOCK_HOST,
     port: data.PENSTOCK_PORT,
+    tlsPort: data.PENSTOCK_TLS_PORT,
+    hasPlain: data.PENSTOCK_INTERNAL_PLAIN === 'true',
     metricsPort: data.PENSTOCK_METRICS_PORT,
     telemetry: readTelemetrySettings(environment, 'penstock-ledger'),
     kubeconfig: data.KUBECONFIG,

@@ -1,8 +1,10 @@
 // A whole ledger out of its parts: it pulls, keeps, answers and tells others, until it is closed.
 
 import type { Clock } from '../core/clock.ts';
+import type { KeyPair } from '../core/contract/internal-tls.ts';
 import type { KubeClient } from '../core/kube/client.ts';
 import type { Log } from '../core/kube/log.ts';
+import { buildTlsServer } from '../core/kube/own-server.ts';
 import { listenAt, stopServer } from '../core/telemetry/process-server.ts';
 import { openGatewayAsker } from './ask-gateway.ts';
 import { type JournalPod, openJournalClient } from './ask-journal.ts';
@@ -15,7 +17,7 @@ import { createMetrics, type LedgerMetrics } from './metrics.ts';
 import { type PodWatch, watchPods } from './pods.ts';
 import { startPulls } from './pull.ts';
 import { openAccess } from './read-api/access.ts';
-import { buildReadApi } from './read-api/read-api.ts';
+import { answerReadApi, readApiPatienceMs, serveReadApi } from './read-api/read-api.ts';
 import type { LedgerSettings } from './settings.ts';
 import type { LedgerStore } from './store/store.ts';
 
@@ -33,6 +35,8 @@ export interface RunningLedger {
   readonly metrics: Pick<LedgerMetrics, 'registry'>;
   /** Of the read API. */
   readonly url: string;
+  /** The same over TLS. */
+  readonly tlsUrl: string | undefined;
   readonly metricsUrl: string;
   /** What is being stored is stored; the store is closed last. */
   close(): Promise<void>;
@@ -50,10 +54,11 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     isLeading: () => duties !== undefined,
     eventsUntakenMs: () => sender?.untakenMs() ?? 0,
   });
-  const journals = openJournalClient(clock);
+  const journals = openJournalClient(clock, () => watch?.trusted());
   started.defer(() => journals.close());
   let watch: PodWatch | undefined;
   let sender: EventSender | undefined;
+  let shown: KeyPair | undefined;
   const pulls = startPulls({
     store,
     clock,
@@ -90,9 +95,10 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     random,
     readyPods: () => watch?.readyPods() ?? [],
     token: () => watch?.token(),
+    trusted: () => watch?.trusted(),
   });
   started.defer(() => gateways.close());
-  const readApi = buildReadApi({
+  const listener = answerReadApi({
     store,
     access: openAccess(client, clock),
     clock,
@@ -105,10 +111,19 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   const health = buildHealthServer({
     registry: metrics.registry,
     isSynced: () => watch?.hasSynced() ?? false,
+    lacksCertificate: () => !settings.hasPlain && shown === undefined,
     askStore: () => store.cursorOf(''),
   });
-  const url = await listenAt(readApi, settings.host, settings.port);
-  started.defer(() => stopServer(readApi));
+  const server = serveReadApi(listener);
+  const tls = buildTlsServer(listener, readApiPatienceMs);
+  const url = await listenAt(server, settings.hasPlain ? settings.host : '127.0.0.1', settings.port);
+  started.defer(() => stopServer(server));
+  const { tlsPort } = settings;
+  const tlsUrl =
+    tlsPort === undefined
+      ? undefined
+      : (await listenAt(tls.server, settings.host, tlsPort)).replace(/^http:/, 'https:');
+  if (tlsPort !== undefined) started.defer(() => stopServer(tls.server));
   const metricsUrl = await listenAt(health, settings.host, settings.metricsPort);
   started.defer(() => stopServer(health));
 
@@ -122,6 +137,15 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
       pods = seen;
       if (duties !== undefined) pulls.setPods(pods);
     },
+    onCertificate:
+      tlsPort === undefined
+        ? undefined
+        : (pair) => {
+            if (pair.certificate === shown?.certificate && pair.key === shown.key) return;
+            tls.show(pair);
+            log('info', 'a certificate for the read API is in use', { isRenewed: shown !== undefined });
+            shown = pair;
+          },
     onTrouble: (name, trouble) => log('warn', 'a watch has trouble', { watch: name, ...trouble }),
   });
   watch = watched;
@@ -151,7 +175,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   });
 
   const running = started.move();
-  return { metrics, url, metricsUrl, close: () => running.disposeAsync() };
+  return { metrics, url, tlsUrl, metricsUrl, close: () => running.disposeAsync() };
 
   /** What one ledger does alone. */
   function startDuties(): AsyncDisposableStack {

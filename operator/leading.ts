@@ -6,6 +6,7 @@
 //
 // One value of this is one term of leadership. The next leader begins with the table that it finds.
 
+import { keepCertificates } from './certificates/keeper.ts';
 import { createVerdictNames } from './compile/verdict-names.ts';
 import type { DrillReading } from './drills/drills.ts';
 import type { HeldCounts } from './hold/hold-absent.ts';
@@ -53,8 +54,16 @@ export function startLeading(parts: LeadingParts): Leading {
   const queue = { clock, random, metrics: metrics.queues, onError: onErrorOf(parts, term) };
   const shared: TermParts = { ...parts, term, book, namesOf, events, queue };
 
+  const certificates = settings.hasInternalTls
+    ? keepCertificates({
+        ...{ clock, log: parts.log, instance: settings.instance, namespace: settings.namespace },
+        client: parts.tableClient,
+        hasLedger: settings.ledgerTlsAddress !== undefined,
+      })
+    : undefined;
   const table = createTable({
     ...shared,
+    certificates,
     readers: () => pods.pods().pods,
     takeHints: () => pods.takeHints(),
     onHintsFound: (hints) => pods.recall(hints),
@@ -75,7 +84,12 @@ export function startLeading(parts: LeadingParts): Leading {
   const objects = createObjects({ ...shared, table, pods, onNamespaces: () => policies.lookAtAll() });
   const policies = createPolicies({ ...shared, pods, spending: objects.spending });
   const queues = [table.queue, ...objects.queues, policies.queue];
-  table.begin();
+  // The first table brings the certificates: nothing is said in plain HTTP before.
+  if (certificates === undefined) table.begin();
+  else
+    void certificates.looked.then(() => {
+      if (!term.isOver) table.begin();
+    });
 
   return {
     onChange(change) {
@@ -103,6 +117,7 @@ export function startLeading(parts: LeadingParts): Leading {
     longestRunMs: () => Math.max(...queues.map(({ stats }) => stats().longestRunMs)),
     async close(graceMs) {
       if (term.isOver) return;
+      certificates?.close();
       pods.finish();
       await table.finish(graceMs);
       term.isOver = true;

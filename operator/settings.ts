@@ -140,6 +140,15 @@ const settingsSchema = z.object({
   PENSTOCK_LEDGER_ADDRESS: z
     .url({ protocol: /^http$/, error: 'must be an http address, such as http://penstock-ledger' })
     .optional(),
+  /** The same over TLS. */
+  PENSTOCK_LEDGER_TLS_ADDRESS: z
+    .url({
+      protocol: /^https$/,
+      error: 'must be an https address, such as https://penstock-ledger.penstock-system.svc',
+    })
+    .optional(),
+  /** Gateways and ledger are asked over TLS, with certificates that this operator makes. */
+  PENSTOCK_INTERNAL_TLS: z.enum(['true', 'false'], 'must be true or false').default('false'),
   /** Address of metrics and health. */
   PENSTOCK_HOST: z
     .string()
@@ -179,6 +188,10 @@ export interface OperatorSettings {
   readonly baseUrl: string;
   /** Undefined: there is no ledger. */
   readonly ledgerAddress?: string | undefined;
+  /** Undefined: it is asked in plain HTTP. */
+  readonly ledgerTlsAddress?: string | undefined;
+  /** Gateways and ledger speak TLS with this operator and with each other. */
+  readonly hasInternalTls: boolean;
   readonly host: string;
   readonly metricsPort: number;
   readonly kubeCallsPerSecond: number;
@@ -218,6 +231,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
     lastKnownGoodMs: data.PENSTOCK_LAST_KNOWN_GOOD,
     baseUrl: data.PENSTOCK_BASE_URL,
     ledgerAddress: data.PENSTOCK_LEDGER_ADDRESS,
+    ledgerTlsAddress: data.PENSTOCK_LEDGER_TLS_ADDRESS,
+    hasInternalTls: data.PENSTOCK_INTERNAL_TLS === 'true',
     host: data.PENSTOCK_HOST,
     metricsPort: data.PENSTOCK_METRICS_PORT,
     kubeCallsPerSecond: data.PENSTOCK_KUBE_QPS,

@@ -1,15 +1,24 @@
-// How does one of our processes ask another? One call over HTTP with the token of the exchange, on connections that stay open, bounded
-// in time.
+// How does one of our processes ask another? One call over HTTP, in TLS where it knows whom to trust, with the token of the exchange,
+// on connections that stay open, bounded in time.
 
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import type { Clock } from '../clock.ts';
 
 /** Its words are fit to be shown to users: no address, no token, nothing of a body. */
 export class CallFault extends Error {}
 
+/** PEM of the authorities that are trusted, and the name in the certificate where it is not that of the address. */
+interface Trust {
+  readonly trusted: string;
+  readonly serverName?: string;
+}
+
 interface OwnCall<T> {
   readonly to: URL | Pick<RequestOptions, 'host' | 'port' | 'path'>;
+  /** The call is made over TLS; absent: in plain HTTP. */
+  readonly trust?: Trust | undefined;
   /** The bearer. */
   readonly token: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,24 +32,30 @@ interface OwnCall<T> {
   read(answer: IncomingMessage): Promise<T>;
 }
 
+const agentOptions = { keepAlive: true, scheduling: 'fifo' } as const;
+
 export class OwnCalls {
   private readonly clock: Clock;
   // A call follows on the heels of the last.
-  private readonly agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
+  private readonly agent = new Agent(agentOptions);
+  private readonly tlsAgent = new TlsAgent(agentOptions);
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
   /** Rejects with a `CallFault` and nothing else. */
-  ask<T>({ to, token, headers, body, timeoutMs, signal, beforeBody, read }: OwnCall<T>): Promise<T> {
+  ask<T>({ to, trust, token, headers, body, timeoutMs, signal, beforeBody, read }: OwnCall<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const outgoing = request({
+    const options = {
       ...(to instanceof URL ? urlToHttpOptions(to) : to),
-      agent: this.agent,
       headers: { ...headers, authorization: `Bearer ${token}`, ...(body !== undefined && headersOf(body)) },
       ...(body !== undefined && { method: 'POST' }),
-    });
+    };
+    const outgoing =
+      trust === undefined
+        ? request({ ...options, agent: this.agent })
+        : requestTls({ ...options, ...tlsOptionsOf(trust), agent: this.tlsAgent });
     const fail = (message: string): void => {
       reject(new CallFault(message));
       outgoing.destroy();
@@ -59,7 +74,7 @@ export class OwnCalls {
     };
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
-    outgoing.on('error', (error) => fail(`it does not answer (${codeOf(error)})`));
+    outgoing.on('error', (error) => fail(whyNot(error)));
     outgoing.on('response', (answer) => {
       readInTurn(answer).then(resolve, (error: unknown) =>
         fail(error instanceof CallFault ? error.message : `it broke off (${codeOf(error)})`),
@@ -74,6 +89,7 @@ export class OwnCalls {
 
   close(): void {
     this.agent.destroy();
+    this.tlsAgent.destroy();
   }
 }
 
@@ -91,6 +107,25 @@ export async function readBytes(answer: IncomingMessage, bytesMax: number): Prom
 
 function headersOf(body: string) {
   return { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+}
+
+function tlsOptionsOf({ trusted, serverName }: Trust) {
+  return {
+    // guard: internal-tls-trust
+    ca: trusted,
+    minVersion: 'TLSv1.3',
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  } as const;
+}
+
+/** Of OpenSSL and of Node, about a certificate that was shown. */
+const distrust = /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|ERR_TLS_CERT_)/;
+
+function whyNot(error: Error): string {
+  const code = codeOf(error);
+  if (distrust.test(code)) return `its certificate is not trusted (${code})`;
+  if (error.message.includes('alert handshake failure')) return 'it has no certificate yet';
+  return `it does not answer (${code})`;
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,7 @@
 // What has the ledger to tell of spending? One call to its read API, on a connection that stays open.
 
 import type { Clock } from '../../core/clock.ts';
+import { type LedgerPlace, wayToLedger } from '../../core/contract/internal-tls.ts';
 import { SPEND_DAY_HEADER, SPEND_PATH, type SpendPage, spendPageSchema } from '../../core/contract/spend.ts';
 import { CallFault, OwnCalls, readBytes } from '../../core/kube/own-call.ts';
 
@@ -17,7 +18,7 @@ const pageBytesMax = 16 * 1024 * 1024;
 
 /** @param token The bearer; undefined while it is not known. */
 export function openSpendClient(
-  ledgerAddress: string,
+  ledger: LedgerPlace,
   token: () => string | undefined,
   clock: Clock,
 ): SpendClient {
@@ -28,7 +29,7 @@ export function openSpendClient(
       const bearer = token();
       if (bearer === undefined) throw new Error('the token of the exchange is not known yet');
       return await calls.ask({
-        to: new URL(`${SPEND_PATH}?after=${after}`, ledgerAddress),
+        ...wayToLedger(ledger, `${SPEND_PATH}?after=${after}`),
         token: bearer,
         headers: { [SPEND_DAY_HEADER]: day },
         timeoutMs,

@@ -2,7 +2,13 @@
 // written, and what would happen with a request. On a port of its own, for whoever holds the token that only pointer readers know.
 
 import { hash, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import {
@@ -19,6 +25,7 @@ import {
   PLAN_PATH,
   planRequestSchema,
 } from '../../core/contract/plan.ts';
+import { buildTlsServer, type TlsServer } from '../../core/kube/own-server.ts';
 import { serverPatience } from '../../core/kube/server-patience.ts';
 import type { ReadableJournal } from '../meter/journal.ts';
 import type { PlanParts } from '../plan/parts.ts';
@@ -38,7 +45,10 @@ export interface ExchangeParts {
 }
 
 export interface ExchangeServer {
+  /** Plain HTTP. */
   readonly server: Server;
+  /** The same over TLS. */
+  readonly tls: TlsServer;
   /** Whoever waits is answered; nobody has to wait any more. The journal goes on being read. */
   drain(): void;
 }
@@ -62,7 +72,7 @@ class CallError extends Error {
 /** @param patienceMs In which a request is to have come, its body too. */
 export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): ExchangeServer {
   const draining = new AbortController();
-  const server = createServer(serverPatience(patienceMs), (request, response) => {
+  const listener: RequestListener = (request, response) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const givenUp = AbortSignal.any([gone.signal, draining.signal]);
@@ -74,8 +84,12 @@ export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): 
       if (status === 413) response.setHeader('connection', 'close');
       answerJson(response, status, { error: message });
     });
-  });
-  return { server, drain: () => draining.abort() };
+  };
+  return {
+    server: createServer(serverPatience(patienceMs), listener),
+    tls: buildTlsServer(listener, patienceMs),
+    drain: () => draining.abort(),
+  };
 }
 
 /** Undefined where it is our fault. A caller of whom a question is about is none of its own: only the bearer is answered with 401. */

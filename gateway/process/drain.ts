@@ -130,7 +130,7 @@ async function closeParts({ limiter, telemetry, pools, internal, exchange }: Dra
   // What was used is safe by now; a collector that is gone must not hold the process.
   await telemetry?.close(telemetryFlushMs);
   await pools.close();
-  for (const server of [internal, ...(exchange ? [exchange.server] : [])]) {
+  for (const server of [internal, ...(exchange ? [exchange.server, exchange.tls.server] : [])]) {
     server.closeAllConnections();
     server.close();
   }

@@ -8,11 +8,18 @@ interface InternalParts {
   readonly registry: Registry;
   /** False until one whole table has been loaded, and with budgets for a while until it is known what was spent; and again while draining. */
   isReady(): boolean;
+  /** Nobody can ask it yet what it runs. */
+  lacksCertificate(): boolean;
 }
 
-export function buildInternalServer({ registry, isReady }: InternalParts): Server {
+export function buildInternalServer({ registry, isReady, lacksCertificate }: InternalParts): Server {
   return buildProcessServer({
     registry,
-    missing: () => (isReady() ? undefined : 'no routing table yet, or not heard what was spent, or draining'),
+    missing() {
+      if (!isReady()) return 'no routing table yet, or not heard what was spent, or draining';
+      return lacksCertificate()
+        ? 'no certificate for operator and ledger yet: the operator brings it with the routing table, see its log'
+        : undefined;
+    },
   });
 }

@@ -84,6 +84,10 @@ interface ExchangeOptions {
   readonly journal: ReadableJournal;
   /** The bearer; undefined while it is not known. */
   token(): string | undefined;
+  /** Where the same is answered over TLS, once there is a certificate; nowhere where left out. */
+  readonly tlsPort?: number | undefined;
+  /** False: plain HTTP is for this machine alone, and the gateway is ready only with a certificate. */
+  readonly hasPlain?: boolean;
 }
 
 /** Where neither a route nor a Provider says otherwise. */

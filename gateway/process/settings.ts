@@ -101,6 +101,14 @@ const settingsSchema = z.object({
   PENSTOCK_LEDGER_ADDRESS: z
     .url({ protocol: /^http$/, error: 'must be http://host:port of the ledger' })
     .optional(),
+  /** The same over TLS. */
+  PENSTOCK_LEDGER_TLS_ADDRESS: z
+    .url({ protocol: /^https$/, error: 'must be https://host:port of the ledger' })
+    .optional(),
+  /** Where operator and ledger ask over TLS; without it, in plain HTTP alone. */
+  PENSTOCK_INTERNAL_TLS_PORT: port.optional(),
+  /** Whether pods of a release without TLS may ask too; false: plain HTTP is answered on loopback alone. */
+  PENSTOCK_INTERNAL_PLAIN: z.enum(['true', 'false']).default('true'),
   /** Whether every ledger record is sent as an event over OTLP too; needs an endpoint (core/telemetry/settings.ts). */
   PENSTOCK_USAGE_EVENTS: z.enum(['true', 'false']).default('false'),
   /** Whether tokens are exported in the histogram that the conventions had before, too. */
@@ -131,6 +139,9 @@ export interface GatewaySettings {
   readonly tlsFolder: string | undefined;
   readonly metricsPort: number;
   readonly internalPort: number;
+  /** Undefined: no TLS. */
+  readonly internalTlsPort: number | undefined;
+  readonly hasInternalPlain: boolean;
   readonly table: TableSettings;
   readonly journalFolder: string;
   readonly journalBytesMax: number | undefined;
@@ -145,6 +156,8 @@ export interface GatewaySettings {
   readonly limits: LimitSettings;
   /** Undefined: nobody tells what was spent. */
   readonly ledgerAddress: string | undefined;
+  /** Undefined: it is asked in plain HTTP. */
+  readonly ledgerTlsAddress: string | undefined;
   /** Undefined: nothing is sent. */
   readonly telemetry: TelemetrySettings | undefined;
   readonly hasUsageEvents: boolean;
@@ -174,6 +187,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     tlsFolder: data.PENSTOCK_TLS_DIR,
     metricsPort: data.PENSTOCK_METRICS_PORT,
     internalPort: data.PENSTOCK_INTERNAL_PORT,
+    internalTlsPort: data.PENSTOCK_INTERNAL_TLS_PORT,
+    hasInternalPlain: data.PENSTOCK_INTERNAL_PLAIN === 'true',
     table: readTableSettings(data),
     journalFolder: data.PENSTOCK_JOURNAL_DIR,
     journalBytesMax: data.PENSTOCK_JOURNAL_BYTES_MAX,
@@ -186,6 +201,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     watchdogMs: data.PENSTOCK_WATCHDOG_MS,
     limits: readLimitSettings(data),
     ledgerAddress: data.PENSTOCK_LEDGER_ADDRESS,
+    ledgerTlsAddress: data.PENSTOCK_LEDGER_TLS_ADDRESS,
     telemetry: readTelemetrySettings(environment, 'penstock-gateway'),
     hasUsageEvents: data.PENSTOCK_USAGE_EVENTS === 'true',
     hasLegacyTokens: data.PENSTOCK_LEGACY_TOKEN_HISTOGRAM === 'true',

@@ -3,6 +3,7 @@
 import { Server as TlsServer } from 'node:https';
 import { hostname } from 'node:os';
 import { systemClock } from '../../core/clock.ts';
+import type { KeyPair } from '../../core/contract/internal-tls.ts';
 import { listenAt } from '../../core/telemetry/process-server.ts';
 import { Admission } from '../admission/admission.ts';
 import { defaultBounds } from '../admission/bounds.ts';
@@ -43,7 +44,11 @@ export interface RunningGateway extends Drain {
   readonly metricsUrl: string;
   /** Of the exchange, where there is one. */
   readonly internalUrl: string | undefined;
+  /** The same over TLS. */
+  readonly internalTlsUrl: string | undefined;
   readonly metrics: Metrics;
+  /** What operator and ledger are shown from now on. */
+  showCertificate(pair: KeyPair): void;
 }
 
 /** Callers of a pod that has gone come all at once; whoever finds the queue full asks again only after a second, or three, or seven. */
@@ -148,6 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   guard = guardConnections(app.server, bounds, (reason) => metrics.onConnectionRefused(reason));
   let wasReady = false;
+  let hasCertificate = false;
   const internal = buildInternalServer({
     registry: metrics.registry,
     isReady() {
@@ -156,6 +162,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       wasReady ||= !limiter.awaitsSums;
       return wasReady;
     },
+    lacksCertificate: () => options.exchange?.hasPlain === false && !hasCertificate,
   });
   const { onFailure } = options;
   const drillParts = { clock, random, defaults, onFailure, view: () => holder.current() };
@@ -200,7 +207,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   started.defer(() => void internal.close());
   const internalUrl =
     exchange && options.exchange
-      ? await listenAt(exchange.server, options.host, options.exchange.port)
+      ? await listenAt(exchange.server, plainHost(options), options.exchange.port)
+      : undefined;
+  const tlsPort = options.exchange?.tlsPort;
+  const internalTlsUrl =
+    exchange && tlsPort !== undefined
+      ? (await listenAt(exchange.tls.server, options.host, tlsPort)).replace(/^http:/, 'https:')
       : undefined;
   started.move();
 
@@ -221,7 +233,17 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
     stopListening,
   });
-  return { url, metricsUrl, internalUrl, metrics, ...drain };
+  return {
+    ...{ url, metricsUrl, internalUrl, internalTlsUrl, metrics, ...drain },
+    showCertificate(pair) {
+      exchange?.tls.show(pair);
+      hasCertificate = true;
+    },
+  };
+}
+
+function plainHost({ host, exchange }: GatewayOptions): string {
+  return exchange?.hasPlain === false ? '127.0.0.1' : host;
 }
 
 /** Loaded only here: without it nothing of OpenTelemetry is in memory. */

@@ -2,7 +2,13 @@
 // whoever may get the ApiKeys concerned; and by operator and gateways, which know the exchange token, what keys have spent.
 
 import { hash, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import { PLAN_BODY_BYTES_MAX } from '../../core/contract/plan.ts';
@@ -194,9 +200,20 @@ async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender:
 const periodOf = ({ from, to }: Asked) => ({ from, to });
 
 /** @param patienceMs In which a request is to have come, its body too. */
-export function buildReadApi(parts: ReadApiParts, patienceMs = 10_000): Server {
+export function buildReadApi(parts: ReadApiParts, patienceMs?: number): Server {
+  return serveReadApi(answerReadApi(parts), patienceMs);
+}
+
+export function serveReadApi(listener: RequestListener, patienceMs = readApiPatienceMs): Server {
+  return createServer(serverPatience(patienceMs), listener);
+}
+
+export const readApiPatienceMs = 10_000;
+
+/** For servers of plain HTTP and of TLS, which answer the same. */
+export function answerReadApi(parts: ReadApiParts): RequestListener {
   const places = openPlaces();
-  return createServer(serverPatience(patienceMs), (request, response) => {
+  return (request, response) => {
     handle(parts, places, request).then(
       (body) => answerJson(response, 200, body),
       (error: unknown) => {
@@ -208,7 +225,7 @@ export function buildReadApi(parts: ReadApiParts, patienceMs = 10_000): Server {
         answerError(response, away('the ledger cannot answer at this moment; ask again'));
       },
     );
-  });
+  };
 }
 
 interface Places {

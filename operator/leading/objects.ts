@@ -107,7 +107,14 @@ function openSpending(parts: Parts, onBudget: (key: string) => void): Spending {
   const { cluster, settings, table, pods } = parts;
   return createSpending({
     ...parts,
-    ledgerAddress: settings.ledgerAddress,
+    ledger:
+      settings.ledgerAddress === undefined
+        ? undefined
+        : {
+            address: settings.ledgerAddress,
+            tlsAddress: settings.ledgerTlsAddress,
+            trusted: () => table.internalTls()?.trusted,
+          },
     tenantBudgets: () => cluster.snapshot().platform.tenantBudgets ?? [],
     gateways: () => ({ ready: pods.pods().ready, haveStore: settings.platform.hasExactLimits === true }),
     tokenOf: table.exchangeToken,

@@ -55,6 +55,7 @@ export function createPods(parts: Parts): LedPods {
     clock,
     random,
     tokenOf: table.exchangeToken,
+    trusted: () => table.internalTls()?.trusted,
     drillsOf: (uid) => drills.ordersOf(uid),
     onChange: lookSoon,
     ...(parts.askPod === undefined ? {} : { askPod: parts.askPod }),

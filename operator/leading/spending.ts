@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { periodAt } from '../../core/contract/budget.ts';
+import type { LedgerPlace } from '../../core/contract/internal-tls.ts';
 import type { Spent } from '../../core/contract/spend.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
 import type { WorkQueue } from '../loop.ts';
@@ -31,8 +32,8 @@ export interface SpendingParts
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly cluster: Pick<Cluster, 'object' | 'snapshot'>;
-  /** `http://host:port`; undefined: there is no ledger. */
-  readonly ledgerAddress: string | undefined;
+  /** Undefined: there is none. */
+  readonly ledger: LedgerPlace | undefined;
   /** Over HTTP where left out. */
   readonly askLedger?: AskLedger | undefined;
   /** Of whole namespaces, each of them once; the same list as before where none is another. */
@@ -75,7 +76,7 @@ const gatewaysMs = 10_000;
 const marginMs = 50;
 
 export function createSpending(parts: SpendingParts): Spending {
-  return parts.ledgerAddress === undefined ? withoutLedger : startSpending(parts, parts.ledgerAddress);
+  return parts.ledger === undefined ? withoutLedger : startSpending(parts, parts.ledger);
 }
 
 const withoutLedger: Spending = {
@@ -89,14 +90,14 @@ const withoutLedger: Spending = {
   close: async () => {},
 };
 
-function startSpending(parts: SpendingParts, address: string): Spending {
+function startSpending(parts: SpendingParts, place: LedgerPlace): Spending {
   const { cluster, clock } = parts;
   const tenantBudgets = indexBudgets(parts.tenantBudgets);
   const book = createSpendBook();
   const reporter = createUsageReporter({ ...parts, book });
   const tenants = watchTenantBudgets(tenantBudgets, book);
   const exhaustedKeys = new Set<string>();
-  const ledger = openLedgerClient(address, clock);
+  const ledger = openLedgerClient(place, clock);
   let isOver = false;
   let wasWhole = false;
   let readyBefore = 0;

@@ -4,6 +4,7 @@
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import { pointerName } from '../../core/contract/manifest.ts';
 import type { HealthHint } from '../../core/contract/routing-table.ts';
+import type { CertificateKeeper } from '../certificates/keeper.ts';
 import { createQueue, type WorkQueue } from '../loop.ts';
 import { DeposedError } from '../publish/deposed.ts';
 import { PIN_ANNOTATION } from '../publish/pointer-holder.ts';
@@ -22,6 +23,8 @@ import { createTableTasks, heartbeatMs, recurring } from './table-tasks.ts';
 import type { FailedRun, PublishedRun } from './verdict-book.ts';
 
 interface Parts extends TermParts, Pick<BringOutParts, 'readers' | 'takeHints'> {
+  /** Undefined: nothing speaks TLS inside the cluster. */
+  readonly certificates: CertificateKeeper | undefined;
   /** In the table that this term has found. */
   onHintsFound(hints: readonly HealthHint[]): void;
   /** The table is in use, newly written or not. */
@@ -34,7 +37,7 @@ interface Parts extends TermParts, Pick<BringOutParts, 'readers' | 'takeHints'> 
 }
 
 export interface LedTable
-  extends Pick<Publisher, 'exchangeToken' | 'epochFloor' | 'standDown'>,
+  extends Pick<Publisher, 'exchangeToken' | 'internalTls' | 'epochFloor' | 'standDown'>,
     Pick<TableNews, 'tell' | 'heldNow' | 'isPinned'> {
   readonly queue: WorkQueue;
   begin(): void;
@@ -70,6 +73,7 @@ export function createTable(parts: Parts): LedTable {
     randomBytes: parts.randomBytes,
     instance,
     tableNamespace,
+    internalTls: (found) => parts.certificates && (parts.certificates.forGateways() ?? found),
     report: onReport,
   });
   const news = createTableNews({ events: parts.events, log, instance, tableNamespace });
@@ -107,6 +111,7 @@ export function createTable(parts: Parts): LedTable {
   return {
     queue,
     exchangeToken: publisher.exchangeToken,
+    internalTls: publisher.internalTls,
     epochFloor: publisher.epochFloor,
     tell: news.tell,
     heldNow: news.heldNow,

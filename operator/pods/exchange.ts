@@ -10,6 +10,7 @@ import {
   type ExchangeResponse,
   exchangeResponseSchema,
 } from '../../core/contract/exchange.ts';
+import { type GatewayWay, wayToGateway } from '../../core/contract/internal-tls.ts';
 import { CallFault, OwnCalls } from '../../core/kube/own-call.ts';
 import { readAnswer } from '../read-answer.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
@@ -21,6 +22,8 @@ interface ExchangeOptions {
   random(): number;
   /** The bearer; asked anew for each call. Undefined: there is none yet. */
   tokenOf(): string | undefined;
+  /** Authorities that are trusted, read at each call. Undefined, or left out: no gateway has a certificate. */
+  trusted?(): string | undefined;
   /** What a pod shall play; asked anew for each call. None where left out. */
   drillsOf?(uid: string): readonly DrillOrder[];
   /** A pod said something new, or fell silent, or came back. */
@@ -68,7 +71,9 @@ export function startExchange(options: ExchangeOptions): Exchange {
   const waitMs = options.waitMs ?? EXCHANGE_WAIT_MS_MAX;
   const calls = new OwnCalls(clock);
   const askPod: AskPod =
-    options.askPod ?? ((pod, token, body, timeoutMs) => startCall(calls, pod, token, body, timeoutMs));
+    options.askPod ??
+    ((pod, token, body, timeoutMs) =>
+      startCall(calls, wayToGateway(pod, EXCHANGE_PATH, options.trusted?.()), token, body, timeoutMs));
   const answers = new Map<string, PodAnswer>();
   const polls = new Map<string, Poll & { readonly pod: GatewayPod }>();
   let readyPods = 0;
@@ -81,7 +86,8 @@ export function startExchange(options: ExchangeOptions): Exchange {
       const wanted = new Map(pods.map((pod) => [pod.uid, pod]));
       for (const [uid, { pod, stop }] of polls) {
         const now = wanted.get(uid);
-        if (now !== undefined && now.ip === pod.ip && now.port === pod.port) continue;
+        if (now !== undefined && now.ip === pod.ip && now.port === pod.port && now.tlsPort === pod.tlsPort)
+          continue;
         stop();
         polls.delete(uid);
         answers.delete(uid);
@@ -182,14 +188,14 @@ export function startExchange(options: ExchangeOptions): Exchange {
 
 function startCall(
   calls: OwnCalls,
-  pod: GatewayPod,
+  way: GatewayWay,
   token: string,
   body: string,
   timeoutMs: number,
 ): PodCall {
   const ending = new AbortController();
   const answer = calls.ask({
-    to: { host: pod.ip, port: pod.port, path: EXCHANGE_PATH },
+    ...way,
     token,
     body,
     timeoutMs,

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { TableVersion } from '../../core/contract/exchange.ts';
+import type { InternalTls } from '../../core/contract/internal-tls.ts';
 import type { Manifest } from '../../core/contract/manifest.ts';
 import { isConflict, isNotFound, KubeError } from '../../core/kube/client.ts';
 import { canonicalJson } from '../canonical-json.ts';
@@ -31,6 +32,8 @@ interface PointerHolderOptions<Table> {
   /** What it is called in messages. */
   readonly place: string;
   readonly exchangeToken: string;
+  /** What gateways are to be known by; given what the pointer has. */
+  internalTls(found: InternalTls | undefined): InternalTls | undefined;
   /** As it was found; undefined: there is none. */
   readonly pointer: Pointer | undefined;
   /** What this leader knows of the table that was found. */
@@ -65,6 +68,8 @@ export interface PointerHolder<Table> {
   ): Promise<number>;
   /** Writes what stands there anew: the heartbeat, and the epoch where it is not told yet. */
   renew(): Promise<void>;
+  /** What it brings to gateways and ledger now. */
+  internalTls(): InternalTls | undefined;
   /** More is known of the table that stands there. */
   know(table: Table): void;
   /** A gateway has a table of this number: what is written from now on has a higher one. False: it has so already. */
@@ -120,6 +125,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     async renew() {
       if (standing !== undefined) await write(renewed, false);
     },
+    internalTls: () => pointer?.internalTls,
     know(table) {
       if (standing !== undefined) standing = { ...standing, table };
     },
@@ -186,7 +192,8 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
 
   function put(manifestText: string, withoutAcceptance: boolean): Promise<Pointer> {
     const heartbeat = new Date(clock.wallMs()).toISOString();
-    const data = { manifestText, heartbeat, exchangeToken: options.exchangeToken };
+    const internalTls = options.internalTls(pointer?.internalTls);
+    const data = { manifestText, heartbeat, exchangeToken: options.exchangeToken, internalTls };
     if (pointer === undefined) return store.createPointer(data);
     const {
       [ACCEPT_ABSENCE_ANNOTATION]: accepted,

@@ -4,6 +4,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { TableVersion } from '../../core/contract/exchange.ts';
+import type { InternalTls } from '../../core/contract/internal-tls.ts';
 import type { TableContent } from '../../core/contract/routing-table.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
 import { DeposedError } from './deposed.ts';
@@ -25,6 +26,8 @@ interface PublisherOptions {
   randomBytes(size: number): Buffer;
   readonly instance: string;
   readonly tableNamespace: string;
+  /** What gateways are to be known by over TLS; given what the pointer has. Nothing where left out. */
+  internalTls?(found: InternalTls | undefined): InternalTls | undefined;
   report(report: PublishReport): void;
 }
 
@@ -66,6 +69,8 @@ export interface Publisher {
   readEarlier(generation: number): Promise<EarlierTable>;
   /** Bearer of the exchange; undefined before the first `takeOver`. */
   exchangeToken(): string | undefined;
+  /** What the pointer brings to gateways and ledger; undefined: they speak plain HTTP. */
+  internalTls(): InternalTls | undefined;
   /** Of the current manifest. */
   shardsNamed(): readonly string[];
   /** Of the current manifest and the last ones before it. */
@@ -99,6 +104,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     pin: () => term?.holder.pin(),
     readEarlier: (generation) => inTurn(() => asLeader((lead) => readEarlier(tools, lead, generation))),
     exchangeToken: () => token,
+    internalTls: () => term?.holder.internalTls(),
     shardsNamed: () => term?.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [],
     shardsInUse: () => (term === undefined ? new Set() : namesInUse(term, instance)),
     listShards: () => inTurn(() => asLeader((lead) => listAllPieces(tools, lead))),
@@ -135,12 +141,14 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 }
 
-function openTools({ client, clock, instance, tableNamespace, report }: PublisherOptions): PublishTools {
+function openTools(options: PublisherOptions): PublishTools {
+  const { client, clock, instance, tableNamespace, report } = options;
   const place = { client, instance, tableNamespace };
   return {
     clock,
     instance,
     tableNamespace,
+    internalTls: options.internalTls ?? (() => undefined),
     report,
     store: openTableStore(place),
     cutter: createShardCutter(instance),
@@ -168,6 +176,7 @@ function beginTerm(
     clock,
     place,
     exchangeToken,
+    internalTls: tools.internalTls,
     pointer,
     table,
     highest,

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
 import type { TableVersion } from '../../core/contract/exchange.ts';
+import { type InternalTls, readInternalTls, TLS_DATA } from '../../core/contract/internal-tls.ts';
 import {
   INSTANCE_LABEL,
   KEPT_MANIFEST_LABEL,
@@ -39,6 +40,8 @@ export interface Pointer {
   readonly manifestText: string | undefined;
   readonly manifest: ReadManifest;
   readonly exchangeToken: string | undefined;
+  /** What gateways are known by over TLS. */
+  readonly internalTls: InternalTls | undefined;
 }
 
 type ReadManifest =
@@ -58,6 +61,7 @@ interface PointerData {
   /** RFC 3339. */
   readonly heartbeat: string;
   readonly exchangeToken: string;
+  readonly internalTls: InternalTls | undefined;
 }
 
 export interface ShardProblem {
@@ -260,7 +264,8 @@ function manifestData(manifestText: string): Record<string, string> {
   };
 }
 
-function buildPointer(metadata: ObjectMeta, { manifestText, heartbeat, exchangeToken }: PointerData): object {
+function buildPointer(metadata: ObjectMeta, data: PointerData): object {
+  const { manifestText, heartbeat, exchangeToken, internalTls } = data;
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -270,6 +275,11 @@ function buildPointer(metadata: ObjectMeta, { manifestText, heartbeat, exchangeT
       ...manifestData(manifestText),
       [POINTER_DATA.heartbeat]: encode(heartbeat),
       [POINTER_DATA.exchangeToken]: encode(exchangeToken),
+      ...(internalTls && {
+        [TLS_DATA.trusted]: encode(internalTls.trusted),
+        [TLS_DATA.certificate]: encode(internalTls.certificate),
+        [TLS_DATA.key]: encode(internalTls.key),
+      }),
     },
   };
 }
@@ -288,6 +298,7 @@ function parsePointer(object: KubeObject): Pointer {
     manifestText,
     manifest: parseManifest(manifestText, readValue(object, POINTER_DATA.manifestSha256)?.toString()),
     exchangeToken: exchangeToken.data,
+    internalTls: readInternalTls((name) => readValue(object, name)?.toString()),
   };
 }
 

@@ -1,6 +1,7 @@
 // What does one leader know of the table while its term lasts?
 
 import type { Clock } from '../../core/clock.ts';
+import type { InternalTls } from '../../core/contract/internal-tls.ts';
 import { keptManifestName } from '../../core/contract/manifest.ts';
 import type { TableContent } from '../../core/contract/routing-table.ts';
 import type { PointerHolder } from './pointer-holder.ts';
@@ -43,6 +44,7 @@ export interface PublishTools {
   readonly retiredStore: RetiredStore;
   readonly instance: string;
   readonly tableNamespace: string;
+  internalTls(found: InternalTls | undefined): InternalTls | undefined;
   report(report: PublishReport): void;
 }
 

@@ -1,6 +1,7 @@
 // What has the ledger to tell behind a sequence? One call to its read API.
 
 import type { Clock } from '../../core/clock.ts';
+import { type LedgerPlace, wayToLedger } from '../../core/contract/internal-tls.ts';
 import { SPEND_PATH, type SpendReport, spendReportSchema } from '../../core/contract/spend.ts';
 import { CallFault, OwnCalls } from '../../core/kube/own-call.ts';
 import { readAnswer } from '../read-answer.ts';
@@ -19,13 +20,15 @@ const timeoutMs = 15_000;
 /** A thousand keys are half a mebibyte. */
 const answerBytesMax = 16 * 1024 * 1024;
 
-/** @param address `http://host:port`. */
-export function openLedgerClient(address: string, clock: Clock): { readonly ask: AskLedger; close(): void } {
+export function openLedgerClient(
+  place: LedgerPlace,
+  clock: Clock,
+): { readonly ask: AskLedger; close(): void } {
   const calls = new OwnCalls(clock);
   return {
     ask: ({ token, after, signal }) =>
       calls.ask({
-        to: new URL(`${SPEND_PATH}?after=${after}`, address),
+        ...wayToLedger(place, `${SPEND_PATH}?after=${after}`),
         token,
         timeoutMs,
         signal,

@@ -1,5 +1,6 @@
 // Which gateway pods take requests now, and where can they be asked what they run?
 
+import { INTERNAL_TLS_PORT } from '../../core/contract/internal-tls.ts';
 import { isRecord, type KubeObject } from '../../core/kube/object.ts';
 
 export interface GatewayPod {
@@ -8,6 +9,8 @@ export interface GatewayPod {
   readonly ip: string;
   /** Of the exchange. */
   readonly port: number;
+  /** Of the exchange over TLS; undefined: the pod is of a release that has none. */
+  readonly tlsPort?: number | undefined;
 }
 
 /** Name of the container port. */
@@ -20,11 +23,18 @@ export function readGatewayPod({ metadata, spec, status }: KubeObject): GatewayP
   const isReady = records(status.conditions).some(
     (condition) => condition.type === 'Ready' && condition.status === 'True',
   );
-  const port = records(spec.containers)
-    .flatMap((container) => records(container.ports))
-    .find(({ name }) => name === INTERNAL_PORT)?.containerPort;
-  if (!isReady || typeof port !== 'number') return undefined;
-  return { uid: metadata.uid, name: metadata.name, ip: status.podIP, port };
+  const ports = records(spec.containers).flatMap((container) => records(container.ports));
+  const portOf = (wanted: string): number | undefined => {
+    const port = ports.find(({ name }) => name === wanted)?.containerPort;
+    return typeof port === 'number' ? port : undefined;
+  };
+  const port = portOf(INTERNAL_PORT);
+  if (!isReady || port === undefined) return undefined;
+  const tlsPort = portOf(INTERNAL_TLS_PORT);
+  return {
+    ...{ uid: metadata.uid, name: metadata.name, ip: status.podIP, port },
+    ...(tlsPort === undefined ? {} : { tlsPort }),
+  };
 }
 
 function records(value: unknown): readonly Readonly<Record<string, unknown>>[] {

@@ -46,5 +46,11 @@ export function watchPods(
 }
 
 function isSamePod(a: GatewayPod | undefined, b: GatewayPod | undefined): boolean {
-  return a?.uid === b?.uid && a?.name === b?.name && a?.ip === b?.ip && a?.port === b?.port;
+  return (
+    a?.uid === b?.uid &&
+    a?.name === b?.name &&
+    a?.ip === b?.ip &&
+    a?.port === b?.port &&
+    a?.tlsPort === b?.tlsPort
+  );
 }

@@ -52,7 +52,8 @@ describe('its settings', () => {
       proxies: [],
       gatewayUrl: undefined,
       keyPrefix: 'psk_',
-      ledgerUrl: `http://penstock-ledger.${RELEASE_NAMESPACE}.svc`,
+      ledgerUrl: `https://penstock-ledger.${RELEASE_NAMESPACE}.svc`,
+      ledgerCaFile: join(root, 'etc/penstock/internal-ca/ca.crt'),
       kubernetes: { url: 'https://10.0.0.1:443', caFile: join(root, 'etc/penstock/kubernetes/ca.crt') },
       sessionKeys: [],
       sessionMs: 3_600_000,
@@ -163,6 +164,8 @@ describe('the network', () => {
     ],
   };
 
+  const ofLedger = [...http, { protocol: 'TCP', port: 'https' }];
+
   test('lets it reach the API server, the ledger and its issuer, and the edge reach it', async () => {
     const objects = await render(target, EDGE);
     expect(objectOf(objects, 'NetworkPolicy')?.spec).toEqual({
@@ -172,13 +175,13 @@ describe('the network', () => {
       egress: [
         dns,
         apiServer,
-        { ports: http, to: [component('ledger')] },
+        { ports: ofLedger, to: [component('ledger')] },
         { ports: [{ protocol: 'TCP', port: 8443 }] },
       ],
     });
     expect(objectOf(objects, 'NetworkPolicy', 'penstock-ledger')?.spec).toMatchObject({
       ingress: expect.arrayContaining([
-        { ports: http, from: [component('operator'), component('gateway'), component('dashboard')] },
+        { ports: ofLedger, from: [component('operator'), component('gateway'), component('dashboard')] },
       ]),
     });
   });

@@ -78,7 +78,8 @@ test('every operator and gateway reaches what it must, and is reached by whom it
   const component = (name: string) => ({
     podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': name }) },
   });
-  const internal = [{ protocol: 'TCP', port: 'internal' }];
+  const internal = ['internal', 'internal-tls'].map((port) => ({ protocol: 'TCP', port }));
+  const ledger = ['http', 'https'].map((port) => ({ protocol: 'TCP', port }));
   const metrics = { ports: [{ protocol: 'TCP', port: 'metrics' }], from: [expect.anything()] };
   const dns = {
     ports: [
@@ -105,7 +106,7 @@ test('every operator and gateway reaches what it must, and is reached by whom it
       { ports: metrics.ports, from: [component('test')] },
       { ports: internal, from: [component('operator'), component('ledger')] },
     ],
-    egress: [dns, world, opened, { ports: [{ protocol: 'TCP', port: 'http' }], to: [component('ledger')] }],
+    egress: [dns, world, opened, { ports: ledger, to: [component('ledger')] }],
   });
   expect(of('operator')).toMatchObject({
     policyTypes: ['Ingress', 'Egress'],
@@ -115,12 +116,12 @@ test('every operator and gateway reaches what it must, and is reached by whom it
       world,
       opened,
       { ports: internal, to: [component('gateway')] },
-      { ports: [{ protocol: 'TCP', port: 'http' }], to: [component('ledger')] },
+      { ports: ledger, to: [component('ledger')] },
     ],
   });
   expect(of('ledger')).toMatchObject({
     policyTypes: ['Ingress', 'Egress'],
-    ingress: [{ ports: [{ port: 'http' }], from: [component('operator'), component('gateway')] }, metrics],
+    ingress: [{ ports: ledger, from: [component('operator'), component('gateway')] }, metrics],
     egress: [dns, { ports: world.ports }, { ports: internal, to: [component('gateway')] }],
   });
   expect(of('test')).toMatchObject({

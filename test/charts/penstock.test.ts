@@ -286,7 +286,7 @@ describe('the ledger', () => {
       egress: [
         { ports: [{ port: 53 }, { port: 53 }] },
         { ports: [{ port: 443 }, { port: 6443 }] },
-        { ports: [{ port: 'internal' }], to: [expect.anything()] },
+        { ports: [{ port: 'internal' }, { port: 'internal-tls' }], to: [expect.anything()] },
         ...more.map((port) => ({ ports: [{ protocol: 'TCP', port }] })),
       ],
     });
@@ -478,18 +478,24 @@ describe('what is rendered', () => {
 
   test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {
     const objects = await render(plane());
-    const { ledgerAddress } = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);
-    expect(ledgerAddress).toBe(`http://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
+    const settings = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);
+    expect(settings.ledgerAddress).toBe(`http://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
+    expect(settings.ledgerTlsAddress).toBe(`https://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
     const service = objects.find(
       ({ kind, metadata }) => kind === 'Service' && metadata.name === 'penstock-ledger',
     );
-    expect(service?.spec).toMatchObject({ ports: [{ port: 80, targetPort: 'http' }] });
+    expect(service?.spec).toMatchObject({
+      ports: [
+        { port: 80, targetPort: 'http' },
+        { port: 443, targetPort: 'https' },
+      ],
+    });
     const policyOf = (name: string) =>
       objects.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)?.spec;
     const peer = (component: string) => ({
       podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': component }) },
     });
-    const ports = [{ protocol: 'TCP', port: 'http' }];
+    const ports = ['http', 'https'].map((port) => ({ protocol: 'TCP', port }));
     expect(policyOf('penstock-gateway')).toMatchObject({
       egress: expect.arrayContaining([{ ports, to: [peer('ledger')] }]),
     });
@@ -576,6 +582,13 @@ describe('what is rendered', () => {
     expect([picks('penstock-gateway'), picks('penstock-operator')]).toEqual([true, false]);
   });
 
+  test('without TLS between the pods there is no Secret, right, port or setting of it', async () => {
+    const objects = await render(plane(), { internalTls: { enabled: false }, dashboard: { enabled: true } });
+    const text = JSON.stringify(objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'));
+    expect(text).not.toMatch(/internal-ca|ledger-tls|internal-tls|TLS_PORT|TLS_ADDRESS/);
+    expect(deploymentOf(objects, 'penstock-operator').env.PENSTOCK_INTERNAL_TLS).toBe('false');
+  });
+
   test('the Services lead to the ports that the gateway listens on', async () => {
     const objects = await render(plane());
     const service = (name: string) =>
@@ -590,6 +603,7 @@ describe('what is rendered', () => {
       http: settings.port,
       metrics: settings.metricsPort,
       internal: settings.internalPort,
+      'internal-tls': settings.internalTlsPort,
     });
     // No address of its own, and no port but the pods': its name stands for each gateway that is ready.
     expect(service('penstock-test')).toMatchObject({

@@ -14,6 +14,8 @@ export interface GatewayPodOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** Where the process has its exchange and journal: the container port named `internal`. */
   readonly internalPort: number;
+  /** The same over TLS: the container port named `internal-tls`. Left out by releases that have none. */
+  readonly internalTlsPort?: number | undefined;
   /** Where it serves clients: the container port named `http`. */
   readonly port?: number;
   /** Default: one that no other Pod of the run has. */
@@ -37,6 +39,9 @@ export async function createGatewayPod(plane: ControlPlane, options: GatewayPodO
   const ip = options.ip ?? (await claimPodIp(plane));
   const ports = [
     { name: 'internal', containerPort: options.internalPort },
+    ...(options.internalTlsPort === undefined
+      ? []
+      : [{ name: 'internal-tls', containerPort: options.internalTlsPort }]),
     ...(options.port === undefined ? [] : [{ name: 'http', containerPort: options.port }]),
   ];
   await createObject(plane.client, collectionPath(pods, namespace), {

@@ -426,4 +426,16 @@ export const guards: readonly Guard[] = [
     to: '',
     tests: ['test/dashboard/guard.test.ts'],
   },
+  {
+    mark: 'internal-tls',
+    name: 'a gateway that declares TLS is asked over TLS',
+    to: "if (host !== '') return { to: { host, port, path } };",
+    tests: ['test/core/kube/own-call-tls.test.ts'],
+  },
+  {
+    mark: 'internal-tls-trust',
+    name: 'a certificate of another authority is refused inside the cluster',
+    to: 'rejectUnauthorized: trusted === serverName,',
+    tests: ['test/core/kube/own-call-tls.test.ts'],
+  },
 ];

@@ -32,6 +32,7 @@ test('what need not be said has a default', () => {
     baseUrl: 'http://penstock.penstock-system.svc/v1',
     host: anyAddress(),
     metricsPort: 9090,
+    hasInternalTls: false,
     kubeCallsPerSecond: 200,
     kubeCallsBurst: 200,
     lastKnownGoodMs: 3_600_000,

@@ -27,6 +27,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Secrets that the chart makes empty, for certificates of the operator; as a list of YAML and of CEL. */}}
+{{- define "penstock.certificateSecrets" -}}
+['{{ include "penstock.instance" . }}-internal-ca'{{ if .Values.ledger.enabled }}, '{{ include "penstock.instance" . }}-ledger-tls'{{ end }}]
+{{- end -}}
+
 {{- define "penstock.gatewayScheme" -}}
 {{- ternary "https" "http" (ne .Values.gateway.tls.secretName "") -}}
 {{- end -}}

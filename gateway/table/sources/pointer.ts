@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { type InternalTls, readInternalTls } from '../../../core/contract/internal-tls.ts';
 import { type Manifest, manifestSchema, POINTER_DATA } from '../../../core/contract/manifest.ts';
 import { READER_FORMAT } from '../../../core/contract/routing-table.ts';
 import { TableLoadError } from '../load-error.ts';
@@ -12,6 +13,8 @@ export interface Pointer {
   /** Unix milliseconds at which a leader last showed that it lives. */
   readonly heartbeatMs: number | undefined;
   readonly exchangeToken: string | undefined;
+  /** What this gateway shows over TLS, and whom it trusts; undefined: an operator wrote it that knows no TLS. */
+  readonly internalTls: InternalTls | undefined;
 }
 
 const secretSchema = z.object({ data: z.record(z.string(), z.string()).default({}) });
@@ -28,6 +31,7 @@ export function readPointer(secret: unknown): Pointer {
     manifestSha256: text(POINTER_DATA.manifestSha256),
     heartbeatMs: Number.isNaN(heartbeatMs) ? undefined : heartbeatMs,
     exchangeToken: text(POINTER_DATA.exchangeToken) || undefined,
+    internalTls: readInternalTls(text),
   };
 }
 

@@ -6,6 +6,7 @@
 //                              +---- backoff, or the next pointer event
 
 import type { Clock } from '../../../core/clock.ts';
+import type { InternalTls, KeyPair } from '../../../core/contract/internal-tls.ts';
 import type { Manifest } from '../../../core/contract/manifest.ts';
 import type { KubeClient } from '../../../core/kube/client.ts';
 import { collectionPath, objectPath, secrets } from '../../../core/kube/paths.ts';
@@ -38,6 +39,8 @@ interface SecretSourceOptions {
 }
 
 export interface SecretSourceReport extends SourceReport {
+  /** What a pointer brings that operator and ledger are to be shown; mostly the same as before. */
+  certified?(pair: KeyPair): void;
   /** Worth a line in the log; the table in use is what it was. */
   noted(message: string): void;
 }
@@ -45,6 +48,8 @@ export interface SecretSourceReport extends SourceReport {
 export interface SecretSource extends TableSource {
   /** The bearer of the exchange; undefined until the pointer has been read. */
   exchangeToken(): string | undefined;
+  /** As the pointer has it; undefined: operator and ledger are spoken to in plain HTTP. */
+  internalTls(): InternalTls | undefined;
   /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
   heartbeatMs(): number | undefined;
   close(): Promise<void>;
@@ -123,6 +128,10 @@ class WatchedPointer implements SecretSource {
     return this.token;
   }
 
+  internalTls(): InternalTls | undefined {
+    return this.pointer?.internalTls;
+  }
+
   heartbeatMs(): number | undefined {
     // Of a table out of the copy, all that is known is that an operator lived when it was made.
     const madeAt = this.whole?.manifest.createdAt;
@@ -175,6 +184,7 @@ class WatchedPointer implements SecretSource {
     const before = this.pointer;
     this.pointer = pointer;
     this.token = pointer.exchangeToken ?? this.token;
+    if (pointer.internalTls) this.options.report.certified?.(pointer.internalTls);
     if (pointer.manifest === before?.manifest && pointer.manifestSha256 === before.manifestSha256) {
       // A heartbeat: a load that failed is tried again.
       this.cutWaitShort?.();

@@ -113,8 +113,12 @@ export interface Installation {
   changeTo(build: Build): Promise<void>;
   /** One more replica; settled when it runs. Its environment may be changed. */
   startOperator(env?: Readonly<Record<string, string>>): Promise<OperatorProcess>;
-  /** One more pod; settled when its process listens. It is told ready when `/readyz` says so. */
-  startGateway(): Promise<GatewayProcess>;
+  /**
+   * One more pod; settled when its process listens. Its Pod is ready when `/readyz` says so.
+   *
+   * @param hasTls false: as of a release that has no TLS inside the cluster.
+   */
+  startGateway(hasTls?: boolean): Promise<GatewayProcess>;
   /** The container again, in the same pod; the process before must have ended. Its environment may be changed. */
   restartGateway(gateway: GatewayProcess, env?: Readonly<Record<string, string>>): Promise<void>;
   /** As `kubectl apply --server-side`. @throws with what the API server said. */
@@ -208,6 +212,12 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   let counter = 0;
   const ledgerPort = options.hasLedger === true ? await freePort() : undefined;
   const ledgerAddress = ledgerPort === undefined ? undefined : `http://127.0.0.1:${ledgerPort}`;
+  const ledgerTlsPort = ledgerPort === undefined ? undefined : await freePort();
+  // As the chart says it, if it does; of the names in the certificate the one that leads here.
+  const ledgerTlsAddress = ({ env }: WorkloadFacts): string | undefined =>
+    ledgerTlsPort !== undefined && env.some(({ name }) => name === 'PENSTOCK_LEDGER_TLS_ADDRESS')
+      ? `https://localhost:${ledgerTlsPort}`
+      : undefined;
 
   const startOperator = async (env: Readonly<Record<string, string>> = {}): Promise<OperatorProcess> => {
     const name = `${release}-operator-${counter++}`;
@@ -222,6 +232,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_TENANT_POLICIES_FILE: policiesFile,
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
         PENSTOCK_LEDGER_ADDRESS: ledgerAddress ?? '',
+        PENSTOCK_LEDGER_TLS_ADDRESS: ledgerTlsAddress(spec) ?? '',
         ...options.operatorEnv,
         ...env,
       },
@@ -241,15 +252,18 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     { script, spec }: typeof installed.gateway,
     name: string,
     ip: string,
-    port: number,
+    { port, tlsPort }: InternalPorts,
     folder: string,
     accountFolder: string,
     env: Readonly<Record<string, string>> = {},
   ) => {
-    const { PENSTOCK_LEDGER_ADDRESS: _, ...asRendered } = environmentOf(spec, {
-      'metadata.name': name,
-      'status.podIP': ip,
-    });
+    const {
+      PENSTOCK_LEDGER_ADDRESS: _,
+      PENSTOCK_LEDGER_TLS_ADDRESS: __,
+      PENSTOCK_INTERNAL_TLS_PORT: ___,
+      ...asRendered
+    } = environmentOf(spec, { 'metadata.name': name, 'status.podIP': ip });
+    const tlsAddress = ledgerTlsAddress(spec);
     const process = await startProcess(script, {
       cwd: folder,
       env: {
@@ -259,6 +273,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_PORT: '0',
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_INTERNAL_PORT: String(port),
+        ...(tlsPort === undefined ? {} : { PENSTOCK_INTERNAL_TLS_PORT: String(tlsPort) }),
         PENSTOCK_TABLE_COPY_DIR: join(folder, 'table'),
         PENSTOCK_JOURNAL_DIR: join(folder, 'journal'),
         PENSTOCK_DRAIN_ACCEPT_MS: '0',
@@ -267,6 +282,9 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         PENSTOCK_SERVICE_ACCOUNT_DIR: accountFolder,
         // Where none runs, none is waited for.
         ...(ledgerAddress === undefined ? {} : { PENSTOCK_LEDGER_ADDRESS: ledgerAddress }),
+        ...(tlsAddress === undefined || tlsPort === undefined
+          ? {}
+          : { PENSTOCK_LEDGER_TLS_ADDRESS: tlsAddress }),
         ...options.gatewayEnv,
         ...env,
       },
@@ -292,21 +310,27 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   };
   const gatewaysAreReady = async (): Promise<void> => void (await Promise.all(announced));
 
-  const startGateway = async (): Promise<GatewayProcess> => {
+  const startGateway = async (mayHaveTls = true): Promise<GatewayProcess> => {
     const name = `${release}-gateway-${counter++}`;
     const folder = await mkdtemp(join(plane.folder, `${name}-`));
     await mkdir(join(folder, 'table'));
     secrecy.onFolder(name, folder);
     const ip = await claimPodIp(plane);
-    const port = await freePort(ip);
     const program = installed.gateway;
+    const hasTls =
+      mayHaveTls && program.spec.env.some(({ name: one }) => one === 'PENSTOCK_INTERNAL_TLS_PORT');
+    const ports = { port: await freePort(ip), tlsPort: hasTls ? await freePort(ip) : undefined };
     const labels = program.spec.podLabels;
     const token = await serviceAccountToken(plane, namespace, program.spec.serviceAccount);
     const accountFolder = await writeServiceAccountFolder(plane, name, { token, namespace });
-    const pod = await createGatewayPod(plane, { namespace, name, labels, internalPort: port, ip });
-    const running = await runGateway(program, name, ip, port, folder, accountFolder);
+    const pod = await createGatewayPod(plane, {
+      ...{ namespace, name, labels, ip },
+      internalPort: ports.port,
+      internalTlsPort: ports.tlsPort,
+    });
+    const running = await runGateway(program, name, ip, ports, folder, accountFolder);
     const gateway = { name, pod, folder, ...running };
-    volumes.set(gateway, { program, port, accountFolder });
+    volumes.set(gateway, { program, ports, accountFolder });
     gateways.push(gateway);
     tellReady(gateway);
     return gateway;
@@ -326,6 +350,9 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
         ...environmentOf(spec, { 'metadata.name': name }),
         PENSTOCK_HOST: '127.0.0.1',
         PENSTOCK_PORT: String(port),
+        PENSTOCK_TLS_PORT: spec.env.some(({ name: one }) => one === 'PENSTOCK_TLS_PORT')
+          ? String(ledgerTlsPort)
+          : '',
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_LEDGER_FILE: file,
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
@@ -344,7 +371,11 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
 
   const volumes = new Map<
     GatewayProcess,
-    { readonly program: typeof installed.gateway; readonly port: number; readonly accountFolder: string }
+    {
+      readonly program: typeof installed.gateway;
+      readonly ports: InternalPorts;
+      readonly accountFolder: string;
+    }
   >();
 
   await Promise.all([
@@ -375,8 +406,8 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       const volume = volumes.get(gateway);
       if (volume === undefined) throw new Error(`${gateway.name} is no gateway of this installation`);
       const { name, pod, folder } = gateway;
-      const { program, port, accountFolder } = volume;
-      Object.assign(gateway, await runGateway(program, name, pod.ip, port, folder, accountFolder, env));
+      const { program, ports, accountFolder } = volume;
+      Object.assign(gateway, await runGateway(program, name, pod.ip, ports, folder, accountFolder, env));
       tellReady(gateway);
     },
     async apply(...objects) {
@@ -429,6 +460,13 @@ const workloadSchema = z.object({
     }),
   }),
 });
+
+/** Of the exchange. */
+interface InternalPorts {
+  readonly port: number;
+  /** Undefined: the build has no TLS. */
+  readonly tlsPort: number | undefined;
+}
 
 interface WorkloadFacts {
   readonly serviceAccount: string;

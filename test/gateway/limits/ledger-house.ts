@@ -83,7 +83,7 @@ export async function openLedgerHouse(wallMs = systemClock.wallMs): Promise<Ledg
   };
   const port = await listen(0);
   parts.defer(stop);
-  const client = openSpendClient(`http://127.0.0.1:${port}`, () => token, systemClock);
+  const client = openSpendClient({ address: `http://127.0.0.1:${port}` }, () => token, systemClock);
   parts.defer(() => client.close());
 
   const gateways = new Map<string, string>();

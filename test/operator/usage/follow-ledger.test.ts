@@ -29,7 +29,7 @@ async function serve(answer: RequestListener): Promise<string> {
 
 const signal = new AbortController().signal;
 const askAt = (address: string) =>
-  openLedgerClient(address, systemClock).ask({ token: 'secret-token', after: 7, signal });
+  openLedgerClient({ address }, systemClock).ask({ token: 'secret-token', after: 7, signal });
 
 test('it is asked behind what is known, with the exchange token', async () => {
   const seen: unknown[] = [];

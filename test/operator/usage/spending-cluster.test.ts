@@ -110,7 +110,7 @@ interface Term {
 
 async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
   const { client } = plane();
-  const ledger = openLedgerClient(address, clock);
+  const ledger = openLedgerClient({ address }, clock);
   const asked: number[] = [];
   const budgets: string[] = [];
   const told: EventFact[] = [];
@@ -134,7 +134,7 @@ async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
     clock,
     random: () => 0,
     cluster: watched.cluster,
-    ledgerAddress: address,
+    ledger: { address },
     askLedger(call) {
       asked.push(call.after);
       return ledger.ask(call);
@@ -200,7 +200,7 @@ async function columns(): Promise<Record<string, readonly string[]>> {
 
 /** It asks the ledger for what comes after all of its records: with a rest since it has heard of them. */
 async function hearsAll({ asked }: Term): Promise<void> {
-  const { ask, close } = openLedgerClient(address, clock);
+  const { ask, close } = openLedgerClient({ address }, clock);
   const { sequence } = await ask({ token, after: 0, signal: new AbortController().signal });
   close();
   expect(sequence).toBeGreaterThan(0);
@@ -420,7 +420,7 @@ test('a ledger that goes disturbs nothing; one that was begun anew in its place 
 }, 30_000);
 
 test('without the address of a ledger nobody is asked, and nothing is said', async () => {
-  const { spending } = await lead({ ledgerAddress: undefined });
+  const { spending } = await lead({ ledger: undefined });
   expect([spending.reading(), spending.queues, spending.exhausted(apiKey())]).toEqual([
     undefined,
     [],

@@ -1,0 +1,51 @@
+// What is stored after a look at the certificates? The same where none is due.
+
+import type { KeyPair } from '../../core/contract/internal-tls.ts';
+import { issueCertificate } from './issue.ts';
+import {
+  authorityLifetimeMs,
+  leafLifetimeMs,
+  planIssue,
+  type ServerKind,
+  type ServerNames,
+  type Stored,
+} from './plan.ts';
+
+/** What a look has made, for the log. */
+interface Renewed {
+  readonly stored: Stored & { readonly authority: KeyPair };
+  readonly made: readonly ('authority' | ServerKind)[];
+}
+
+export async function renewCertificates(
+  stored: Stored,
+  serverNames: ServerNames,
+  instance: string,
+  nowMs: number,
+): Promise<Renewed> {
+  const plan = planIssue(stored, serverNames, nowMs);
+  const authority =
+    plan.authority === 'keep' && stored.authority !== undefined
+      ? stored.authority
+      : await issueCertificate({
+          // Of two authorities at once, each has a name of its own: by it OpenSSL finds who signed.
+          name: `${instance} internal CA ${new Date(nowMs).toISOString()}`,
+          serverNames: [],
+          lifetimeMs: authorityLifetimeMs,
+          nowMs,
+        });
+  const leaves: Record<ServerKind, KeyPair | undefined> = { ...stored.leaves };
+  for (const kind of plan.leaves)
+    leaves[kind] = await issueCertificate({
+      name: `${instance} ${kind}`,
+      serverNames: serverNames[kind] ?? [],
+      lifetimeMs: leafLifetimeMs,
+      nowMs,
+      issuer: authority,
+    });
+  const isMade = authority !== stored.authority;
+  return {
+    stored: { authority, leaves, trusted: [authority.certificate, ...plan.alsoTrusted] },
+    made: [...(isMade ? (['authority'] as const) : []), ...plan.leaves],
+  };
+}

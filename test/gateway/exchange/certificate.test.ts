@@ -1,0 +1,56 @@
+// When is a gateway ready that answers operator and ledger over TLS alone? And what does it say before?
+
+import { expect, onTestFinished, test } from 'vitest';
+import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
+import { renewCertificates } from '../../../operator/certificates/renew.ts';
+import { rawCall } from '../../support/raw-client.ts';
+import { startWall } from '../../support/wall.ts';
+import { type Rig, startRig, tableOf } from '../rig.ts';
+
+const noJournal: ReadableJournal = {
+  begin() {},
+  append() {},
+  flush: async () => {},
+  close: async () => {},
+  read: async () => undefined,
+  onWritten: () => () => {},
+};
+
+async function start(hasPlain: boolean): Promise<Rig> {
+  const wall = await startWall();
+  onTestFinished(() => wall.close());
+  const exchange = {
+    port: 0,
+    tlsPort: 0,
+    hasPlain,
+    journal: noJournal,
+    token: () => undefined,
+  };
+  const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { exchange });
+  onTestFinished(() => rig.close());
+  return rig;
+}
+
+async function readiness({ gateway }: Rig): Promise<readonly [number, string]> {
+  const { status, text } = await rawCall(
+    { port: Number(new URL(gateway.metricsUrl).port) },
+    { path: '/readyz' },
+  );
+  return [status, text];
+}
+
+test('without plain HTTP a gateway is ready when its certificate comes, and says what it waits for', async () => {
+  const rig = await start(false);
+  expect(await readiness(rig)).toEqual([
+    503,
+    'no certificate for operator and ledger yet: the operator brings it with the routing table, see its log\n',
+  ]);
+  const nothing = { authority: undefined, trusted: [], leaves: { gateway: undefined, ledger: undefined } };
+  const { stored } = await renewCertificates(nothing, { gateway: ['gateway'] }, 'penstock', Date.now());
+  if (stored.leaves.gateway !== undefined) rig.gateway.showCertificate(stored.leaves.gateway);
+  expect(await readiness(rig)).toEqual([200, 'ok\n']);
+});
+
+test('beside plain HTTP, as in an upgrade under an earlier operator, it is ready without one', async () => {
+  expect((await readiness(await start(true)))[0]).toBe(200);
+});
