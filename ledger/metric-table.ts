@@ -62,7 +62,7 @@ export const ledgerMetrics = {
     labels: [],
     help: '1 if this process is the leader and reads the journals, 0 if it is a standby.',
     meaning:
-      '1 if this process is the leader and reads the journals, 0 if it is a standby. Alert when no process has 1.',
+      'Is 1 if this process is the leader and reads the journals, 0 if it is a standby. Alert when no process has 1.',
   },
   pullFailures: {
     name: 'penstock.ledger.pull_failures',
