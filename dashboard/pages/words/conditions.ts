@@ -94,58 +94,58 @@ export const CONDITIONS: Readonly<Record<string, ConditionShown>> = {
 export const REASONS: Readonly<Record<string, ReasonShown>> = {
   Suspended: {
     tone: 'off',
-    wayOut: 'Nothing is wrong. Take spec.suspended away to put it back into service.',
+    wayOut: 'Remove spec.suspended to return it to service.',
   },
   Invalid: {
     wayOut: 'Correct the fields that the message names.',
   },
   UnsupportedValue: {
-    wayOut: 'Remove the field: it does not act in this version, or not for this type.',
+    wayOut: 'Remove the field: it has no effect in this version, or for this type.',
   },
   NotPermitted: {
-    wayOut: 'Sharing with other namespaces is for the platform team; ask them, or take the field away.',
+    wayOut: 'Remove the field, or ask the platform team to share it from a platform namespace.',
   },
   ReservedPrefix: {
-    wayOut: 'Choose another model id: those that begin with the service prefix are the platform’s.',
+    wayOut: 'Choose another model id; the prefix is reserved.',
   },
   ModelConflict: {
-    wayOut: 'Make this route anew with another model id, or remove one of the two.',
+    wayOut: 'Create this route with another model id, or remove one of the two.',
   },
   NoUsableTarget: {
-    wayOut: 'Look at the targets below: each says why it is not in use.',
+    wayOut: 'Check the targets: each says why it is not in use.',
   },
   DigestConflict: {
-    wayOut: 'Make a new key. A key stays with the namespace that had it first.',
+    wayOut: 'Create a new key. A key stays with the first namespace that used it.',
   },
   MetadataNotAllowed: {
     wayOut: 'Remove the labels and annotations, or ask the platform team to allow their prefix.',
   },
   SecretNotFound: {
-    wayOut: 'Make the Secret, or correct its name; with a secrets operator, look whether that has run.',
+    wayOut: 'Create the Secret, or correct its name. If a secrets operator creates it, check that operator.',
   },
   SecretNotOptedIn: {
-    wayOut: 'The owner of the Secret labels it; the message holds the command.',
+    wayOut: 'Label the Secret; the message has the command.',
   },
   SecretTypeNotAllowed: {
-    wayOut: 'Make a Secret of the type that the message names.',
+    wayOut: 'Create a Secret of the type in the message.',
   },
   ClosedByNetworkPolicy: {
     wayOut: 'Add the range to networkPolicy.extraEgress of the chart; the message holds the line.',
   },
   LastKnownGood: {
-    wayOut: 'Correct the object before the time in the message; until then its last good form serves.',
+    wayOut: 'Correct the object before the time in the message; its last good form serves until then.',
   },
   KeyNotFound: {
-    wayOut: 'Put the key into the Secret under the name that the message gives.',
+    wayOut: 'Add the key to the Secret, under the name in the message.',
   },
   SecretValueInvalid: {
-    wayOut: 'Write the value again without a line break at its end.',
+    wayOut: 'Write the value again, without a line break at the end.',
   },
   HostNotAllowed: {
-    wayOut: 'The owner of the Secret names the host in its annotation; the message holds the command.',
+    wayOut: 'Allow the host in the annotation of the Secret; the message has the command.',
   },
   EndpointNotAllowed: {
-    wayOut: 'The address is private. The platform team opens it for the namespace with egress.allow.',
+    wayOut: 'The address is private. Ask the platform team to allow it for the namespace, in a TenantPolicy.',
   },
   CANotFound: {
     wayOut: 'Check the name and the key of the ConfigMap or Secret with the certificate authority.',
@@ -154,94 +154,92 @@ export const REASONS: Readonly<Record<string, ReasonShown>> = {
     wayOut: 'Replace the certificate; the message names the object and the fault.',
   },
   CertificateNotVerified: {
-    wayOut: 'Name the authority in tls.caRef in place of tls.insecureSkipVerify.',
+    wayOut: 'Set tls.caRef and remove tls.insecureSkipVerify.',
   },
   NoUsableKey: {
-    wayOut: 'Enable a key of the Provider, or give one a weight above 0.',
+    wayOut: 'Enable a key of the Provider, or set its weight above 0.',
   },
   RefNotFound: {
     wayOut: 'Correct the name of the Provider, or create it.',
   },
   RefNotPermitted: {
     wayOut:
-      'The owner of the other namespace allows this one in spec.allowedNamespaces, or the name is wrong.',
+      'Correct the name, or ask the owner of the other namespace to allow this one in spec.allowedNamespaces.',
   },
   ProviderNotReady: {
-    wayOut: 'Look at that Provider: its own conditions say what is missing.',
+    wayOut: 'Check that Provider: its conditions say what is missing.',
   },
   TargetUnsupported: {
     wayOut:
-      'Name another API for the target, or fewer capabilities; the message says which the Provider speaks.',
+      'Set another API for the target, or fewer capabilities; the message lists the dialects of the Provider.',
   },
   Lossy: {
     tone: 'warn',
-    wayOut: 'Nothing has to be done. The message names what is lost at which target.',
+    wayOut: 'No action needed. The message names the lost features per target.',
   },
   DialectImpossible: {
-    wayOut: 'Take the dialect out of spec.apis, or add a target that can serve it.',
+    wayOut: 'Remove the dialect from spec.apis, or add a target that can serve it.',
   },
   NoPrice: {
     tone: 'warn',
     wayOut:
-      'State pricing in the route or its target, where the message does not say that it does not count; until then the cost of its calls is unknown.',
+      'Set pricing in the route or its target, unless the message says that it does not apply; until then the cost of its calls is unknown.',
   },
   NotEvaluated: {
     tone: 'off',
-    wayOut: 'Mend “Accepted” first; this is judged afterwards.',
+    wayOut: 'Fix “Accepted” first; this is evaluated afterwards.',
   },
   SecretPending: {
     tone: 'busy',
-    wayOut: 'Wait. If it stays, the message says why the Secret cannot be written.',
+    wayOut: 'Wait. If it lasts, the message says why the Secret cannot be written.',
   },
   SecretTaken: {
-    wayOut: 'Delete that Secret, or make the API key anew with another secret name.',
+    wayOut: 'Delete that Secret, or create the ApiKey again with another secret name.',
   },
   KeyMalformed: {
     wayOut: 'Delete the Secret to get a new key.',
   },
   DisabledBySpec: {
     tone: 'off',
-    wayOut: 'Nothing is wrong. Enable the key to let it work again.',
+    wayOut: 'Enable the key to use it again.',
   },
   PastExpiry: {
-    wayOut: 'Set a later end; the same key works again.',
+    wayOut: 'Set a later expiry; the same key works again.',
   },
   NearExpiry: {
-    wayOut: 'Set a later end, or import another key. A rotation does not move the end.',
+    wayOut: 'Set a later expiry, or import another key. A rotation does not change the expiry.',
   },
   BudgetExhausted: {
-    wayOut:
-      'Raise the limit, or wait for the next period; for the budget of a namespace ask the platform team.',
+    wayOut: 'Raise the limit, or wait for the next period. For a namespace budget, ask the platform team.',
   },
   PartiallyHealthy: {
     title: 'Some calls fail',
     tone: 'warn',
-    wayOut:
-      'Look at which gateway pods do not ask it, at the keys and at the calls by model: one of them says what fails.',
+    wayOut: 'Check the unavailable keys and models, and the gateway pods that report them.',
   },
   Unhealthy: {
-    wayOut: 'Look at the status page of the upstream, then at DNS, network policy and proxy.',
+    wayOut: 'Check the status page of the upstream, then DNS, network policies and proxy.',
   },
   AuthenticationFailed: {
     wayOut: 'Replace the value in the Secret; it is used at the next call.',
   },
   CredentialExhausted: {
     wayOut:
-      'Top up the account at the upstream, or put the key of another one into the Secret. A key that was topped up is tried again within five minutes.',
+      'Top up the account at the upstream, or use the key of another account. A topped-up key is retried within five minutes.',
   },
   NoTraffic: {
     tone: 'off',
-    wayOut: 'Nothing is known yet: no call was made lately, and there is no check.',
+    wayOut: 'Send a call, or enable an active health check.',
   },
   Pending: {
     tone: 'busy',
-    wayOut: 'Wait: gateway pods are taking it up. If it stays, the message names the pod.',
+    wayOut: 'Wait: gateway pods are loading it. If it lasts, the message names the pod.',
   },
   Pinned: {
-    wayOut: 'Somebody has pinned the table to an earlier one; the platform team unpins it.',
+    wayOut: 'The table is pinned to an earlier generation. Ask the platform team to unpin it.',
   },
   NotProgrammed: {
     tone: 'off',
-    wayOut: 'Mend the condition that the message names.',
+    wayOut: 'Fix the condition in the message.',
   },
 };

@@ -53,7 +53,7 @@ test('an event without a message says what its reason means', () => {
   ]);
   expect(event).toMatchObject({
     action: 'Issue',
-    note: 'The keys were made elsewhere and are known by their hash.',
+    note: 'The keys were imported by their hash.',
   });
 });
 
