@@ -120,14 +120,14 @@ describe('a Provider of a tenant, on a range opened for its namespace', () => {
       401,
       403,
       'upstream_auth_failed',
-      /'own' rejected your own key; put a valid one into the Provider's Secret/,
+      /'own' rejected your own key. Put a valid key into the Secret of the Provider/,
     ],
     [402, 429, 'rate_limit_exceeded', /'own'/],
     [
       403,
       403,
       'upstream_auth_failed',
-      /'own' rejected your own key; put a valid one into the Provider's Secret/,
+      /'own' rejected your own key. Put a valid key into the Secret of the Provider/,
     ],
   ] as const)(
     'that rejects the credential (%i) costs nothing; the tenant is told %i %s',

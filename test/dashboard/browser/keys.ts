@@ -222,7 +222,7 @@ export function keysSuite(stage: () => Stage): void {
     await programmed(page);
     await page.getByRole('link', { name: /^Done/ }).click();
     expect((await askAll(key))[0]).toBe(200);
-    await page.getByText('Budget used up').waitFor();
+    await page.getByText('Budget used up', { exact: true }).waitFor();
     await page
       .getByText(/the budget for the month is used up: of 0\.01 dollars/)
       .first()

@@ -160,6 +160,6 @@ const viewsWithoutRights = [
   ['/providers?namespace=team-a', 'No access to providers'],
   ['/providers/team-a/own-models', /cannot get resource "providers"/],
   ['/routes/platform/m', /cannot get resource "modelroutes"/],
-  ['/models?namespace=team-a', /The catalog could not be read/],
+  ['/models?namespace=team-a', 'Models could not be loaded'],
   ['/?namespace=team-a', /get apikeys/],
 ] as const;
