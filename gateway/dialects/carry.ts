@@ -42,7 +42,7 @@ export function listDropped(
 ): readonly string[] {
   // Of equal prompts one is looked at: those that are asked several times may be long, and differ in their seeds alone.
   const different = new Map(conversations.map((conversation) => [conversation.turns, conversation]));
-  const told = [...different.values()].flatMap((conversation) => {
+  const lossy = [...different.values()].flatMap((conversation) => {
     const lost = asUpstream.lost?.(tidy(conversation, target, asUpstream), target) ?? [];
     return conversation.asks.filter(
       ({ feature }) =>
@@ -51,7 +51,7 @@ export function listDropped(
         (feature === 'max-tokens' && asksForTooMuch(conversation, target.maxOutputTokens)),
     );
   });
-  return [...new Set(told.map(({ param }) => param))].sort();
+  return [...new Set(lossy.map(({ param }) => param))].sort();
 }
 
 /** Longer lists are cut; no caller reads them, and headers have their limits. */

@@ -111,7 +111,7 @@ export interface Reasoning {
   readonly summary?: string;
 }
 
-/** One thing the request asks for, and the parameter it stands in, as the caller wrote it. */
+/** One feature that the request uses, and the name of its parameter as the caller wrote it. */
 export interface Ask {
   readonly feature: Feature;
   /** A name or a path: `seed`, `messages[2].content[0]`. */
@@ -121,8 +121,8 @@ export interface Ask {
 /** One request for one upstream call. */
 export interface Conversation {
   /**
-   * All that the request asks for besides plain text in one user turn. What becomes of each at an
-   * upstream stands in the capabilities table; encoders never decide it.
+   * All features that the request uses beyond plain text in one user turn. The capabilities table decides
+   * what an upstream gets of each; encoders never decide it.
    */
   readonly asks: readonly Ask[];
   /** System text before the first user or assistant turn; each part is one block. */

@@ -23,7 +23,7 @@ export interface RequestFacts {
   readonly generated?: number;
   /** How many tokens each of them may have at most; absent: the caller does not say. */
   readonly outputTokensMax?: number;
-  /** It stands under a name alone that not every upstream of the dialect knows. */
+  /** The request uses only the newer name of the bound, which not every upstream of the dialect knows. */
   readonly hasNewerBoundOnly?: boolean;
   /** How many the dialect asks for where neither the caller nor the target's parameters say it; absent: it asks for none. */
   readonly outputTokensDefault?: number;
@@ -37,15 +37,15 @@ export interface RequestFacts {
 
 export type RequestPurpose = 'answer' | 'count';
 
-/** A failure told by an upstream in its own words: an error body, or an error event in a stream. */
+/** A failure in the upstream's own words: an error body, or an error event in a stream. */
 export interface UpstreamError {
   readonly message: string;
   readonly type: string | null;
   readonly code: string | null;
   readonly param: string | null;
-  /** The HTTP status the error stands for, where the body or event names one. */
+  /** The HTTP status of the error, if the body or event names one. */
   readonly status: number | null;
-  /** Told in another dialect than the caller's: type, code and parameter would mean nothing to it. */
+  /** From another dialect than the caller's: type, code and parameter would mean nothing to the caller. */
   readonly isForeign?: boolean;
   /** How long it says to wait, where it says so itself and not in a header. */
   readonly retryAfterMs?: number;
@@ -92,7 +92,7 @@ export interface AnswerFacts {
   servedModel: string | undefined;
   /** Kept of an event that has not ended. */
   pendingBytes: number;
-  /** Kept of events that have ended, for what is told later: parts that wait for others, and what is said once more at the end. */
+  /** Bytes kept of finished events: parts that wait for others, and text that the end repeats. */
   keptBytes: number;
   /** Events that cannot be read, left out or the end of the stream: see `leaveOut`. */
   malformedFrames: number;
@@ -102,7 +102,7 @@ export interface AnswerFacts {
   isCut?: boolean;
 }
 
-/** A streamed answer on its way from upstream bytes to client bytes. */
+/** A streamed answer, from upstream bytes to client bytes. */
 export interface AnswerStream {
   readonly facts: AnswerFacts;
   /** Takes upstream bytes, gives what the client gets for them; look at `facts` afterwards. */
@@ -132,7 +132,7 @@ export type AnswerDocument =
 
 /** A client's request in our form, with the way back to the client's form. */
 export interface Translation {
-  /** Several where one client request stands for several upstream calls. */
+  /** More than one if a client request needs several upstream calls. */
   readonly conversations: readonly Conversation[];
   /** How often the input is sent: once for each answer, where an upstream gives one a call. Absent: once. */
   readonly inputTimes?: number;
@@ -142,7 +142,7 @@ export interface Translation {
   streamEncoder(head: AnswerHead): StreamEncoder;
 }
 
-/** What stands at the top of an answer of our own making. */
+/** Top-level members of an answer that the gateway writes itself. */
 export interface AnswerHead {
   /** Random part of the answer's id; the dialect puts its own prefix before it. */
   readonly id: string;
@@ -150,7 +150,7 @@ export interface AnswerHead {
   readonly createdAt: number;
   /** As the caller wrote it; said where the upstream does not name its model. */
   readonly model: string;
-  /** Tokens of the request by our own count, told where the upstream has not counted. */
+  /** Input tokens by the gateway's own estimate; used if the upstream reported none. */
   readonly inputEstimate: number;
 }
 
@@ -196,7 +196,7 @@ export interface UpstreamTranslation {
 /** One upstream call: what is sent, and how its answer is read. */
 export interface UpstreamCall {
   readonly body: Buffer;
-  /** Stop sequences that the upstream was not told: the gateway cuts the text at them. */
+  /** Stop sequences that the upstream did not get: the gateway cuts the text at them. */
   readonly stopsLeft?: readonly string[];
   decodeAnswer(body: Buffer): DecodedAnswer;
   /** A fresh decoder of the streamed answer. */
@@ -248,7 +248,7 @@ export interface SameDialect {
    */
   relayStream(facts: RequestFacts, origin?: string, head?: () => AnswerHead): AnswerStream;
   relayAnswer(body: Buffer, facts: RequestFacts, origin?: string, head?: () => AnswerHead): AnswerDocument;
-  /** The member of an event in which the head of the answer stands, its model too; absent: the event is its own head. */
+  /** The member of an event that holds the head of the answer with its model; absent: the event itself. */
   readonly headMember?: string;
   /** A fresh gatherer of one stream. */
   openGatherer(): AnswerGatherer;

@@ -1,5 +1,5 @@
-// How does a model tell system text from the user's, where an upstream takes system text at the beginning only? It stands in a
-// message of the user, marked as what it is.
+// How does a model distinguish system text from the user's, if an upstream takes system text only at the beginning? Later
+// system text goes into a user message and is marked as system text.
 
 export function asReminder(text: string): string {
   return `<system-reminder>\n${text}\n</system-reminder>`;

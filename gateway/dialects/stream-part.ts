@@ -51,5 +51,5 @@ export type StreamPart =
     }
   /** The latest known counts, not an increment. Before the first `part-start` it may hold the input only. */
   | { readonly type: 'usage'; readonly usage: Usage }
-  /** The upstream is alive; the client should be told so too. */
+  /** The upstream is alive; the client should get a sign of that, too. */
   | { readonly type: 'ping' };

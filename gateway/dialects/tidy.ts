@@ -49,7 +49,7 @@ function withoutForeignState(turn: Turn, origin: string): Turn {
   };
 }
 
-/** White space stands between other texts, which it keeps apart; empty text does nothing. */
+/** White space between other texts separates them; empty text does nothing. */
 function withoutBlanks(turn: Turn, refusesBlankText: boolean): Turn {
   const isKept = (part: Part): boolean =>
     refusesBlankText ? isShown(part) : part.type !== 'text' || part.text !== '';

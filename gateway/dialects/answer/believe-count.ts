@@ -1,4 +1,4 @@
-// Which of an upstream's counts of tokens is believed? It is billed by, and whoever runs the upstream may write anything.
+// Which of an upstream's token counts is used for billing? The operator of an upstream can report any number.
 
 import type { Usage } from '../../../core/contract/ledger-record.ts';
 

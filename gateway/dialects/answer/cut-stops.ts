@@ -1,5 +1,5 @@
-// Where does an answer end if the upstream was not told all stop sequences? The gateway cuts the
-// text before the first one, as an upstream would have done.
+// Where does an answer end if the upstream did not get all stop sequences? The gateway cuts the text
+// before the first match, as an upstream would have done.
 
 import { asRecord } from '../../json/record.ts';
 import type { AnswerChoice, ModelAnswer, Part } from '../conversation.ts';
@@ -22,9 +22,9 @@ function cutChoice(choice: AnswerChoice, matcher: StopMatcher): AnswerChoice {
     if (part.type === 'text' && found) {
       const length = found.end - found.stop.length;
       if (length > 0) kept.push({ ...part, text: part.text.slice(0, length) });
-      const { isUntold: _, ...told } = choice;
+      const { isUntold: _, ...rest } = choice;
       return {
-        ...told,
+        ...rest,
         parts: kept,
         finish: 'stop-sequence',
         stopSequence: found.stop,
@@ -120,7 +120,7 @@ class CutStream implements StreamDecoder {
     this.release(end, part.index, kept);
     if (!found) return;
     this.isCut = true;
-    // The decoder has read on to the end of the bytes: what it found behind the text, be it a failure, is not wanted.
+    // The decoder reads to the end of the bytes. A failure after the cut text does not matter.
     this.facts.fault = undefined;
     this.facts.isComplete = true;
     this.facts.isCut = true;

@@ -1,5 +1,5 @@
-// Why can a client not use an answer that is complete? Asked where the whole answer is in hand, and
-// another upstream can still be asked: nobody can call a tool with half an object.
+// Why is a complete answer unusable for the client? Checked while the whole answer is held back, so
+// that another upstream can still be tried: half a JSON object is no usable tool call.
 
 import { asRecord, tryParseJson } from '../../json/record.ts';
 import type { AnswerChoice, FinishReason } from '../conversation.ts';

@@ -68,8 +68,8 @@ export class GatheredStream implements AnswerStream {
     for (const { data } of this.events.push(bytes)) {
       const event = asRecord(tryParseJson(data));
       if (event) this.gatherer.add(event);
-      // The relay looks at the ends of most events only, and whoever is not served a whole answer gets them as they came: what is
-      // found here says nothing about the upstream's health, so it is not told by the facts.
+      // The relay inspects the end of most events only, and clients without assured delivery get events as they came.
+      // An unreadable event here is therefore no sign of an unhealthy upstream, so the facts do not report it.
       else this.isUnread = true;
     }
     return bytes;

@@ -9,7 +9,7 @@ export class ObjectEnd {
   private isOther = false;
   private hasEnded = false;
 
-  /** The last brace has come; whether what is between them is JSON is for whoever parses it. */
+  /** The closing brace was read. The text up to it may still be invalid JSON. */
   get isReached(): boolean {
     return this.hasEnded;
   }

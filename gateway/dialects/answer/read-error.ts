@@ -46,9 +46,9 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
 }
 
 /**
- * The error inside an answer or a stream event of status 200; undefined where it carries none. As
- * the OpenAI SDKs see it: any `error` that is truthy, unless it is empty and stands beside a part of an answer. Some servers
- * mark the whole object instead, or say it with the reason for which a choice has ended, whose text would pass for an answer.
+ * The error inside an answer or a stream event of status 200; undefined if it has none. As in the
+ * OpenAI SDKs: any truthy `error`, except an empty one in an object that holds a part of an answer. Some servers
+ * mark the whole object as an error, or put the error into the finish reason; its text would pass for an answer.
  */
 export function readErrorMember(value: unknown): UpstreamError | undefined {
   const outer = asRecord(firstOf(value));
@@ -86,7 +86,7 @@ export function readErrorEvent(data: string): UpstreamError {
   return readErrorMember(value) ?? readErrorValue(value) ?? { ...noError, message: cut(data) };
 }
 
-/** Where nothing is told. */
+/** An error without any details. */
 export const noError: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
 
 /**

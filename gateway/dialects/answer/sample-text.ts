@@ -14,7 +14,7 @@ const generated = new Set([
   ...['content', 'text', 'reasoning_content', 'reasoning', 'thinking', 'refusal'],
   ...['delta', 'partial_json', 'arguments'],
 ]);
-/** Where a piece stands within an event; whatever else there is says something about it, or says it again. */
+/** Members of an event that lead to its text. All others hold metadata or repeat the text. */
 const places = new Set(['choices', 'delta', 'content', 'tool_calls', 'function_call', 'function']);
 const depthMax = 8;
 

@@ -73,7 +73,7 @@ function asObject(schema: unknown): unknown {
   return { ...(isRecord(schema) ? schema : {}), type: 'object' };
 }
 
-/** What a model is told that cannot be forced to call the tool. */
+/** Instruction for a model that cannot be forced to call the tool. */
 export function answerInstruction(name: string): string {
   return `Give your answer by calling the tool "${name}", with the whole answer as its input. Write no other text.`;
 }

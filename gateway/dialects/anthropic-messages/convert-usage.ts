@@ -18,7 +18,7 @@ export interface MessagesCounters {
   readonly beside?: BesideTotals;
   /** One of the two that every message has was no count. */
   readonly isAbsurd?: boolean;
-  /** The output was told with the end of the message: what stands at its beginning is no count of it. */
+  /** The output count came with the end of the message; the count at its beginning is only a placeholder. */
   readonly isFinal?: boolean;
 }
 
@@ -31,9 +31,9 @@ interface BesideTotals {
 }
 
 /**
- * The latest counters that are known: an event repeats them, or leaves them out. They are never
- * added up. What has been put out does not become less; of the input, some tell later what came from a cache. Cache
- * writes for five minutes and for an hour are one count, of which those for an hour are told apart: they cost more.
+ * The latest known counters: an event repeats them or leaves them out, so they are never added up.
+ * Output never falls. Some upstreams report later how much of the input came from a cache. Cache writes
+ * for five minutes and for an hour are one count; writes for an hour are also counted alone, because they cost more.
  */
 export function mergeCounters(known: MessagesCounters, value: unknown): MessagesCounters {
   const usage = asRecord(value);
@@ -94,8 +94,8 @@ function besideTotalsIn(iterations: unknown): BesideTotals | undefined {
   const all = iterations.map((one) => asRecord(one) ?? {});
   const served = all.findLast(({ type }) => isTurn(type));
   const beside = all.filter((one) => isBesideTotals(one, served));
-  const sumOf = (told: (one: JsonRecord) => number): number =>
-    beside.reduce((sum, one) => sum + told(one), 0);
+  const sumOf = (countIn: (one: JsonRecord) => number): number =>
+    beside.reduce((sum, one) => sum + countIn(one), 0);
   const of = (name: string): number => sumOf((one) => count(one[name]) ?? 0);
   return {
     input: of('input_tokens'),
@@ -155,8 +155,8 @@ export function encodeMessagesUsage(usage: Usage | undefined, inputEstimate: num
 
 const noCache = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
-function isAbsurd(told: unknown): boolean {
-  return told !== undefined && told !== null && count(told) === undefined;
+function isAbsurd(reported: unknown): boolean {
+  return reported !== undefined && reported !== null && count(reported) === undefined;
 }
 
 function notLess(known: number | undefined, later: number | undefined): number | undefined {

@@ -16,7 +16,7 @@ import { unpackCallId } from '../state/call-state.ts';
 import { type DecodeInner, decodeDocument, decodeImage, decodeSearchResult } from './decode-media.ts';
 import { decodeRedacted, decodeThinking } from './decode-thinking.ts';
 
-/** Where a block stands; each place takes other blocks. */
+/** Where a block occurs; each place allows different block types. */
 type Place = 'system' | 'user' | 'assistant' | 'tool_result';
 
 type DecodeBlock = (

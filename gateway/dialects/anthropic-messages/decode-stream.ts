@@ -85,7 +85,7 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   /** Other types are of versions to come, and ignored. */
   private known(event: JsonRecord, type: string): void {
-    // Told at once: while nothing of it has been given out, another upstream can give the answer.
+    // Fail at once: before the commit point another upstream can still answer.
     if (!this.hasStarted && isOfMessage.test(type)) {
       failMalformed(this.facts, `${type} before message_start`);
       return;

@@ -38,7 +38,7 @@ export function readMessagesErrorMember(value: unknown): UpstreamError | undefin
     : undefined;
 }
 
-/** Errors in a stream name no status, but their type stands for one (Anthropic API reference, "Errors"). */
+/** Stream errors carry no status; their type implies one (Anthropic API reference, "Errors"). */
 function withStatus(error: UpstreamError): UpstreamError {
   if (error.status !== null || error.type === null) return error;
   return { ...error, status: statuses.get(error.type) ?? null };

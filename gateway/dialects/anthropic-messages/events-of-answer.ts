@@ -30,7 +30,7 @@ interface Unfolded {
   readonly deltas: readonly JsonRecord[];
 }
 
-/** What is not streamed in pieces stands in its start. */
+/** Members that the dialect does not stream as deltas go into the start event of the block. */
 function unfold(block: JsonRecord): Unfolded {
   switch (block.type) {
     case 'text': {

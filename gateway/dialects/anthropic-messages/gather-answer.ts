@@ -104,7 +104,7 @@ function isCutShort(reason: unknown): boolean {
   return reason === 'max_tokens' || reason === 'model_context_window_exceeded' || reason === 'refusal';
 }
 
-/** It does not become less, whatever is told later. */
+/** The output count never falls; later and lower reports are ignored. */
 function outputIn({ output }: MessagesCounters): JsonRecord {
   return output === undefined ? {} : { output_tokens: output };
 }

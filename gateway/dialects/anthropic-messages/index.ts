@@ -35,8 +35,8 @@ const asUpstream: UpstreamTranslation = {
 };
 
 /**
- * What clients send that changes the answer. Others of the family name accounts, workspaces or whoever is to pay: at a platform's provider
- * those are the platform's to say.
+ * Client headers that change the answer. Other `anthropic-*` headers name accounts, workspaces or payers; the platform
+ * sets those for its own Provider.
  */
 const forwardedHeaders: ReadonlySet<string> = new Set(['anthropic-version', 'anthropic-beta']);
 

@@ -43,10 +43,10 @@ interface Held {
 
 /** The members of a message, and of its last delta, that say how it ended. */
 export function encodeEnding(
-  { finish: told, stopSequence, refusal }: Ending,
+  { finish: reported, stopSequence, refusal }: Ending,
   { hasCalls, hasRefusal }: Held,
 ) {
-  const finish = told === 'stop' && hasRefusal ? 'content-filter' : told;
+  const finish = reported === 'stop' && hasRefusal ? 'content-filter' : reported;
   return {
     stop_reason: encodeStopReason(finish, hasCalls),
     stop_sequence: finish === 'stop-sequence' ? (stopSequence ?? null) : null,

@@ -62,7 +62,7 @@ function supportedName(name: string, schema: JsonRecord): string {
   return name === 'oneOf' && schema.anyOf === undefined ? 'anyOf' : name;
 }
 
-/** Keywords that hold schemas; what stands anywhere else, as under `enum` or `default`, is left alone. */
+/** Keywords that hold schemas. All other values, such as those of `enum` or `default`, stay unchanged. */
 function encodeMember(name: string, value: unknown): unknown {
   if (schemasByName.has(name) && isRecord(value)) {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, encodeOutputSchema(inner)]));
@@ -139,7 +139,7 @@ function innerSchemas(schema: JsonRecord): readonly unknown[] {
   });
 }
 
-/** Whether a reference leads back to where it stands, or to nothing in this schema. Chains of references may be long. */
+/** Whether a reference is circular, or has no target in this schema. Chains of references may be long. */
 function containsItself(root: unknown): boolean {
   const open = new Set<string>();
   const done = new Set<string>();

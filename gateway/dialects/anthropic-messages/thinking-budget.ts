@@ -1,4 +1,4 @@
-// How many tokens of thinking is an effort? The other way round stands in `request/reasoning-effort.ts`.
+// How many thinking tokens does an effort get? `request/reasoning-effort.ts` converts in the other direction.
 
 /** The smallest budget the dialect allows. */
 export const budgetMin = 1024;

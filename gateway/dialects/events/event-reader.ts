@@ -1,5 +1,5 @@
-// Which events does a stream hold that is translated? Handed over one by one, as long as anything more is
-// wanted of the answer: nothing is read behind its end or a fault.
+// Which events does a translated stream hold? Events are handed over one by one while the answer needs
+// more; nothing after its end or a fault is read.
 
 import { asRecord, tryParseJson } from '../../json/record.ts';
 import { isOver } from '../answer/answer-facts.ts';
@@ -61,7 +61,7 @@ export class EventReader {
   }
 }
 
-/** Room for what stands around the data of an event: its name, its fields, comments, and what of the next one came along. */
+/** Room for all of an event but its data: field names, comments, and the beginning of the next event. */
 const frameBytesMax = 128 * 1024;
 
 /** Larger events are as bounded in what they hold as plain answers are: parsing them takes the time of all. */

@@ -38,12 +38,12 @@ export function readLines(text: string): {
     : { name, data };
 }
 
-/** No field of server-sent events. llama.cpp told errors in it until the autumn of 2025 (ggml-org/llama.cpp#16109). */
+/** Not a field of server-sent events. llama.cpp reported errors in it until autumn 2025 (ggml-org/llama.cpp#16109). */
 const errorField = 'error:';
 
 /**
- * Whether lines that belong to no field are an error in JSON: Google's servers and some proxies put one behind the events as they would
- * into a body (vercel/ai#5217).
+ * Whether lines without a field are an error in JSON: Google's servers and some proxies append one to the
+ * events as if it were a body (vercel/ai#5217).
  */
 export function isBareError(lines: string): boolean {
   const text = lines.trim();

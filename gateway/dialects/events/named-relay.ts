@@ -35,7 +35,7 @@ export interface NamedEvents {
    * @param data What the value was parsed from, as latin1 of UTF-8 bytes.
    */
   read(name: string, value: JsonRecord, data: string): void;
-  /** Told of an event that goes on unread; `data` as of `read`. */
+  /** Called for an event that is forwarded without parsing; `data` as for `read`. */
   readonly note?: (name: string, data: string) => void;
   /** Data that goes on in the place of what was read last; undefined: that itself. */
   readonly rewritten?: () => string | undefined;

@@ -1,4 +1,4 @@
-// What goes on of the bytes that came, and what stands in their place?
+// Which of the incoming bytes are forwarded, and what replaces the others?
 
 const nothing = Buffer.alloc(0);
 

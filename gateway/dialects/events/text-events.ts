@@ -11,7 +11,7 @@ interface Template {
   readonly place: Place;
 }
 
-/** Where in a value the text stands. */
+/** Location of the text within a value. */
 interface Place {
   readonly holder: Record<string, unknown>;
   readonly name: string;
@@ -62,7 +62,7 @@ const triesMax = 6;
 /** Of events that are kept to compare others with. */
 const lengthMax = 4096;
 
-/** Stands for the text while its place is looked for. */
+/** Placeholder for the text while the event is searched for it. */
 const probe = 'the text of this event';
 
 /**
@@ -79,7 +79,7 @@ function findTemplate(one: string, other: string, parsed: unknown): Template | u
   const after = other.slice(end);
   if (!one.endsWith(after)) return undefined;
   const value = asRecord(tryParseJson(`${before}"${probe}"${after}`));
-  // The text that changes with these bytes is what they say; none does where the member stands twice.
+  // The bytes that differ must be the text itself. A duplicate member would hide the probe, so no place is found then.
   const [place] = placesOf(probe, parsed).length === 0 ? placesOf(probe, value) : [];
   return value && place ? { before, after, value, place } : undefined;
 }

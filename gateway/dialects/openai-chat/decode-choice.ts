@@ -59,7 +59,7 @@ class ChatChoiceReader implements ChoiceReader {
 
   end(): void {
     this.reasoning.close();
-    // A stream tells it with its last text, so it stands behind the text in plain answers, too.
+    // Streams send this state with the last text, so plain answers put it after the text, too.
     if (this.extra) this.reasoning.keep(stateOfMessage(this.extra));
   }
 

@@ -1,4 +1,4 @@
-// What stands in a message's `content`? A text, or a list of parts.
+// What does a message's `content` hold? A text, or a list of parts.
 
 import type { Part } from '../conversation.ts';
 import { commonImageTypes, parseDataUrl } from '../request/data-url.ts';

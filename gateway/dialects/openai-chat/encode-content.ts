@@ -6,10 +6,10 @@ import { documentText } from '../openai/text-document.ts';
 import { encodeDataUrl } from '../request/data-url.ts';
 import { toolErrorMark } from '../tools/tool-error.ts';
 
-/** What stands in a tool message, which takes text only, for the media that follow behind it. */
+/** Text of a tool message whose media follow in the next user message: tool messages take text only. */
 const mediaNotice = '[An image or file, shown in the next user message.]';
 
-/** What stands in front of these media: a picture may hold instructions, and it is not the user who shows it. */
+/** Precedes media of tool results: an image may hold instructions, and they are not the user's. */
 export const mediaSource: Part = { type: 'text', text: '[From the tool results above, not from the user:]' };
 
 /** What a message of the user says; undefined where that is nothing. */

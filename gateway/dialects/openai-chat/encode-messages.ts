@@ -1,6 +1,6 @@
 // Our turns as chat messages.
 //
-//   system block, system turn    one `system` message each, where it stands
+//   system block, system turn    one `system` message each, at its own place
 //   user turn                    its tool results as `tool` messages, then one `user` message
 //   assistant turn               one `assistant` message with text, refusal, reasoning and calls
 

@@ -42,8 +42,8 @@ export function findExtras(parts: readonly Part[]): FoundExtras {
 }
 
 /**
- * Chat clients have all thinking in front; in other dialects it stands right before its call, which
- * may have another id by now. Ids that were given twice have got a number behind them.
+ * Chat clients send all thinking first; other dialects put it right before its call, whose id may
+ * have changed: duplicate ids get a number as suffix.
  */
 function callOf(
   id: unknown,

@@ -112,7 +112,7 @@ function boundOf(newer: unknown, older: unknown): Partial<RequestFacts> {
 }
 
 /**
- * Messages short enough to be looked at here; long ones are judged by whoever reads them.
+ * Checks messages that are short enough to parse here. The decoder checks long ones.
  *
  * @throws {GatewayError} `invalid_parameter`, naming the message.
  */

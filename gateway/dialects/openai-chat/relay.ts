@@ -68,8 +68,8 @@ const answerShape: RepairShape = {
 };
 
 /**
- * The caller's bound, where it stands under the newer name only and the upstream knows the older one only: it would pass over the bound without
- * a word, or refuse it. Where both are there, the larger was reserved, and each upstream takes its own.
+ * The caller's bound, if the request has only its newer name and the upstream knows only the older one: the upstream would
+ * ignore or refuse it. If both names are set, the larger value is reserved, and each upstream reads the name it knows.
  */
 function newerBoundUnknownTo(body: RequestBody, target: UpstreamTarget): Member | undefined {
   if (!saysBoundName(target) || nameKnown(target, boundNewer, boundOlder) === boundNewer) return undefined;
@@ -80,7 +80,7 @@ function newerBoundUnknownTo(body: RequestBody, target: UpstreamTarget): Member 
 
 const mayBeEmpty = ['stop', 'functions'];
 
-/** Without functions there is none to be called; upstreams refuse a choice that stands alone. */
+/** Upstreams refuse a tool choice without any functions. */
 function unsaid(body: RequestBody): readonly Member[] {
   const empty = emptyLists(body, mayBeEmpty);
   const choice = empty.some(({ name }) => name === 'functions') ? body.member('function_call') : undefined;

@@ -114,9 +114,9 @@ function openCalls(isWhole: boolean): KnownCalls {
 }
 
 /** The upstream's own number, unless another call has it. */
-function indexFor(told: unknown, indexes: Set<number>): number {
-  const isOwn = typeof told === 'number' && !indexes.has(told);
-  const index = isOwn ? told : indexes.size === 0 ? 0 : Math.max(...indexes) + 1;
+function indexFor(reported: unknown, indexes: Set<number>): number {
+  const isOwn = typeof reported === 'number' && !indexes.has(reported);
+  const index = isOwn ? reported : indexes.size === 0 ? 0 : Math.max(...indexes) + 1;
   indexes.add(index);
   return index;
 }

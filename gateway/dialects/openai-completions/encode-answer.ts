@@ -58,7 +58,7 @@ export function firstIndex(
   return call * choicesPerCall;
 }
 
-/** What stands before the text of a call's answers. */
+/** The prompt text that precedes the text of a call's answers, if the request asks for an echo. */
 export function echoOf(call: number, { n, choicesPerCall, echoed }: CompletionShape): string {
   return echoed?.[Math.floor((call * choicesPerCall) / n)] ?? '';
 }

@@ -1,10 +1,10 @@
-// A conversation as one prompt: text only, each turn with the name of its role in front.
+// A conversation as one prompt: text only, each turn starts with the name of its role.
 //
 //   You are terse.
 //   user: What is 2 + 2?
 //   assistant:
 //
-// The model goes on behind the last line, and stops before it would speak for the user.
+// The model continues after the last line. A stop sequence ends it before it speaks for the user.
 
 import type { Conversation, Part, Turn } from '../conversation.ts';
 import { documentText } from '../openai/text-document.ts';
@@ -14,7 +14,7 @@ export const userStop = '\nuser:';
 
 interface EncodedPrompt {
   readonly prompt: string;
-  /** The turns are told apart by their labels. */
+  /** Labels with the role separate the turns. */
   readonly isLabelled: boolean;
 }
 

@@ -12,7 +12,7 @@ type WriteFrame = (choices: readonly unknown[], usage?: unknown) => string;
 
 export function encodeCompletionStream(head: AnswerHead, shape: CompletionShape): StreamEncoder {
   const attempts = new Map<number, CallEncoder>();
-  // One request, one model name: that of the call that began first, as long as that attempt stands.
+  // One request reports one model name: that of its first call, until a failover replaces that attempt.
   let model: string | undefined;
   let modelOf: number | undefined;
   const top = JSON.stringify({

@@ -7,7 +7,7 @@ import { invalidParameter } from '../request/parameter-rules.ts';
 import { type NoteAsk, readRecord, readText } from '../request/read-values.ts';
 
 /**
- * @param name Where the content stands, as the caller wrote it.
+ * @param name Path of the content, as the caller wrote it.
  * @throws {GatewayError} `invalid_parameter`, naming the part.
  */
 export function decodeContent(content: unknown, name: string, ask: NoteAsk): readonly Part[] {

@@ -1,10 +1,10 @@
 // The streamed response of an upstream in our own form.
 //
 //   events of items -> ItemEvents
-//   completed, incomplete -> what was left out, usage, end
-//   failed -> fault; error -> fault, with the counts that came in the same bytes behind it
+//   completed, incomplete -> omitted items, usage, end
+//   failed -> fault; error -> fault, with counts from later events in the same bytes
 //
-// Nobody has to end a stream behind `error`: whoever waited for more would wait for a timer.
+// A server need not close the stream after `error`, so the decoder does not wait for more: only a timer would end it.
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import { freshFacts, isOver } from '../answer/answer-facts.ts';
@@ -34,7 +34,7 @@ class ResponsesStreamDecoder implements StreamDecoder {
   private readonly items: ItemEvents;
   private readonly parts: StreamPart[] = [];
   private hasStarted = false;
-  /** Told by an `error` event: `response.failed` may have come along, with the counts. */
+  /** From an `error` event. A `response.failed` with the counts may come in the same bytes. */
   private toldError: UpstreamError | undefined;
 
   constructor({ names, origin }: AnswerContext) {

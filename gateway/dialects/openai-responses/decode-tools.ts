@@ -24,9 +24,9 @@ interface DecodedTools {
 }
 
 /**
- * Two definitions of one name: the first counts.
+ * Of two tools with the same name the first counts.
  *
- * @param lists Of the top level and of items, each with the name it stands under.
+ * @param lists Of the top level and of items, each with its path in the request.
  * @throws {GatewayError} `invalid_parameter`, naming the tool.
  */
 export function decodeTools(
@@ -98,7 +98,7 @@ function decodeNamespace(tool: JsonRecord, name: string, ask: NoteAsk): readonly
 
 const nameLengthMax = 128;
 
-/** Of a tool, or of a namespace: that stands in the name of each tool in it, so that a long one would cost as often as there are tools. */
+/** Name of a tool or of a namespace. Each tool repeats the name of its namespace, so a long one would cost once per tool. */
 function readToolName(value: unknown, path: string): string {
   const name = readName(value, path);
   return name.length > nameLengthMax

@@ -52,7 +52,7 @@ function writePart(items: OutputItems, part: Part, logprobs: readonly unknown[] 
       return;
     }
     default:
-      // Nothing else stands in an answer.
+      // Answers hold no other parts.
       return;
   }
 }

@@ -8,7 +8,7 @@ import { toolErrorMark } from '../tools/tool-error.ts';
 import { fitToolIds } from '../tools/tool-ids.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 
-/** @param conversation Tidied: results stand behind their calls, opaque state is this provider's own. */
+/** @param conversation Tidied: results follow their calls, and opaque state is this provider's own. */
 export function encodeItems(conversation: Conversation, names: ToolNames): readonly unknown[] {
   const fitId = fitToolIds(conversation, callIdLengthMax);
   const customIds = new Set<string>();

@@ -1,5 +1,5 @@
-// Our stream parts as the events of a response, from `response.created` to the terminal event. The
-// counts may come behind the end of the answer, so the terminal event is kept until all is there.
+// Our stream parts as the events of a response, from `response.created` to the terminal event. Usage may
+// arrive after the end of the answer, so the terminal event waits until the stream is complete.
 
 import type { Usage } from '../../../core/contract/ledger-record.ts';
 import type { JsonRecord } from '../../json/record.ts';

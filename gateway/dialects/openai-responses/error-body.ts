@@ -1,7 +1,7 @@
-// How is a failure told in this dialect, as events and in bodies?
+// How does this dialect report a failure, as events and in bodies?
 //
-// Two events, in this order: `response.failed` is all that some clients look at, and `error` is what
-// makes others raise; those stop reading there.
+// Two events, in this order: some clients read only `response.failed`; others raise on `error` and stop
+// reading there.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { ErrorObject } from '../../request/errors.ts';
@@ -13,7 +13,7 @@ import { buildResponse, settingsOf } from './response-object.ts';
 export const keepAlive = ': keep-alive\n\n';
 
 /**
- * An event of this dialect; its name stands in it once more.
+ * One event of this dialect; its data repeats its name.
  *
  * @param members JSON text of the other members, without the braces.
  */
@@ -43,10 +43,10 @@ export function encodeFailure(
   const { message, type, code, param } = error;
   const response = buildFailed({ status: 'failed', error: { code: failureCode(error), message } });
   // Flat as the specification has it, nested as OpenAI sends it.
-  const told = { code, message, param, error: { type, code, message, param } };
+  const members = { code, message, param, error: { type, code, message, param } };
   return (
     frame('response.failed', sequence, encodeMembers({ response })) +
-    frame('error', sequence + 1, encodeMembers(told))
+    frame('error', sequence + 1, encodeMembers(members))
   );
 }
 
@@ -82,8 +82,8 @@ export const unnamedFailure: UpstreamError = { ...noError, message: 'the respons
 
 /** Why a response failed, as the upstream says in it. */
 function readFailure(response: JsonRecord): UpstreamError {
-  const told = readErrorValue({ error: response.error });
-  if (told) return told;
+  const error = readErrorValue({ error: response.error });
+  if (error) return error;
   return response.status === 'cancelled'
     ? { ...noError, message: 'the response was cancelled' }
     : unnamedFailure;

@@ -1,5 +1,5 @@
-// Which plain response do the events of a stream make up, and can its client use it? The terminal
-// event holds all of it; some servers leave its items out, which then are those that were told.
+// Which plain response do the events of a stream add up to, and can its client use it? The terminal event
+// holds the whole response. If a server leaves its items out, the items of earlier events are used.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { flawOfArguments } from '../answer/flaw.ts';

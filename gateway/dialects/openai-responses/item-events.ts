@@ -1,6 +1,6 @@
-// Which parts do the events of output items make? Servers leave out what this dialect promises:
-// announcements, deltas, ends, whole items. Whatever comes first counts, and what came late is made
-// up for when more is known. Items are told apart by `output_index`: ids change on the way at some.
+// Which parts do the events of output items make? Servers leave out announcements, deltas, ends or whole
+// items that this dialect promises. The first source of a text counts, and missing text is added once a later
+// event holds it. Items are identified by `output_index`: at some servers, ids change within a stream.
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { heapBytesOf, KeptText } from '../answer/kept.ts';

@@ -1,13 +1,13 @@
-// Which output items do the parts of an answer make, and which events tell of them? One item at a
-// time is open; it is closed when the next begins or the answer ends, because only then it is known
-// whether it was cut short:
+// Which output items do the parts of an answer make, and which events report them? One item at a time is
+// open. It is closed when the next begins or the answer ends, because only then is it known whether it
+// was cut short:
 //
 //   message    added -> (content part added -> delta* -> done -> content part done)* -> done
 //   call       added -> delta* -> arguments or input done -> done
 //              of a tool with items of its own: added -> done, when its input is whole
 //   reasoning  added -> (summary part added -> delta* -> done -> summary part done)? -> done
 //
-// A message and reasoning begin with their first text: an item that stays empty is never told of.
+// A message and reasoning begin with their first text: an item that stays empty has no events.
 
 import type { JsonRecord } from '../../json/record.ts';
 import { heapBytesOf, KeptText } from '../answer/kept.ts';
@@ -69,7 +69,7 @@ export class OutputItems {
     this.emitText = emit;
   }
 
-  /** All items; one that is still open stands there as it is. */
+  /** All items, including one that is still open, in its current state. */
   get output(): readonly unknown[] {
     const finished = this.finished.map(({ item, status }) => encodeItem(item, status));
     return this.item ? [...finished, encodeItem(this.item, 'incomplete')] : finished;
@@ -133,10 +133,10 @@ export class OutputItems {
   }
 
   private tellRefusal({ explanation }: RefusalDetails): void {
-    const told = explanation ?? (this.hasText ? '' : 'The model declined to answer.');
-    if (told === '') return;
+    const text = explanation ?? (this.hasText ? '' : 'The model declined to answer.');
+    if (text === '') return;
     this.start({ type: 'refusal' });
-    this.delta(told);
+    this.delta(text);
     this.end();
   }
 

@@ -40,7 +40,7 @@ function isForeignReasoning(item: JsonRecord | undefined, origin: string): boole
   return isMinted && item?.type === 'item_reference';
 }
 
-/** An item stands in two events of its own, and once more at the end; no delta holds any state. */
+/** Two events hold an item whole, and the terminal event repeats it; deltas hold no state. */
 export const answerPlaces: StatePlaces = {
   mayHold: (name, data) => stateEvents.has(name) && data.includes('"encrypted_content"'),
   find(_name, event) {

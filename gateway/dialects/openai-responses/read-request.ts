@@ -48,7 +48,7 @@ const responsesParameters: ParameterTable = {
   service_tier: { rule: { kind: 'string' } },
 };
 
-/** What stands for input that a provider has stored, in the order it is told. */
+/** Members that refer to input stored at a provider, in the order in which errors name them. */
 const storedStateNames = ['previous_response_id', 'conversation', 'prompt'] as const;
 
 const roles = new Set(['user', 'assistant', 'system', 'developer']);

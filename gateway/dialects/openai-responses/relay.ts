@@ -185,25 +185,25 @@ class ResponsesEvents implements NamedEvents {
       failMalformed(this.facts, `${name} holds no response`);
       return;
     }
-    const told: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
-    const output = this.wholeOutput(told);
+    const reported: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
+    const output = this.wholeOutput(reported);
     // Clients that show no pieces take the answer from here.
-    if (output !== told) this.repaired = withMembers(data, event, { response: { ...response, output } });
+    if (output !== reported) this.repaired = withMembers(data, event, { response: { ...response, output } });
     if (output.length > 0) this.facts.hasContent = true;
     // Some clients call the tools of the events before this one.
     if (output.some(isCall)) checkCallsAreWhole(this.facts);
     this.facts.isComplete = true;
   }
 
-  private wholeOutput(told: readonly unknown[]): readonly unknown[] {
+  private wholeOutput(reported: readonly unknown[]): readonly unknown[] {
     const { items = [] } = this;
-    if (items.length <= told.length) return told;
+    if (items.length <= reported.length) return reported;
     const gatherer = gatherResponse();
     for (const data of items)
       gatherer.add({ type: itemDone, ...asRecord(tryParseJson(data.toString('utf8'))) });
-    gatherer.add({ type: 'response.completed', response: { output: told } });
+    gatherer.add({ type: 'response.completed', response: { output: reported } });
     const whole = gatherer.answer()?.output;
-    return Array.isArray(whole) && whole.length > told.length ? whole : told;
+    return Array.isArray(whole) && whole.length > reported.length ? whole : reported;
   }
 
   private noteModel(response: JsonRecord | undefined): void {

@@ -1,5 +1,5 @@
-// What stands in a response besides its output? Everything the request has set is said again, and what
-// it has not set stands there as its default: clients check for the whole shape.
+// Which members does a response have besides its output? It repeats every parameter of the request, and
+// unset ones with their default: clients check for the whole shape.
 
 import type { Usage } from '../../../core/contract/ledger-record.ts';
 import { asRecord, isRecord } from '../../json/record.ts';

@@ -1,4 +1,4 @@
-// What stands in an output item of an upstream? Read leniently.
+// What does an upstream's output item hold? Read leniently.
 
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { OpaqueState } from '../state/opaque.ts';

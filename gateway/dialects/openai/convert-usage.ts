@@ -26,8 +26,8 @@ export function readOpenAiUsage(value: unknown): Usage | undefined {
   const completionDetails = asRecord(usage.completion_tokens_details);
   const reasoning = count(completionDetails?.reasoning_tokens);
   const isBeside = total === undefined && completion !== undefined && (reasoning ?? 0) > completion;
-  const told = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);
-  const output = Math.max(told, (total ?? 0) - input);
+  const generated = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);
+  const output = Math.max(generated, (total ?? 0) - input);
   const cachedInput = Math.min(firstCount(usage, cacheReads), input);
   const cacheWrite = Math.min(firstCount(usage, cacheWrites), input - cachedInput);
   const cacheWriteHour = Math.min(firstCount(usage, cacheWritesForAnHour), cacheWrite);
@@ -99,8 +99,8 @@ function firstCount(usage: JsonRecord, paths: readonly Path[]): number {
   for (const path of paths) {
     let value: unknown = usage;
     for (const name of path) value = memberOf(value, name);
-    const told = value === undefined ? undefined : count(value);
-    if (told) return told;
+    const found = value === undefined ? undefined : count(value);
+    if (found) return found;
   }
   return 0;
 }
@@ -135,8 +135,8 @@ export function usageIn({ usage, choices }: JsonRecord): unknown {
   return usage;
 }
 
-function isAbsurd(told: unknown, believed: number | undefined): boolean {
-  return told !== undefined && told !== null && believed === undefined;
+function isAbsurd(reported: unknown, believed: number | undefined): boolean {
+  return reported !== undefined && reported !== null && believed === undefined;
 }
 
 /** Left out where there is none: few answers have sound. */

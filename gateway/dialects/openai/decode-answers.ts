@@ -79,11 +79,11 @@ function decodeChoice(
   return gatherChoice(parts, indexOf(entry, reading.choices) ?? position);
 }
 
-/** One choice on its way. */
+/** One choice that is being decoded. */
 class OpenChoice {
   private readonly writer: PartWriter;
   private hasEnded = false;
-  /** The first finish reason, or the last one where text came behind the first. */
+  /** The first finish reason, or the last one if text came after the first. */
   private reason: string | undefined;
   private stopSequence: string | undefined;
   private readonly reader: ChoiceReader;
@@ -176,9 +176,9 @@ class OpenAiStreamDecoder implements StreamDecoder {
       const index = entry && indexOf(entry, this.reading.choices);
       if (entry && index !== undefined) this.entry(entry, index);
     }
-    const told = readOpenAiUsage(usageIn(chunk));
-    if (!told) return;
-    const usage = laterUsage(this.facts.usage, told);
+    const reported = readOpenAiUsage(usageIn(chunk));
+    if (!reported) return;
+    const usage = laterUsage(this.facts.usage, reported);
     this.facts.usage = usage;
     this.parts.push({ type: 'usage', usage });
     // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.

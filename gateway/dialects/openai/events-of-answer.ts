@@ -9,7 +9,7 @@ export function encodeOpenAiEvents(
 ): string {
   const entries: readonly unknown[] = Array.isArray(choices) ? choices : [];
   const chunks = [{ ...head, object, choices: entries.map(chunkChoice) }];
-  const told = usage === undefined ? [] : [{ ...head, object, choices: [], usage }];
-  const frames = [...chunks, ...told].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+  const usageChunks = usage === undefined ? [] : [{ ...head, object, choices: [], usage }];
+  const frames = [...chunks, ...usageChunks].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
   return `${frames.join('')}data: [DONE]\n\n`;
 }

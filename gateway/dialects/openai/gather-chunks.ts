@@ -12,7 +12,7 @@ import { isFinishReason } from './map-finish-reason.ts';
 /** What differs between chat completions and completions. */
 interface GatherOptions {
   readonly object: 'chat.completion' | 'text_completion';
-  /** A choice as it stands in a plain answer, from the merged entries of it. */
+  /** A choice in the form of a plain answer, from its merged chunk entries. */
   encodeChoice(choice: JsonRecord): JsonRecord;
 }
 

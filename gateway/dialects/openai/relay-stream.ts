@@ -50,7 +50,7 @@ class OpenAiEvents implements EventJudge {
   private readonly ends: ChoiceEnds;
   private readonly forms = new ChunkForms();
   private readonly seen = new Set<number>();
-  /** Data of the chunk that says what was used: clients expect it behind the last finish reason. */
+  /** Data of the chunk with the usage: clients expect it after the last finish reason. */
   private usageChunk: string | undefined;
   private isUntold = false;
   private isOddlyWritten = false;
@@ -76,7 +76,7 @@ class OpenAiEvents implements EventJudge {
     return given;
   }
 
-  /** Events behind the first content and before any finish reason that need no look each. */
+  /** Events after the first content and before any finish reason; none of them needs parsing. */
   run(text: string, bytes: Buffer, from: number, output: Output): number {
     if (this.mustParseAll() || this.isOddlyWritten) return from;
     let events = 0;
@@ -243,8 +243,8 @@ class OpenAiEvents implements EventJudge {
       this.facts.hasContent = true;
       this.facts.outputEstimate++;
     }
-    const told = usageIn(chunk);
-    const usage = readOpenAiUsage(told);
+    const reported = usageIn(chunk);
+    const usage = readOpenAiUsage(reported);
     if (usage) this.facts.usage = laterUsage(this.facts.usage, usage);
     // Some providers put usage on the last content chunk; that one must go on.
     if (choices.length > 0) return this.sound(chunk, data, choices);

@@ -18,7 +18,7 @@ export interface RepairShape {
 export interface ChoiceRepair {
   /** Why the choice has ended, where its upstream does not say. */
   readonly endReason: string;
-  /** What stands in a chunk that ends the choice, beside its index and reason. */
+  /** Content of a chunk that ends the choice, besides its index and reason. */
   readonly emptyPiece: JsonRecord;
   /** The same object, where nothing is missing. */
   sound(choice: JsonRecord): JsonRecord;
@@ -41,7 +41,7 @@ export class OpenAiRepair {
     this.head = head;
   }
 
-  /** Of what is not passed on: an id that stands there may stand nowhere else. */
+  /** Remembers values of a chunk that is not forwarded: its id may occur in no other chunk. */
   note({ id, model, created }: JsonRecord): void {
     this.id ||= textOf(id);
     this.model ||= textOf(model);
@@ -92,9 +92,9 @@ export class OpenAiRepair {
     if (!isTime(value.created)) changes.created = this.createdAt ||= this.head().createdAt;
     if (textOf(value.model) === '') changes.model = this.model ||= this.head().model;
     if (hasEmptyError(value)) changes.error = undefined;
-    const told = asRecord(value.usage);
-    if (told && !hasSoundCounts(told)) {
-      const usage = readOpenAiUsage(told);
+    const reported = asRecord(value.usage);
+    if (reported && !hasSoundCounts(reported)) {
+      const usage = readOpenAiUsage(reported);
       changes.usage = usage && encodeOpenAiUsage(usage);
     }
     const isChanged =
@@ -114,14 +114,14 @@ export class OpenAiRepair {
 
 /** Whether a plain answer needs no repair, as most do; one with calls of tools is looked at closely. */
 export function lacksNothing(answer: JsonRecord, choices: readonly unknown[]): boolean {
-  const told = asRecord(answer.usage);
+  const usage = asRecord(answer.usage);
   return (
     textOf(answer.id) !== '' &&
     textOf(answer.object) !== '' &&
     textOf(answer.model) !== '' &&
     isTime(answer.created) &&
     !hasEmptyError(answer) &&
-    (!told || hasSoundCounts(told)) &&
+    (!usage || hasSoundCounts(usage)) &&
     choices.every(isOrdinaryChoice)
   );
 }

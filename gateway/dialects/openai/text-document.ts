@@ -1,4 +1,4 @@
-// What does a text file say, where a dialect takes texts only? Its title, and what stands in it.
+// How is a text file sent to a dialect that takes text only? As its title and its content.
 
 import type { PartOf } from '../conversation.ts';
 

@@ -1,4 +1,4 @@
-// What stands inside a request's members? Strict: whoever wrote it is told the path of what is wrong.
+// Which values do a request's members hold? Strict: an error names the path of the wrong value.
 
 import type { Feature } from '../../../core/catalog/capabilities.ts';
 import { isRecord, type JsonRecord } from '../../json/record.ts';
@@ -65,7 +65,7 @@ export function readList(value: unknown, path: string): readonly unknown[] {
   return Array.isArray(value) ? value : invalidParameter(path, 'must be a list');
 }
 
-/** Every entry of the table that stands in the record and is not null, noted under its path. */
+/** Notes the path of each table entry that the record sets to something other than null. */
 export function noteMembers(
   record: JsonRecord,
   path: string,

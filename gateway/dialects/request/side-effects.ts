@@ -21,7 +21,7 @@ export function offersHostedTools(body: RequestBody): boolean {
   const member = body.member('tools');
   if (member === undefined) return false;
   if (member.valueEnd - member.valueStart > parsedBytesMax) {
-    // Too long to be parsed for this: hosted tools are told by their types, wherever they stand.
+    // Too long to parse for this: the text is searched for the types of hosted tools instead.
     return hostedInText.test(body.text(member));
   }
   const tools = body.read(member);

@@ -8,10 +8,10 @@ import type { RequestFacts, UpstreamTarget } from '../dialect.ts';
 export type DefaultMember = readonly [name: string, value: string];
 
 /**
- * The upstream's model name, and nothing of the caller's that would choose another; the target's parameters, then the
- * defaults, where the caller gave none. A bound of the caller's stands for all that there are names for: upstreams refuse a request with two.
+ * The upstream's model name replaces all that the caller wrote to choose a model. The target's parameters come next, then
+ * the defaults for parameters that the caller left out. A bound under one name excludes its other names: upstreams refuse both.
  *
- * @param unsent Members that are left out besides.
+ * @param unsent Further members to leave out.
  */
 export function targetEdits(
   body: RequestBody,

@@ -1,7 +1,7 @@
-// What must not reach a provider that speaks the caller's own dialect, though the caller sends it
-// back in good faith? Opaque state that another provider gave, which this one would refuse: it is
-// taken out of the bytes. What this one gave itself and was marked on its way out (`mark-state.ts`)
-// becomes again what it was. Nearly every request holds neither, and a search of its bytes says so.
+// Which parts of a request must not reach a provider that speaks the caller's own dialect? Opaque state
+// that another provider issued: this one would refuse it, so it is removed from the bytes. State that
+// this provider issued was marked in the answer (`mark-state.ts`) and gets its original form back.
+// Nearly every request holds neither; a search of its bytes is enough to see that.
 
 import type { Path } from '../../json/read-parts.ts';
 import { asRecord, type JsonRecord } from '../../json/record.ts';
@@ -11,7 +11,7 @@ import type { Edit, RequestBody } from '../../json/request-body.ts';
 import type { Member } from '../../json/scan-members.ts';
 import { type OpaqueState, opaquePrefix, unpackOpaque } from './opaque.ts';
 
-/** Where a dialect's requests may hold foreign state, and how it is told. */
+/** Where a dialect's requests may hold foreign state, and how to recognise it. */
 export interface ForeignPlaces {
   /** The top-level member with the turns. */
   readonly member: string;
@@ -86,8 +86,8 @@ export function isPacked(value: unknown): boolean {
 }
 
 /**
- * The foreign entries in one list of every turn. Where it holds nothing else, all of `whole` goes:
- * the list, or the turn it stands in.
+ * The foreign entries in one list of every turn. If all entries are foreign, all of `whole` is removed:
+ * the list, or the turn that holds it.
  */
 export function findInLists(
   turns: readonly unknown[],

@@ -7,7 +7,7 @@ import type { JsonRecord } from '../../json/record.ts';
 import { withReplaced } from '../../json/replace-values.ts';
 import { type OpaqueState, packOpaque } from './opaque.ts';
 
-/** State and where it stands. */
+/** State and its path. */
 export interface PlacedState {
   readonly path: Path;
   readonly state: OpaqueState;
@@ -15,7 +15,7 @@ export interface PlacedState {
 
 /** Where the events of a dialect hold opaque state. */
 export interface StatePlaces {
-  /** Stands in every delta that holds some; undefined: no delta does. */
+  /** A word that every delta with state contains; undefined: deltas hold no state. */
   readonly deltaWord?: string;
   /** Asked for every event that is looked at, so it must be cheap; may say yes in vain. */
   mayHold(name: string, data: string): boolean;

@@ -48,7 +48,7 @@ export function packOpaque(origin: string, state: OpaqueState): string {
   return `${opaquePrefix}${origin}.${Buffer.from(JSON.stringify(state)).toString('base64url')}`;
 }
 
-/** Undefined where the string is not of our own form: then it is native to the dialect it stands in. */
+/** Undefined if the string is not in our own form: it is then native to the dialect of the request. */
 export function unpackOpaque(text: string): Required<MarkedState> | 'damaged' | undefined {
   if (!text.startsWith(opaquePrefix)) return undefined;
   const [origin, payload, ...rest] = text.slice(opaquePrefix.length).split('.');

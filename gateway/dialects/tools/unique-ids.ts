@@ -1,5 +1,5 @@
-// What is a call's id where the upstream that gave it counts its calls anew in every answer? Ids must
-// not come twice in a conversation; the first call keeps its own.
+// Which id does a call get if the upstream numbers its calls from the start in every answer? Ids must be
+// unique in a conversation; the first call keeps its own.
 
 /**
  * Gives each id it is asked for once; one that has been given before gets a number behind it. What
