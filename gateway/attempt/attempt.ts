@@ -31,15 +31,15 @@ import {
 import type { AttemptFailure, BreakCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
 import { StreamSample } from './stream-sample.ts';
-import { toldOf } from './told-words.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 type CountFacts = Pick<AnswerFacts, 'usage' | 'lacksOutput' | 'goesOn' | 'outputEstimate' | 'servedModel'> & {
   readonly uncounted?: string;
 };
 
 /**
- * What may be kept of a stream while it is translated: eight times the longest texts, and probabilities of as many tokens as a plain
- * answer may have. Less than of a plain answer, since some clients are told all of it four times at the end.
+ * Most bytes kept of a stream while it is translated: eight times the longest texts, and probabilities of as many tokens as a plain
+ * answer may have. Lower than for a plain answer, because some dialects repeat the whole text four times at the end.
  */
 const keptBytesMax = 8 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
@@ -292,9 +292,9 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   }
 
   /**
-   * The answer came in one piece, though a stream was asked for: it goes on as the events that it stands for.
+   * A stream was requested, but the answer came in one piece: it is sent as the events of an equal stream.
    *
-   * @returns False: it is none.
+   * @returns False: the body is not such an answer.
    */
   private unfold(reader: Exclude<AnswerReader<Answer>, { type: 'plain' }>): boolean {
     const unfolded = reader.unfold(withoutByteOrderMark(this.body.take()));
@@ -450,7 +450,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     this.resume();
   }
 
-  /** Its deadlines go on meanwhile: the silence is its own doing. */
+  /** The caller's deadlines keep running: the gateway itself delays the answer. */
   private holdBack(ms: number): void {
     if (this.isOver || this.isHeldBack) return;
     this.transmission?.pause();
@@ -515,7 +515,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
       return;
     }
     if (reader.type !== 'plain' && this.status === 200) {
-      // Silent behind the last finish reason: everything the client needs has come.
+      // Silence after the last finish reason: the client has all that it needs.
       const bytes = reader.stream.end();
       if (reader.stream.facts.isComplete) {
         this.takeStream(reader.stream, bytes);
@@ -532,7 +532,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   private fail(failure: AttemptFailure): void {
     const isCommitted = this.commitPoint?.isCommitted === true;
     const outcome = isCommitted ? 'broken-off' : 'failed'; // guard: commit-point-failover
-    this.finish({ outcome, failure: toldOf(this.withHead(failure), this.ends) }, this.countFacts());
+    this.finish({ outcome, failure: withoutSecrets(this.withHead(failure), this.ends) }, this.countFacts());
   }
 
   /** What has no type may be anything, and says so less clearly. */

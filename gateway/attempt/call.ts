@@ -61,8 +61,8 @@ export interface CallJob<Answer> extends Situation {
   /** `isFresh`: over a connection of its own. */
   open(candidate: number, isFresh: boolean): AttemptEnds<Answer>;
   /**
-   * Where the candidate was refused for credentials that have been replaced meanwhile: the position of the same one
-   * with those of now, which then is one of `candidates` too.
+   * For a candidate that was refused for credentials which have since been replaced: the position of the same candidate
+   * with the new credentials, which is added to `candidates`.
    */
   renew(candidate: number): number | undefined;
   /**
@@ -194,7 +194,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     });
   }
 
-  /** After a wait. Another request may have found the candidate dead meanwhile, have a longer wait, or be trying it now. */
+  /** After a wait. Another request may have marked the candidate as failed, extended its cooldown, or begun its trial call. */
   private hasComeBack(candidate: number, delayMs: number): boolean {
     const { job } = this;
     if (job.failed.length === 0) job.waitedMs += delayMs;
@@ -243,8 +243,8 @@ export class Call<Answer> implements AttemptOwner<Answer> {
   }
 
   /**
-   * Time goes on while quotas are asked elsewhere: others may have found the candidate dead meanwhile, be on its one trial, or have used
-   * up what may be repeated, or the caller has left.
+   * Quotas are checked elsewhere, which takes time. By then other requests may have marked the candidate as failed, taken its one
+   * trial call or used up the retry budget, or the caller may have left.
    */
   private mayBegin(wasUsable: boolean): boolean {
     const isSpent = this.isRepetition && !this.job.hasRetryBudget(this.candidate);
@@ -322,7 +322,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     // Nothing has been done: the request itself was refused.
     const isRefusal = failure.kind === 'status' && (failure.status === 400 || failure.status === 422);
     if (isRefusal && mayGoOn && job.withhold(candidate, failure.error)) return { candidate, isFresh: false };
-    // Whatever was replaced or closed meanwhile: the upstream may be doing what it was asked.
+    // Even if credentials were replaced or the connection closed, the upstream may be executing the request.
     if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined; // guard: resend-side-effects
     if (mayGoOn && isForCredentials(failure, judgement) && this.renewals < renewalsMax) {
       const renewed = job.renew(candidate);

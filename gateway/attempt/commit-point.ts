@@ -17,12 +17,12 @@ export interface ClientSink {
   write(bytes: Buffer): boolean;
   onDrain(resume: () => void): void;
   /**
-   * Told by how many bytes what is held grows (or, below 0, shrinks).
+   * Called when the number of held bytes changes, with the difference (below 0: it shrank).
    *
-   * @returns False: the process has no room for it.
+   * @returns False: the process has no room for them.
    */
   onHeld?(change: number): boolean;
-  /** Told once: more content came than is held, so the client gets it before the rule would give it out. */
+  /** Called once: the content exceeds the hold-back buffer, so the client gets it earlier than the rule says. */
   onTooLong?(): void;
 }
 
@@ -32,7 +32,7 @@ export type CommitRule =
       readonly type: 'hold-back';
       /** Content events; undefined: however many. */
       readonly events: number | undefined;
-      /** Behind the first content; undefined: however long. The attempt looks at the clock. */
+      /** Since the first content; undefined: no limit. The attempt checks the clock. */
       readonly durationMs: number | undefined;
     }
   | { readonly type: 'whole' };
@@ -58,8 +58,8 @@ export class CommitPoint {
   private readonly held = new Pieces();
   /** Of those, from the first content on. */
   private contentBytes = 0;
-  /** Of those, what the sink was told. */
-  private toldBytes = 0;
+  /** Of those, the bytes reported to the sink. */
+  private reportedBytes = 0;
   private hasRoom = true;
   private hasCommitted = false;
 
@@ -101,7 +101,7 @@ export class CommitPoint {
     if (this.hasCommitted) return this.sink.write(bytes);
     this.held.add(bytes);
     if (progress.hasContent && this.isDue(progress)) return this.commit();
-    this.toldBytes += bytes.length;
+    this.reportedBytes += bytes.length;
     this.hasRoom = this.sink.onHeld?.(bytes.length) ?? true;
     if (!progress.hasContent) return true; // guard: commit-point
     this.contentBytes += bytes.length;
@@ -113,12 +113,12 @@ export class CommitPoint {
   /** A complete answer is given out whole, also one without content. It counts as held until the client has taken it. */
   commit(): boolean {
     this.hasCommitted = true;
-    const { sink, toldBytes } = this;
+    const { sink, reportedBytes } = this;
     const bytes = this.held.take();
     this.reset();
     const isReady = bytes.length === 0 || sink.write(bytes);
-    if (toldBytes === 0) return isReady;
-    const giveBack = (): void => void sink.onHeld?.(-toldBytes);
+    if (reportedBytes === 0) return isReady;
+    const giveBack = (): void => void sink.onHeld?.(-reportedBytes);
     if (isReady) giveBack();
     else sink.onDrain(giveBack);
     return isReady;
@@ -126,7 +126,7 @@ export class CommitPoint {
 
   /** The attempt failed before it was committed: the client never hears of it. */
   discard(): void {
-    if (this.toldBytes > 0) this.sink.onHeld?.(-this.toldBytes);
+    if (this.reportedBytes > 0) this.sink.onHeld?.(-this.reportedBytes);
     this.held.take();
     this.reset();
   }
@@ -144,7 +144,7 @@ export class CommitPoint {
 
   private reset(): void {
     this.contentBytes = 0;
-    this.toldBytes = 0;
+    this.reportedBytes = 0;
     this.hasRoom = true;
   }
 }

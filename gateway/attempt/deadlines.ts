@@ -33,7 +33,7 @@ export interface Deadline {
   readonly timer: TimerName;
 }
 
-/** How long the counts and the end mark may take behind the last finish reason, and between each other. */
+/** How long usage and end mark may take after the last finish reason, and between each other. */
 const endMs = 5_000;
 
 /** How long they may take where something comes all the while, and is none of them: the client has everything else. */

@@ -54,7 +54,7 @@ export interface PlainReader<Answer> {
   read(body: Buffer): PlainReading<Answer>;
 }
 
-/** The events that an answer stands for which came in one piece, as the upstream would have streamed them. */
+/** Turns an answer that came in one piece into the events that the upstream would have streamed. */
 export type Unfold = (
   body: Buffer,
 ) => { readonly ok: true; readonly events: Buffer } | { readonly ok: false; readonly fault: AnswerFault };
@@ -71,9 +71,9 @@ export interface AttemptEnds<Answer> {
   /** Takes out of an upstream's words what it was signed in with. */
   redact?(text: string): string;
   /**
-   * Told by how many bytes what is kept of the answer grows (or, below 0, shrinks), beside what its sink holds.
+   * Called when the number of bytes kept of the answer changes, with the difference (below 0: it shrank); bytes in its sink do not count.
    *
-   * @returns False: the process has no room for it.
+   * @returns False: the process has no room for them.
    */
   hold?(change: number): boolean;
   /** When its upstream is read while the event loop is busy, and in whose turn; absent where nobody waits for anybody. */
@@ -81,7 +81,7 @@ export interface AttemptEnds<Answer> {
   readonly place?: KeyUse | undefined;
 }
 
-/** What is known of it beside, its stream has told. */
+/** The stream has already reported usage and all other facts of the answer. */
 type GatheredReading<Answer> =
   | { readonly ok: true; readonly value: Answer }
   | Extract<PlainReading<Answer>, { readonly ok: false }>;
@@ -134,7 +134,7 @@ export interface AttemptOwner<Answer> {
   readonly timers: TimerQueue;
   /** Clock time at which the whole request ends. */
   readonly totalAt: number;
-  /** Told once, with the first content of a stream. */
+  /** Called once, with the first content of a stream. */
   onContent(): void;
   /** Called once, and no other method after this one; perhaps before the attempt's `start` returns. Does not throw. */
   onEnd(result: AttemptResult<Answer>): void;

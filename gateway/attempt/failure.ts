@@ -25,7 +25,7 @@ export type AttemptFailure =
       /** It broke on a connection that had been used before, and may have been closed as the request set out. */
       readonly isStale?: boolean;
     }
-  /** The head of an answer that is no HTTP, too long or cut: whoever is there has been asked. */
+  /** The head of the answer is not HTTP, too long or cut off: a server has received the request. */
   | { readonly kind: 'head'; readonly detail: string }
   /** An answer with an error status, or a redirect. */
   | {
@@ -64,7 +64,7 @@ export interface Judgement {
   readonly mayRetrySame: boolean;
   /** How often the same candidate is tried again where no other is left. */
   readonly retriesAlone: 0 | 1 | 2;
-  /** What the caller is told if nothing else works. */
+  /** The error code for the caller if no other attempt succeeds. */
   readonly code: ErrorCode;
   /** How long the key must rest, where it is to blame. */
   readonly keyRest: 'rate-limit' | 'out-of-money' | 'rejected' | null;
@@ -128,7 +128,7 @@ function judgeAnswerFault(fault: AnswerFault): Judgement {
   if (fault.kind === 'error-event') return judgeErrorEvent(fault.error);
   // Another upstream's answer to the same request would be as large, and has to be paid for too.
   if (fault.kind === 'too-large') return judgement(null, 'target', 'answer_too_large');
-  // Whoever asks for whole answers must not be able to open the breakers of what answers all others.
+  // Requests for assured delivery must not be able to open the circuit breaker for all other requests.
   const isHealthSignal = fault.kind !== 'unusable';
   return judgement('ServerError', 'target', 'upstream_invalid_response', { isHealthSignal });
 }
@@ -181,7 +181,7 @@ function judgeStatus(status: number, error: UpstreamError, size?: RequestSize): 
     case 405:
       return wrongAddress;
     case 407:
-      // What stands in between knows nothing of models: another target of the provider goes the same way.
+      // A proxy in between knows no models: other targets of the Provider use the same proxy.
       return judgement('ServerError', 'endpoint', 'upstream_error', { mayHaveActed: false });
     case 408:
     case 409:
@@ -284,7 +284,7 @@ const filtered = judgement('ContentFiltered', 'target', 'content_policy_violatio
 /** Something else is there than what it was taken for. */
 const wrongAddress = judgement('ServerError', 'target', 'upstream_invalid_response', { mayHaveActed: false });
 
-/** Whoever is at the other end of this connection is not responsible (RFC 9110, section 15.5.20), or does not trust it yet (RFC 8470, section 5.2). */
+/** This server is not responsible for the host (RFC 9110, section 15.5.20), or distrusts the connection (RFC 8470, section 5.2). */
 const misdirected = 421;
 const tooEarly = 425;
 

@@ -1,4 +1,4 @@
-// Every attempt failed: what is the caller told? Pure.
+// Every attempt failed: which error does the caller get? Pure.
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
@@ -131,7 +131,7 @@ function keyRejected({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
       );
 }
 
-/** It wants a person: whoever waits a minute and asks again has waited in vain. */
+/** A person has to pay: waiting and retrying does not help. */
 function noMoney({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
   const message = isOwnProvider
     ? `The provider of model '${model}' rejects your own account: its balance or spend limit is used up. Top up the account.`
@@ -139,7 +139,7 @@ function noMoney({ model, isOwnProvider }: FinalErrorFacts): GatewayError {
   return new GatewayError('rate_limit_exceeded', message, { headers: { 'x-should-retry': 'false' } });
 }
 
-/** The error told inside a stream that has already begun. */
+/** The error inside a stream that has already begun. */
 export function brokenOffError(failure: AttemptFailure, model: string): GatewayError {
   const { code, reason } = judgeFailure(failure);
   const isKept =
@@ -149,9 +149,9 @@ export function brokenOffError(failure: AttemptFailure, model: string): GatewayE
     code === 'answer_too_large' ||
     failure.kind === 'gateway';
   // Clients retry an overloaded upstream in another way than a broken one.
-  const told = isKept ? code : reason === 'Overloaded' ? 'upstream_unavailable' : 'upstream_error';
-  const wait = told === 'rate_limit_exceeded' ? inWaitWords(failure) : '';
-  return new GatewayError(told, `The answer of model '${model}' broke off: ${inWords(failure)}.${wait}`);
+  const finalCode = isKept ? code : reason === 'Overloaded' ? 'upstream_unavailable' : 'upstream_error';
+  const wait = finalCode === 'rate_limit_exceeded' ? inWaitWords(failure) : '';
+  return new GatewayError(finalCode, `The answer of model '${model}' broke off: ${inWords(failure)}.${wait}`);
 }
 
 /** A stream has no `retry-after`: clients read the time from these words, as OpenAI writes them. */
@@ -177,8 +177,8 @@ const wait =
   /(?:try again in|retry[-_ ]after)\W{0,3}(?:(\d{1,4})\s*m(?!s))?(?:(\d{1,6}(?:\.\d{1,6})?)(?!\.?\d|\s*h)\s*(ms)?)?/i;
 
 /**
- * What the caller can mend first, whoever failed besides: clients shorten a conversation that is told to be too long. Then a rate
- * limit, else what happened last. That the model is unknown is only believed where every upstream says so.
+ * The failure that the caller can fix comes first, even if another came later: clients shorten a conversation after a "too long"
+ * error. Then a rate limit, else the last failure. "Unknown model" is believed only if every upstream says so.
  */
 function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
   const isMistake = (failure: AttemptFailure): boolean => {
@@ -197,11 +197,11 @@ function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined
 
 /** Larger than a body may be, in the upstream's words; or than its account allows at once, whose numbers are its owner's. */
 function tooLarge(failure: AttemptFailure, model: string): GatewayError {
-  // What an account allows is told with its name.
+  // The limits of an account come with the account's name, which the caller must not see.
   const isBodys = failure.kind === 'status' && judgeFailure(failure).reason === null;
-  const told = isBodys ? failure.error.message : '';
+  const upstreamMessage = isBodys ? failure.error.message : '';
   const message = `The request is too large for the upstreams of model '${model}'. Send less, or ask for a shorter answer.`;
-  return new GatewayError('request_too_large', told || message);
+  return new GatewayError('request_too_large', upstreamMessage || message);
 }
 
 /** The upstream judged the caller's request: its words are kept, clients read them. */

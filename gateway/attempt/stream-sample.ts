@@ -1,4 +1,4 @@
-// What did a stream begin to say? A copy of its first bytes with content, for whoever has to count what its upstream did not.
+// How did a stream begin? Keeps a copy of its first bytes with content, to estimate the tokens that its upstream did not count.
 
 /** Some twenty events of a token each, or the beginning of a few that hold more. */
 const sampleBytesMax = 8 * 1024;

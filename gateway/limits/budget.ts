@@ -20,10 +20,10 @@ function judgeBudget(limit: number, amount: number, spent: number, held: number)
 }
 
 /**
- * Of one of several pods that do not see each other's spending until the ledger tells of it: each may spend its part of what the ledger
- * says is left.
+ * For one of several pods that do not see each other's spending until the ledger reports it: each may spend its share of the rest
+ * that the ledger reports.
  *
- * @param own What this pod spent that the ledger has not told of yet, and holds.
+ * @param own What this pod holds, and has spent since the ledger's last report.
  */
 export function judgeShare(
   { limit, known, amount }: Pick<BudgetClaim, 'limit' | 'known' | 'amount'>,
@@ -32,7 +32,7 @@ export function judgeShare(
 ): BudgetVerdict {
   const left = Math.max(0, limit - known);
   const verdict = judgeBudget(left / Math.max(1, pods), amount, own.spent, own.held);
-  // What is left besides is the share of others, or comes back to be shared anew when the ledger has heard of ours.
+  // The rest is the share of other pods, or is divided again once the ledger has counted our spending.
   return verdict === 'exhausted' && own.spent < left ? 'held' : verdict;
 }
 

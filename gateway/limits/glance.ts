@@ -1,4 +1,4 @@
-// How do limits stand, and would this request pass, where nothing is asked for? What a reservation would find and be told, and none is made.
+// How far are limits used, and would this request be admitted? Computes the result of a reservation without making one.
 
 import { type BudgetVerdict, refusedBudget } from './budget.ts';
 import { type Looked, type Outcome, refusalOf, type Standing, standingsOf } from './outcome.ts';
@@ -32,11 +32,11 @@ export interface Glance {
   readonly standings: readonly Standing[];
   readonly places: readonly Places[];
   readonly budgets: readonly BudgetStanding[];
-  /** So many gateways share each of the limits; 1: they are told as a whole. */
+  /** The number of gateways that share each limit; 1: figures are for the whole installation. */
   readonly pods: number;
 }
 
-/** Of whoever has no limit. */
+/** For callers without limits. */
 export const nothingLimited: Glance = {
   outcome: { type: 'granted' },
   standings: [],

@@ -1,5 +1,5 @@
-// Is the store well enough to be asked? Each call has a budget; the first that fails closes the store for a while, and it is asked
-// again now and then. Whoever cannot ask is told so at once: no request waits for a store that is dead, and none fails because of it.
+// Is the store healthy enough to ask? A circuit breaker: each call has a deadline; the first failure closes the store for a while, and
+// probes reopen it. While it is closed, calls fail at once: no request waits for a dead store, and none fails because of it.
 
 import type { Clock } from '../../core/clock.ts';
 import type { Place, Reservation, ReservationAnswer, Settlement } from './reservation.ts';
@@ -10,13 +10,13 @@ export const callBudgetMsDefault = 25;
 
 const probePauseMs = { first: 100, longest: 2_000 } as const;
 
-/** A connection that has been silent for so many probes is given up: whoever was at its end may be gone without a word. */
+/** A connection that was silent for this many probes is dropped: its server may have vanished without closing it. */
 const silentProbesMax = 3;
 
 /** Reservations whose end the store has not heard of; of more it hears only by their lease. */
 const unsettledMax = 10_000;
 
-/** Other pods wait meanwhile. */
+/** Limits one batch, so that other pods need not wait long. */
 const renewedAtOnce = 500;
 
 type StoreFailure = 'timeout' | 'error';
@@ -32,7 +32,7 @@ export interface StoreEvents {
 /** A reservation that has ended. */
 export interface Ended {
   readonly id: string;
-  /** @param isLate It could not be told at once. */
+  /** @param isLate The store could not be updated when the request ended. */
   settlement(isLate: boolean): Settlement;
 }
 
@@ -49,7 +49,7 @@ export class GuardedStore {
   private readonly callBudgetMs: number;
   private isOpen = false;
   private isOver = false;
-  /** What is still to be told to the store, by the id of the reservation. */
+  /** Settlements still to be sent to the store, by the id of the reservation. */
   private readonly unsettled = new Map<string, Ended>();
   private readonly underWay = new Set<Promise<unknown>>();
   /** In the order in which they were made, from the first on that is not answered. */

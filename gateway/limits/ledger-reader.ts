@@ -1,9 +1,9 @@
-// What does the ledger know of spending, and how much of ours is in it? Asked every second from the first table on that has a budget:
-// first for everything, then for what has changed.
+// What does the ledger know of spending, and how much of ours is in it? Polled every second from the first table on that has a budget:
+// first for everything, then for changes.
 //
-// What the ledger had taken over from our journal before it was asked is in its answer: it stores records before it asks behind them. So
-// nothing is missing between its sums and what is counted here, and at worst something stands in both until the next answer. That holds
-// whatever time it is there: it is asked for the periods that we are in, and by our clock it puts our records into them.
+// An answer includes all that the ledger had read from our journal before the question: it stores records before it acknowledges them.
+// So nothing is missing between its sums and this pod's counts; at worst an amount counts twice until the next answer. The ledger's
+// clock does not matter: the question names the current periods, and by our clock the ledger puts our records into them.
 
 import type { Clock } from '../../core/clock.ts';
 import { type Budget, type PeriodBounds, periodAt } from '../../core/contract/budget.ts';
@@ -28,19 +28,19 @@ export interface LedgerReaderParts {
   readonly progress: JournalProgress;
   /** The sums hold the first so many records of the journal. */
   onSeen(records: number): void;
-  /** What keeps it from the ledger, told once until that changes; and, without it, that the ledger is heard again. */
+  /** The ledger cannot be reached, reported once until that changes; without an error: the ledger answers again. */
   onTurn?(isHeard: boolean, error?: unknown): void;
 }
 
 const everyMs = 1_000;
 
-/** So often everything is asked for anew: a ledger that was put back to an older state is noticed by then in any case. */
+/** How often everything is read again, at the latest: by then a ledger that was restored to an older state is noticed. */
 const anewEveryMs = 600_000;
 
 /** How long the first request of a budget waits for the first answer. */
 const firstAnswerMs = 2_000;
 
-/** How long nobody is sent here for the want of it: a ledger that is started anew with its gateways answers within. */
+/** How long this pod stays unready without the ledger's sums: a ledger that restarts together with its gateways answers by then. */
 const readyWithoutMs = 15_000;
 
 export class LedgerReader {
@@ -63,7 +63,7 @@ export class LedgerReader {
     this.leftBehind = parts.progress.appended();
   }
 
-  /** False until an answer holds all that this pod, and whoever wrote its journal before, had spent by its start. */
+  /** False until an answer includes all that this pod, and earlier writers of its journal, had spent by its start. */
   get isKnown(): boolean {
     return this.knownAt !== undefined;
   }

@@ -18,9 +18,9 @@ export class LedgerSums {
   private readonly keys = new Map<string, Sums>();
   private readonly tenants = new Map<string, Sums>();
 
-  /** What is told of a key takes the place of what was told of it before. */
-  take(told: SpendPage['keys']): void {
-    for (const { apiKey, day, week, month, total } of told) {
+  /** New sums of a key replace its earlier sums. */
+  take(entries: SpendPage['keys']): void {
+    for (const { apiKey, day, week, month, total } of entries) {
       this.add(apiKey, 'Day', day.since, day.costPicodollars);
       this.add(apiKey, 'Week', week.since, week.costPicodollars);
       this.add(apiKey, 'Month', month.since, month.costPicodollars);
@@ -28,7 +28,7 @@ export class LedgerSums {
     }
   }
 
-  /** In nanodollars; 0 of what was never told of. */
+  /** In nanodollars; 0 if the ledger has never reported the subject. */
   spentOf(kind: SubjectKind, id: string, period: BudgetPeriod, start: string): number {
     return spentIn((kind === 'tenant' ? this.tenants : this.keys).get(id), period, start);
   }

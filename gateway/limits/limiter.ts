@@ -1,5 +1,5 @@
-// May this request spend now? Asked of the store that all pods share, or of this pod's own share of each limit; whoever was let in
-// is held until it has ended.
+// May this request spend now? Decided in the store that all pods share, or by this pod's own share of each limit. An admitted request
+// keeps its reservation until it has ended.
 
 import type { LimitName } from '../../core/catalog/limits.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -63,7 +63,7 @@ interface LimiterParts {
   /** What becomes of requests with limits while the store does not answer. */
   readonly onStoreError: 'LocalShare' | 'Deny';
   readonly events: LimiterEvents;
-  /** Whoever knows what all gateways spent, and how far it has come in our journal; absent: budgets hold for what passes here. */
+  /** The ledger: spending of all gateways, and its cursor in our journal. Absent: budgets count only what passes this pod. */
   readonly ledger?: LedgerParts | undefined;
 }
 
@@ -274,7 +274,7 @@ export class Limiter implements Limits {
     this.ledger?.begin();
   }
 
-  /** Whoever sends a request here now may wait for nothing: what was spent is not known yet, and may be soon. */
+  /** Requests would wait in vain here now: the sums of the ledger are not known yet. They may be soon. */
   get awaitsSums(): boolean {
     return this.ledger?.isAwaited ?? false;
   }
@@ -393,12 +393,12 @@ export class Limiter implements Limits {
     this.useShare(seats, used.requests - reserved.requests, used.tokens, true);
   }
 
-  /** What the store is told of a request that has ended. */
+  /** The settlement that the store gets for a request that has ended. */
   settlementOf({ id, seats, budgets, reserved, used, cost }: Held, isLate: boolean): Settlement {
     const settlement = { id, claims: seats, amounts: reserved, used };
     if (budgets.length === 0) return settlement;
-    // By then the ledger may have told of it, and others have told the store: what is added to what it keeps would be there twice for
-    // good. What is told beside it has the rest.
+    // A late cost may already be in the ledger's sums and, through other pods, in the store: adding it to the store would count it twice
+    // for good. The `reported` figures cover it.
     const keptCost = isLate && this.ledger !== undefined ? 0 : cost;
     return {
       ...settlement,
@@ -406,7 +406,7 @@ export class Limiter implements Limits {
         key: asked.own.key,
         endMs: asked.own.bounds.endMs,
         cost: keptCost,
-        told: { known: this.known(asked), ownSpent: asked.own.spent },
+        reported: { known: this.known(asked), ownSpent: asked.own.spent },
       })),
       by: this.parts.name,
     };

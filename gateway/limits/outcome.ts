@@ -1,4 +1,4 @@
-// What does a reservation come to? Who stands how, which limit refuses for how long. Pure.
+// What is the result of a reservation? How far each limit is used; if one refuses, which and for how long. Pure.
 
 import type { LimitName, RateName } from '../../core/catalog/limits.ts';
 import type { Budget, PeriodBounds } from '../../core/contract/budget.ts';
@@ -75,7 +75,7 @@ interface Refusal {
   readonly waitMs: number;
 }
 
-/** The limit that takes longest: whoever waits for it need not ask again for another. */
+/** The limit with the longest wait: after that time, none of the others refuses either. */
 export function refusalOf({ seats, wanted, pods }: Looked): Refusal | undefined {
   const refusals = seats.flatMap((seat): Refusal[] => {
     const { subject } = seat;
@@ -94,9 +94,9 @@ export function refusalOf({ seats, wanted, pods }: Looked): Refusal | undefined 
 const none: readonly Standing[] = [];
 
 /**
- * After the reservation, where it was granted. The quota of an upstream is told to nobody.
+ * After a granted reservation. The quota of an upstream is never shown.
  *
- * @param isWhole Of each subject; else of each kind of limit the first subject's that has it.
+ * @param isWhole Of each subject; otherwise, for each kind of limit, only of the first subject that has it.
  */
 export function standingsOf(
   { seats, wanted, pods }: Looked,

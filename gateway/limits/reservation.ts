@@ -18,7 +18,7 @@ export interface BudgetClaim {
   readonly limit: number;
   /** What was spent in it as the ledger knows: the truth, and never more than that. */
   readonly known: number;
-  /** What this process has spent that the ledger has not told of, and holds: a store may have forgotten it, or not been there. */
+  /** What this process holds, and has spent since the ledger's last report: a store may have lost it, or been unreachable. */
   readonly own: BudgetReading;
   /** What has to be left for the request, where others are under way. */
   readonly amount: number;
@@ -33,7 +33,7 @@ export interface BudgetReading {
   readonly spent: number;
   /** Reserved for requests that are under way. */
   readonly held: number;
-  /** Of a store: the highest sum of the ledger that it heard of, and what processes have spent that the ledger has not told them of. */
+  /** From a store: the highest sum of the ledger that any process read, plus what processes have spent since then. */
   readonly reckoned?: number;
 }
 
@@ -71,10 +71,10 @@ export interface ReservationAnswer {
 }
 
 export interface SettledBudget extends Pick<BudgetClaim, 'key' | 'endMs'> {
-  /** What was spent in the end, nanodollars; 0 where the ledger may have told of it already. */
+  /** Final cost in nanodollars; 0 if the ledger may have reported it already. */
   readonly cost: number;
   /** As in a claim, with what was spent; absent where nothing was. */
-  readonly told?: { readonly known: number; readonly ownSpent: number };
+  readonly reported?: { readonly known: number; readonly ownSpent: number };
 }
 
 /** Ends a reservation. */
@@ -92,8 +92,8 @@ export interface Place {
 }
 
 /**
- * How long a place is kept for whoever does not say that it still needs it, in milliseconds: a pod that was killed gives its places
- * back so late. It is said twice in that time, and once more.
+ * How long a reservation lasts without renewal, in milliseconds: after this time the seats of a killed pod are free again. It is
+ * renewed up to three times within the lease.
  */
 export const leaseMs = 90_000;
 export const renewEveryMs = 30_000;

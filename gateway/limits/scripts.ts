@@ -1,10 +1,9 @@
-// What is done in the store? As level.ts, seat.ts and budget.ts do it, in the same order of operations, so that the same doubles come
-// out. One script does many calls of one gateway, one after the other, each by itself and by the server's own time. A subject has its
-// levels, a hash of `<limit>.used`, `<limit>.at` and `<limit>.limit`, and its places, a sorted set of reservations by the end of their
-// lease. So have budgets: a hash of what is `spent`, what is `held`, and `of.<reservation>`, and the same places. Each has besides what
-// each process has spent that the ledger has not told it of, and the highest sum that the `ledger` has told to one of them, as
-// `<nanodollars> <time>`: both are written in one step, so that nothing that one process has heard of is missing in what another is
-// judged by.
+// Which scripts run in the store? They compute as level.ts, seat.ts and budget.ts do, in the same order of operations, so that the same
+// doubles result. One script runs many calls of one gateway, one after the other, each by itself and by the server's own time. A subject
+// has its levels, a hash of `<limit>.used`, `<limit>.at` and `<limit>.limit`, and its seats, a sorted set of reservations by the end of
+// their lease. A budget has a hash of what is `spent`, what is `held`, and `of.<reservation>`, and such a sorted set. It also has a hash of
+// what each process has spent since the ledger's last report, and the highest sum of the `ledger` that any process has read, as
+// `<nanodollars> <time>`. One step writes both, so that a decision for one process includes all that another has reported.
 
 import { RATES, rateNames } from '../../core/catalog/limits.ts';
 import { owedMax } from './level.ts';
@@ -98,14 +97,14 @@ local function budgetAt(levels, places)
   if redis.call('ZCARD', places) == 0 then held = 0 end
   return tonumber(redis.call('HGET', levels, 'spent')) or 0, math.max(0, held)
 end
-local function reckonedAt(key, by, ownSpent, told)
-  local known, sum = told, 0
+local function reckonedAt(key, by, ownSpent, reported)
+  local known, sum = reported, 0
   redis.call('HSET', key, by, exact(ownSpent) .. ' ' .. exact(now))
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
     local number, at = string.match(all[i + 1], '(%S+) (%S+)')
     if all[i] == 'ledger' then known = math.max(known, tonumber(number))
-    -- Of a process that has been silent for so long the ledger has told.
+    -- A process that was silent for this long: its spending is in the ledger's sums.
     elseif now - tonumber(at) > ${leaseMs} then redis.call('HDEL', key, all[i])
     else sum = sum + tonumber(number) end
   end
@@ -125,7 +124,7 @@ end
 local calls = {}
 
 -- Gives whether it is granted and the time, then for each claim how many are under way and what was used of each limit that is asked,
--- then for each budget what was spent and held, and what the ledger and all that it has not told of come to.
+-- then for each budget what was spent and held, and the ledger's sum plus all spending that the sum does not include.
 function calls.reserve()
   local id, wanted, claims = nextText(), nextAmounts(), nextList(nextClaim)
   local by, budgets = nextText(), nextList(nextBudget)

@@ -13,7 +13,7 @@ export interface StoreAddress {
   readonly url: string;
   /** With the name of a user where the URL has one. */
   readonly password: string | undefined;
-  /** Stands before every key, so that several installations can share a store. */
+  /** Prefix of every key, so that several installations can share a store. */
   readonly prefix: string;
 }
 
@@ -131,9 +131,9 @@ class Calls {
     this.addAmounts(used);
     this.addClaims(claims);
     this.texts.push(by, String(budgets.length));
-    for (const { key, endMs, cost, told } of budgets) {
+    for (const { key, endMs, cost, reported } of budgets) {
       this.addBudget(key);
-      this.addNumbers(endMs, cost, told?.known, told?.ownSpent);
+      this.addNumbers(endMs, cost, reported?.known, reported?.ownSpent);
     }
     return this.add();
   }

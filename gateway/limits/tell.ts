@@ -1,4 +1,4 @@
-// What are callers told of limits? Headers as their SDKs read them, and a refusal that names which limit of what. Pure.
+// How do callers see limits? Headers in the form of their SDKs, and a refusal that names the limit and its owner. Pure.
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
@@ -71,7 +71,7 @@ export function refusalError({ subject, limit, waitMs }: Refused, model: string)
   });
 }
 
-/** Waiting does not help, and clients that wait on a 429 are told so; OpenAI answers this with 429 too. */
+/** Waiting does not help: a header says so to clients that retry after a 429. OpenAI answers such requests with 429, too. */
 export function tooLargeError({ subject, name, limit, tokens }: TooLarge, model: string): GatewayError {
   const [, what] = LIMITS[limitMemberOf[name]].refusal;
   const may =
@@ -85,7 +85,7 @@ export function tooLargeError({ subject, name, limit, tokens }: TooLarge, model:
   );
 }
 
-/** Whoever has nothing left is told so in the words on which each family of clients stops at once; who may have, to come back. */
+/** For a budget that is used up, the code on which this family of clients stops retrying; otherwise a time to retry. */
 export function overBudgetError(
   { subject, budget, bounds, isExhausted }: OverBudget,
   shape: ErrorShape,

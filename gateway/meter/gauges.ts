@@ -57,7 +57,7 @@ interface LoadReadings {
   inFlightMax(): number;
 }
 
-/** @param readyGateways As the operator last told. */
+/** @param readyGateways From the operator's last report. */
 export function addGauges(registry: Registry, readings: MetricReadings, readyGateways: () => number): void {
   addGauge(registry, table.tableGeneration, (tell) => tell(readings.tableGeneration()));
   addGauge(registry, table.requestsInFlight, (tell) => tell(readings.requestsInFlight()));

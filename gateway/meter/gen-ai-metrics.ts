@@ -1,5 +1,5 @@
-// What is counted under the names of the OpenTelemetry conventions for generative AI? The same requests and attempts once more:
-// whoever has dashboards for those names needs none of ours.
+// Which metrics follow the OpenTelemetry conventions for generative AI? They count the same requests and attempts
+// as our own metrics, for dashboards that already use those names.
 
 import type { Registry } from 'prom-client';
 import { DIALECTS, type DialectName, dialectNames } from '../../core/catalog/dialects.ts';
@@ -162,7 +162,7 @@ export class GenAiMetrics {
       if (outcome === 'answered' && usage.output > 1)
         series.perToken.observe((durationMs - firstContentMs) / 1000 / (usage.output - 1));
     }
-    // A failed call without counts adds nothing, and is told as such.
+    // A failed call without usage adds 0.
     series.input.count += usage.input;
     series.output.count += usage.output;
     if (usage.cachedInput > 0) this.cacheRead.add(usage.cachedInput, ...series.labels, modality);

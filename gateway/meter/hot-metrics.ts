@@ -59,7 +59,7 @@ export class PairMap<Value> {
   }
 }
 
-/** A counter whose increment makes and looks up a key, or adds one number with a series in hand. */
+/** A counter. An increment builds and looks up a key; with a series from `series` it only adds a number. */
 export class HotCounter<Label extends string> {
   private readonly head: CounterHead<Label>;
   private readonly values = new Map<string, CounterSeries>();
@@ -118,7 +118,7 @@ export function exportCount(
   }));
 }
 
-/** A histogram whose observation makes and looks up a key, or nothing with a series in hand, and is a short search. */
+/** A histogram. An observation builds and looks up a key, unless it has a series, and then does a short search. */
 export class HotHistogram<Label extends string> {
   private readonly head: MetricHead<Label>;
   private readonly bounds: readonly number[];

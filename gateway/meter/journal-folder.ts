@@ -88,7 +88,7 @@ function readState(folder: string): z.infer<typeof stateSchema> | undefined {
   try {
     return stateSchema.parse(JSON.parse(readFileSync(join(folder, stateFile), 'utf8')));
   } catch {
-    // Missing or damaged: it gets a name of its own again, and its reader begins anew.
+    // Missing or damaged: the journal gets a new name, and its reader starts from the beginning.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// What does a journal tell besides records? What happens behind the back of whoever appends, and how much of it there was.
+// What does a journal report besides records? Events after `append` has returned, and their counts.
 
 /** Since the journal was opened. */
 export interface JournalFigures {
@@ -17,7 +17,7 @@ export interface JournalBounds {
   readonly folderBytesMax: number;
 }
 
-/** What happens behind the back of whoever appends. It may be told so while the journal is being opened. */
+/** Events after `append` has returned. Methods may be called while the journal is being opened. */
 export interface JournalReport {
   /** Records are kept in memory and written at the next chance. */
   failed(reason: string): void;

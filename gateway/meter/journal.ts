@@ -1,7 +1,7 @@
 // Where do ledger records go? Into a local file, one JSON line each, written in groups: a write per
-// record would cost more than the request it describes. Who keeps the ledger reads them from here, by a cursor
-// that says at the same time what it has taken over: full files of which everything is taken over are removed.
-// What is under way stands beside it (open-attempts.ts), so that a crash leaves a record of that too.
+// record would cost more than the request it describes. The ledger reads them from here by a cursor, which
+// also acknowledges all records before it: full files that are acknowledged are removed. Attempts in
+// flight are in a file of their own (open-attempts.ts), so that a crash leaves a record of them too.
 
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Clock } from '../../core/clock.ts';
@@ -38,7 +38,7 @@ export interface Journal {
   readonly progress?: Pick<AcknowledgedRecords, 'appended' | 'taken'>;
 }
 
-/** Whole lines, and the cursor behind the last of them. */
+/** Whole lines, and the cursor after the last of them. */
 export interface JournalPage {
   readonly bytes: Buffer;
   readonly cursor: string;
@@ -53,7 +53,7 @@ export interface ReadableJournal extends Journal {
    * @returns Undefined where the cursor is none of this journal.
    */
   read(after: string | undefined): Promise<JournalPage | undefined>;
-  /** Told whenever more has been written; gives a function that stops it. */
+  /** @returns A function that removes the listener. */
   onWritten(listener: () => void): () => void;
   /**
    * Waits until the reader has taken over all there is, and hands what it has not to `JournalReport.unclaimed`.
@@ -78,10 +78,10 @@ const defaultBounds: JournalBounds = {
   folderBytesMax: 256 * 1024 * 1024,
 };
 
-/** Nothing can be written now, and perhaps later: requests are served meanwhile. */
+/** The disk takes no writes now, and may later: requests are still served. */
 const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 
-/** The same trouble is told of once in so long. */
+/** The same failure is reported at most this often. */
 const tellAgainMs = 10_000;
 
 /**
@@ -137,7 +137,7 @@ class FileJournal implements ReadableJournal {
   private taken: Place | undefined;
   private onTaken: (() => void) | undefined;
   private givingUp: Promise<void> | undefined;
-  private told: { readonly reason: string; readonly at: number } | undefined;
+  private lastFailure: { readonly reason: string; readonly at: number } | undefined;
   private readonly counts = { failedWrites: 0, replayedRecords: 0, unclaimedRecords: 0 };
 
   constructor(folder: string, clock: Clock, report: JournalReport, bounds: JournalBounds) {
@@ -271,8 +271,8 @@ class FileJournal implements ReadableJournal {
     this.counts.failedWrites++;
     const reason = error instanceof Error ? error.message : String(error);
     const at = this.clock.now();
-    if (this.told?.reason === reason && at - this.told.at < tellAgainMs) return;
-    this.told = { reason, at };
+    if (this.lastFailure?.reason === reason && at - this.lastFailure.at < tellAgainMs) return;
+    this.lastFailure = { reason, at };
     this.report.failed(reason);
   }
 
@@ -349,7 +349,7 @@ class FileJournal implements ReadableJournal {
     return segment === this.state.active || this.state.full.includes(segment);
   }
 
-  /** A reader that asks behind a file has taken it over; of the one it stands in, an answer may have been lost. */
+  /** A cursor acknowledges all earlier files, but not the file it is in: the last answer may have been lost. */
   private async removeBefore(segment: number): Promise<void> {
     const done = this.state.full.filter((full) => full < segment);
     if (done.length === 0) return;
@@ -414,7 +414,7 @@ class FileJournal implements ReadableJournal {
     }
   }
 
-  /** What lasts is told of again and again, so that a crash finds most of its tokens counted. */
+  /** Long attempts are written again and again, so that after a crash most of their tokens are counted. */
   private keepUpToDate(): void {
     if (this.cancelProgress || this.isClosed || !this.openAttempts.isLong) return;
     this.cancelProgress = this.clock.setTimer(progressMs, () => {
@@ -423,7 +423,7 @@ class FileJournal implements ReadableJournal {
     });
   }
 
-  /** What a failed group left behind its last whole predecessor is cut off: it will be written again. */
+  /** Cuts off what a failed group wrote after the last whole group: the group will be written again. */
   private async openAtEnd(): Promise<FileHandle> {
     if (!this.isOpen) {
       this.state = openJournalFolder(this.folder);

@@ -12,7 +12,7 @@ export interface AttemptFacts {
   readonly requestId: string;
   /** Counts from 1 over the whole request. */
   readonly number: number;
-  /** Which of the upstream calls that the request stands for, from 0. */
+  /** Index of the upstream call among those of the request, from 0. */
   readonly call: number;
   readonly tableGeneration: number;
   readonly caller: Caller;
@@ -151,19 +151,20 @@ function costOf(facts: AttemptFacts, usage: Usage, payer: LedgerRecord['payer'])
 }
 
 /**
- * Some dialects begin with counts, which say nothing of the output; others tell those so far with each event. Of an answer that did not
- * get to its end, the output told is older than what was seen since. Of one that its upstream goes on with nobody will tell: it is taken to become as long as was reserved for it.
+ * Some dialects report usage at the beginning, without the output; others report the output so far with each event. If an answer was cut
+ * off, the reported output is older than the content seen since. If the upstream goes on generating after a cancellation, its usage will
+ * never be known: the output is taken to reach the reservation.
  */
 function countUsage(facts: AttemptFacts): { readonly usage: Usage; readonly isEstimated: boolean } {
-  const { usage: told, outcome, outputEstimate, lacksOutput = false } = facts;
+  const { usage: reported, outcome, outputEstimate, lacksOutput = false } = facts;
   if (goesOn(facts)) {
-    const usage = told ?? estimateUsage(facts);
+    const usage = reported ?? estimateUsage(facts);
     return { usage: { ...usage, output: Math.max(usage.output, facts.outputReserved()) }, isEstimated: true };
   }
-  if (!told) return { usage: estimateUsage(facts), isEstimated: true };
-  const isAll = outcome === 'answered' || (outcome !== 'interrupted' && told.output >= outputEstimate);
-  if (isAll && !lacksOutput) return { usage: told, isEstimated: false };
-  return { usage: { ...told, output: Math.max(told.output, outputEstimate) }, isEstimated: true };
+  if (!reported) return { usage: estimateUsage(facts), isEstimated: true };
+  const isAll = outcome === 'answered' || (outcome !== 'interrupted' && reported.output >= outputEstimate);
+  if (isAll && !lacksOutput) return { usage: reported, isEstimated: false };
+  return { usage: { ...reported, output: Math.max(reported.output, outputEstimate) }, isEstimated: true };
 }
 
 /**

@@ -54,7 +54,7 @@ export class LineQueue {
     return dropped;
   }
 
-  /** Hands everything over; `putBack` brings it back in front of what has come since, `done` lets it go. */
+  /** Hands over all lines. `putBack` restores them before newer lines; `done` releases them. */
   take(): { readonly bytes: readonly Buffer[]; readonly lines: number; putBack(): void; done(): void } {
     const taken = this.chunks;
     this.chunks = [];

@@ -1,6 +1,6 @@
-// Which attempts are under way, as far as the disk knows? A file beside the journal: a line for each attempt that outlasts a
-// group, with the record it would leave if the process ended now; the same again every few seconds; a line when its own record
-// stands in the journal. Whoever opens the folder behind a crash makes records of those that have none.
+// Which attempts are in flight, as far as the disk knows? A file next to the journal: a line for each attempt that outlasts a
+// group, with the record it would leave if the process ended now; a new line every few seconds; and a line once its own record
+// is in the journal. When the folder is opened after a crash, attempts without a record get one.
 
 import { readFileSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const fileName = 'under-way.jsonl';
 /** How old the newest line of an attempt becomes. */
 export const progressMs = 5_000;
 
-/** A file that has grown to this, and to several times what it would be anew, is written anew. */
+/** The file is rewritten once it has this size, and is several times as large as a fresh one would be. */
 const rewriteBytes = 4 * 1024 * 1024;
 const rewriteGrowth = 4;
 
@@ -72,7 +72,7 @@ export class OpenAttempts {
     return { text: lines.map((line) => `${line}\n`).join(''), isWhole };
   }
 
-  /** Where it fails, all is written anew at the next chance. @throws what the disk says. */
+  /** After a failure, the next write repeats all lines. @throws the error of the disk. */
   async write({ text, isWhole }: Marks): Promise<void> {
     const wasStale = this.isStale;
     this.isStale = true;
@@ -95,7 +95,7 @@ export class OpenAttempts {
   }
 
   /**
-   * What an earlier process has left: each attempt as it was told of last, but for those that have ended.
+   * The attempts that an earlier process has left unfinished, each in its last reported state.
    *
    * @returns Also how many lines could not be read.
    */

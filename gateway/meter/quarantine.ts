@@ -29,7 +29,7 @@ export class Quarantine {
     this.onFailure = onFailure;
   }
 
-  /** What of a page is as it was written. A page that is asked for again is not told of again. */
+  /** The undamaged lines of a page. Damaged lines of a page that is read twice are reported once. */
   async sortOut({ segment, offset }: Place, page: Buffer): Promise<Buffer> {
     const { sound, damaged } = sortLines(page);
     const { checked } = this;

@@ -1,4 +1,4 @@
-// What does a gateway count of its requests? What each of the metrics is stands in metric-table.ts.
+// What does a gateway count of its requests? metric-table.ts describes each metric.
 
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { UnavailableRoute } from '../../core/contract/routing-table.ts';
@@ -14,7 +14,7 @@ interface RequestFacts {
   readonly endpoint: string;
   /** A configured model id. */
   readonly model: string;
-  /** HTTP status told to the client; 499 where it went away first. */
+  /** HTTP status sent to the client; 499 if the client left before that. */
   readonly status: number;
   readonly durationMs: number;
   readonly firstContentMs: number | undefined;
@@ -45,7 +45,7 @@ export class RequestMetrics {
     this.genAi = new GenAiMetrics(this.registry, hasLegacyTokens);
   }
 
-  /** What is counted of models and targets that are gone is told no longer: series would never become fewer. */
+  /** Removes the series of models and targets that no longer exist: otherwise the number of series would only grow. */
   adopt({ routes, unavailable }: Pick<TableView, 'routes' | 'unavailable'>): void {
     const models = new Set([...routes, ...unavailable.routes].map(({ entry }) => entry.model));
     const targets = routes.flatMap((route) => route.targets);

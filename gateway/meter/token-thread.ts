@@ -22,7 +22,7 @@ export interface CountAnswer {
 /** A run without a blank takes time by the square of its length; a cut costs a token at most. */
 const pieceLength = 2_048;
 
-/** What stands for control in a conversation is text here: somebody wrote it. */
+/** Control tokens in a message are plain text here: a user typed them. */
 const asText = { disallowedSpecial: new Set<string>() };
 
 function countText(text: string): number {

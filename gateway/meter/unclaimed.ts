@@ -1,5 +1,5 @@
-// What becomes of ledger records that nobody has taken over and that will not be kept? Lines of the process's log: whoever gathers
-// it can still make a bill of them.
+// What happens to ledger records that are given up before the ledger has acknowledged them? They go into the process's log,
+// from which they can still be billed.
 
 /** Small enough to leave the event loop to others between two pieces. */
 const pieceLines = 50;
@@ -9,13 +9,13 @@ export async function writeUnclaimed(lines: Buffer, write: (text: string) => voi
   const records = lines.toString('utf8').trimEnd().split('\n');
   for (let from = 0; from < records.length; from += pieceLines) {
     const time = new Date().toISOString();
-    const told = records
+    const lines = records
       .slice(from, from + pieceLines)
       .map(
         (record) =>
           `{"level":"warn","time":"${time}","message":"a ledger record was not acknowledged","record":${record}}\n`,
       );
-    write(told.join(''));
+    write(lines.join(''));
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -175,8 +175,8 @@ test('what one gateway has heard of the ledger holds for all, also where it was 
     budgets: [{ spent: 95, held: 1, reckoned: 100 }],
   });
   // Also where it is said with what was settled.
-  const told = { known: 99, ownSpent: 1 };
-  await settle('n1', { key: 'newest', endMs: undefined, cost: 1, told }, 'a');
+  const reported = { known: 99, ownSpent: 1 };
+  await settle('n1', { key: 'newest', endMs: undefined, cost: 1, reported }, 'a');
   expect(await ask('n4', behind, 'b')).toMatchObject({
     isGranted: false,
     budgets: [{ spent: 99, reckoned: 105 }],

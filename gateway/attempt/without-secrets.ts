@@ -1,12 +1,12 @@
-// Which of an upstream's words may be told on?
+// Which parts of an upstream's error may reach the caller?
 
 import type { UpstreamError } from '../dialects/dialect.ts';
 import { mapTexts } from '../json/map-texts.ts';
 import type { AttemptEnds } from './ends.ts';
 import type { AttemptFailure } from './failure.ts';
 
-/** Callers are told an upstream's own words, and some upstreams repeat the key they were sent. */
-export function toldOf(
+/** Removes provider keys: callers see an upstream's own words, and some upstreams repeat the key of the request. */
+export function withoutSecrets(
   failure: AttemptFailure,
   ends: Pick<AttemptEnds<unknown>, 'speaksForeign' | 'redact'>,
 ): AttemptFailure {
@@ -22,7 +22,7 @@ export function toldOf(
   });
   if (failure.kind === 'status') return { ...failure, error: clean(failure.error) };
   if (failure.kind !== 'answer') return failure;
-  // It may name what stands in a header.
+  // It may quote a header.
   if ('detail' in failure.fault) {
     return { ...failure, fault: { ...failure.fault, detail: redact(failure.fault.detail) } };
   }
