@@ -77,12 +77,12 @@ export const dashboards: readonly Dashboard[] = [
     panels: [
       { title: 'Requests per second', unit: 'reqps', queries: [by(['model'], rate(gateway.requests))] },
       {
-        title: 'Share of failed requests',
+        title: 'Error rate',
         unit: 'percentunit',
         queries: [shareOf(['model'], rate(gateway.requests, 'status=~"5.."'), rate(gateway.requests))],
       },
       {
-        title: 'Duration of requests',
+        title: 'Request duration',
         unit: 's',
         queries: quantiles(gateway.requestDuration, [], 0.5, 0.99),
       },
@@ -106,12 +106,12 @@ export const dashboards: readonly Dashboard[] = [
         ],
       },
       {
-        title: 'Refused for too much work',
+        title: 'Load shedding',
         unit: 'reqps',
         queries: [by(['reason'], rate(gateway.shed)), by(['reason'], rate(gateway.connectionsRefused))],
       },
       {
-        title: 'Bad keys',
+        title: 'Invalid API keys',
         unit: 'reqps',
         queries: [{ expr: sumBy([], rate(gateway.authenticationFailures)), legend: 'refused' }],
       },
@@ -121,7 +121,7 @@ export const dashboards: readonly Dashboard[] = [
         queries: [{ expr: series(gateway.eventLoopDelay, ''), legend: '{{pod}}' }],
       },
       {
-        title: 'Generation of the routing table',
+        title: 'Routing table generation',
         unit: 'short',
         queries: [
           { expr: series(gateway.tableGeneration, ''), legend: '{{pod}}' },
@@ -129,19 +129,19 @@ export const dashboards: readonly Dashboard[] = [
         ],
       },
       {
-        title: 'Gateways behind the table, by generations',
+        title: 'Gateways behind, by generations',
         unit: 'short',
         queries: [
           { expr: `max by (lag) (${series(operator.gatewayPods, '', 'lag!="0"')})`, legend: '{{lag}}' },
         ],
       },
       {
-        title: 'Age of the configuration',
+        title: 'Time since last operator heartbeat',
         unit: 's',
         queries: [{ expr: series(gateway.configAge, ''), legend: '{{pod}}' }],
       },
       {
-        title: 'From a change to its table, p99',
+        title: 'Time from change to table, p99',
         unit: 's',
         queries: [
           ...quantiles(operator.publishDuration, [], 0.99),
@@ -149,7 +149,7 @@ export const dashboards: readonly Dashboard[] = [
         ],
       },
       {
-        title: 'Objects that are not Ready',
+        title: 'Objects not Ready',
         unit: 'short',
         queries: [
           {
@@ -159,7 +159,7 @@ export const dashboards: readonly Dashboard[] = [
         ],
       },
       {
-        title: 'Telemetry that no collector took',
+        title: 'Dropped telemetry',
         unit: 'short',
         queries: [
           by(['signal', 'reason'], rate(gateway.telemetryDropped)),
@@ -178,18 +178,18 @@ export const dashboards: readonly Dashboard[] = [
         queries: [by(['provider', 'outcome'], rate(gateway.attempts))],
       },
       {
-        title: 'Share of failed attempts',
+        title: 'Attempt error rate',
         unit: 'percentunit',
         queries: [shareOf(['provider'], rate(gateway.attempts, failed), rate(gateway.attempts))],
       },
       {
-        title: 'Why attempts fail',
+        title: 'Failed attempts by cause',
         unit: 'reqps',
         queries: [by(['provider', 'failure'], rate(gateway.attempts, failed))],
       },
       { title: 'Failovers', unit: 'reqps', queries: [by(['provider', 'failure'], rate(gateway.failovers))] },
       {
-        title: 'Duration of attempts, p99',
+        title: 'Attempt duration, p99',
         unit: 's',
         queries: quantiles(
           gateway.clientOperationDuration,
@@ -203,12 +203,12 @@ export const dashboards: readonly Dashboard[] = [
         queries: quantiles(gateway.firstEvent, ['provider', 'upstream_model'], 0.99),
       },
       {
-        title: 'Breakers that are not closed, pods',
+        title: 'Pods with open circuit breakers',
         unit: 'short',
         queries: [by(['provider', 'upstream_model', 'state'], series(gateway.breakerState, ''))],
       },
       {
-        title: 'Keys that rest, for how long still',
+        title: 'Remaining key cooldown',
         unit: 's',
         queries: [
           {
@@ -218,17 +218,17 @@ export const dashboards: readonly Dashboard[] = [
         ],
       },
       {
-        title: 'Requests that found no upstream',
+        title: 'Requests without an upstream',
         unit: 'reqps',
         queries: [by(['model'], rate(gateway.noTarget))],
       },
       {
-        title: 'Streams that broke',
+        title: 'Broken streams',
         unit: 'reqps',
         queries: [by(['provider', 'end'], rate(gateway.streamEnd, 'end!~"complete|cancelled"'))],
       },
       {
-        title: 'Failures that callers did not see',
+        title: 'Failures hidden by failover',
         unit: 'reqps',
         queries: [
           by(['provider'], rate(gateway.failuresHeldBack)),
@@ -236,13 +236,13 @@ export const dashboards: readonly Dashboard[] = [
         ],
       },
       {
-        title: 'Events that could not be read',
+        title: 'Unreadable events',
         unit: 'reqps',
         queries: [by(['provider', 'upstream_model'], rate(gateway.malformedFrames))],
       },
-      { title: 'Active checks', unit: 'reqps', queries: [by(['result'], rate(operator.healthChecks))] },
+      { title: 'Health checks', unit: 'reqps', queries: [by(['result'], rate(operator.healthChecks))] },
       {
-        title: 'Failover drills that failed',
+        title: 'Failed failover drills',
         unit: 'short',
         queries: [{ expr: `min by (route) (${series(operator.drillPassed, '')}) == 0`, legend: '{{route}}' }],
       },
@@ -253,7 +253,7 @@ export const dashboards: readonly Dashboard[] = [
     title: 'Penstock / Spend',
     panels: [
       {
-        title: 'Spent in the time shown',
+        title: 'Spend in this period',
         unit: 'currencyUSD',
         isStat: true,
         queries: [by(['payer'], increase(gateway.cost, '$__range'))],
@@ -265,22 +265,22 @@ export const dashboards: readonly Dashboard[] = [
         queries: [{ expr: sumBy([], increase(gateway.unpricedAttempts, '$__range')), legend: 'attempts' }],
       },
       {
-        title: 'Dollars an hour, by model',
+        title: 'Dollars per hour by model',
         unit: 'currencyUSD',
         queries: [by(['model'], `${rate(gateway.cost)} * 3600`)],
       },
       {
-        title: 'Dollars an hour, by provider',
+        title: 'Dollars per hour by provider',
         unit: 'currencyUSD',
         queries: [by(['provider'], `${rate(gateway.cost)} * 3600`)],
       },
       {
-        title: 'Lost on attempts that failed, dollars an hour',
+        title: 'Cost of failed attempts, per hour',
         unit: 'currencyUSD',
         queries: [by(['provider'], `${rate(gateway.cost, 'payer="platform"')} * 3600`)],
       },
       {
-        title: 'Dollars for a million tokens, calls over own keys at zero',
+        title: 'Dollars per million tokens',
         unit: 'currencyUSD',
         queries: [
           shareOf(['model'], `${rate(gateway.cost)} * 1e6`, rate(gateway.tokens, 'kind=~"input|output"')),
@@ -288,7 +288,7 @@ export const dashboards: readonly Dashboard[] = [
       },
       { title: 'Tokens per second', unit: 'short', queries: [by(['model', 'kind'], rate(gateway.tokens))] },
       {
-        title: 'Input read from the caches of providers',
+        title: 'Prompt cache hit rate',
         unit: 'percentunit',
         queries: [
           shareOf(
@@ -299,7 +299,7 @@ export const dashboards: readonly Dashboard[] = [
         ],
       },
       {
-        title: 'Ledger records lost',
+        title: 'Lost ledger records',
         unit: 'short',
         queries: [by(['pod'], increase(gateway.ledgerRecordsDropped, '$__range'))],
       },

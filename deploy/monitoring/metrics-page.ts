@@ -10,7 +10,7 @@ const head = `# Metrics
 
 Every process exports its metrics in the Prometheus text format under \`/metrics\`, on a port of its own, and pushes
 the same ones over OTLP where [an endpoint is set](guides/observe.md). Names and labels are those of the pull side. Over OTLP they have dots where the
-conventions do, a counter goes without \`_total\`, and a unit stands beside the name: whatever brings OTLP into Prometheus makes these names of them.
+conventions do, counters have no \`_total\`, and the unit is a field of its own: importers from OTLP to Prometheus convert them to these names.
 
 Labels hold only names from the configuration and fixed words. Nothing a caller sends becomes a label, so the number
 of series is bounded by the number of routes, targets and providers. Figures by key and by tenant are in the ledger.
@@ -34,8 +34,8 @@ the route of a request. Left out are a record for each chunk, which would cost m
 no name of the configuration.
 `;
 
-const operatorHead = `Where [controller-runtime](https://book.kubebuilder.io/reference/metrics-reference) has a name for a thing, that name is used, so that dashboards and alerts made for
-operators work as they are. A queue is named by the label \`name\` there, and by \`controller\` where it stands for what its runs do.
+const operatorHead = `Where [controller-runtime](https://book.kubebuilder.io/reference/metrics-reference) has a name for a metric, that name is used, so that existing dashboards and alerts for
+operators work. The label for a queue is \`name\` in metrics of the queue, and \`controller\` in metrics of its runs.
 `;
 
 const operatorFoot = `controller-runtime and client-go have a few more, for what does not exist here: every run that failed is tried again (so none is terminal), a

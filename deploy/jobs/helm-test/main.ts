@@ -1,5 +1,5 @@
 // Do the gateways of this release answer, and does its operator work? Runs once, as the Pod of `helm test`: gateways must list
-// their public models, with a key stream a completion to its end, and hear of an operator meanwhile.
+// their public models, stream a complete completion if a key is set, and get operator heartbeats.
 
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
