@@ -1,5 +1,5 @@
-// What stands in docs/dialects.md? What becomes of each thing a request can ask for, read off the one table that
-// gateway and operator decide by.
+// Generates docs/dialects.md: how each feature of a request is carried between dialects, from the table that gateway and operator
+// decide by.
 
 import {
   type Capability,
@@ -20,11 +20,11 @@ const VERDICTS: Readonly<Record<Capability, string>> = {
   native: 'native',
   translated: 'kept',
   dropped: 'dropped',
-  told: '**told**',
+  told: '**reported**',
   impossible: '**refused**',
 };
 
-/** The feature each section begins with. */
+/** The first feature of each section. */
 const SECTIONS: Partial<Record<Feature, string>> = {
   'system-text': 'Turns and their parts',
   tools: 'Tools',
@@ -36,9 +36,9 @@ const SECTIONS: Partial<Record<Feature, string>> = {
   'vendor-member': 'All other members',
 };
 
-/** As the caller writes it, in whatever dialect. */
+/** As callers write it, in any dialect. */
 const WORDS: Readonly<Record<Feature, string>> = {
-  'system-text': 'system and developer text in front; `instructions`, `system`',
+  'system-text': 'system and developer text before the turns; `instructions`, `system`',
   'later-system-text': 'system and developer text between turns',
   'several-turns': 'a conversation of several turns',
   'author-name': '`name` of a message',
@@ -54,7 +54,7 @@ const WORDS: Readonly<Record<Feature, string>> = {
   citations: '`citations`',
   'audio-in': 'audio in a message',
   'audio-out': 'audio as the answer: `modalities`, `audio`',
-  'hosted-history': "what a provider's own tools have left in the conversation",
+  'hosted-history': "results of a provider's own tools in the conversation",
   tools: 'functions: `tools`, `tool_choice`, calls and results, also in parallel',
   'strict-tool': '`strict` of a function',
   'custom-tool': 'a custom (freeform) tool',
@@ -65,8 +65,8 @@ const WORDS: Readonly<Record<Feature, string>> = {
   'computer-tool': 'computer use, which the client runs: `computer_…`, `computer`, `computer_use_preview`',
   'hosted-tool': 'a tool that the provider runs: code, files, image generation, MCP',
   'web-search': 'web search',
-  'forced-web-search': 'web search that `tool_choice` insists on',
-  'forced-hosted-tool': 'a `tool_choice` that names a tool which is left out',
+  'forced-web-search': 'web search required by `tool_choice`',
+  'forced-hosted-tool': 'a `tool_choice` that names a dropped tool',
   'tool-subset': '`tool_choice` of some allowed tools',
   'parallel-calls-off': '`parallel_tool_calls: false`, `disable_parallel_tool_use`',
   'tool-result-media': 'images and files in a tool result',
@@ -101,7 +101,7 @@ const WORDS: Readonly<Record<Feature, string>> = {
   'prompt-cache-key': '`prompt_cache_key`',
   'cache-hint': '`cache_control`',
   'stored-state':
-    'what one provider has stored: `previous_response_id`, `conversation`, `prompt`, `item_reference`',
+    'state stored at one provider: `previous_response_id`, `conversation`, `prompt`, `item_reference`',
   compaction: 'compaction of a conversation at the provider',
   'context-management': '`context_management`',
   include: '`include`',
@@ -110,27 +110,27 @@ const WORDS: Readonly<Record<Feature, string>> = {
   echo: '`echo`',
   suffix: '`suffix`',
   'best-of': '`best_of`',
-  'vendor-member': 'a member that only its own dialect has',
-  'unknown-member': 'a member that nobody knows',
+  'vendor-member': 'a member of one dialect only',
+  'unknown-member': 'an unknown member',
 };
 
 export function dialectsReference(): string {
   return [
     GENERATED,
-    '# Dialects: what is carried, and what is not',
+    '# Dialects: supported features',
     '',
-    `Clients speak ${inWords(dialectsInOrder.map(titleOf), 'or')}, and so do upstreams. Where both speak the same, the bytes pass as they came:`,
-    '**native**. Where they differ, the request is said anew in the terms of the upstream, and the answer in those of the client. The',
-    'condition `Translatable` of a ModelRoute and the running gateway decide by these tables. How to connect a client: [guide](guides/clients.md).',
+    `Clients speak ${inWords(dialectsInOrder.map(titleOf), 'or')}, and so do upstreams. If both speak the same, bytes are forwarded unchanged:`,
+    '**native**. If they differ, the gateway translates the request into the dialect of the upstream, and the answer into that of the client.',
+    'The condition `Translatable` of a ModelRoute and the gateway use these tables. To connect a client, see [the guide](guides/clients.md).',
     '',
     '## At a glance',
     '',
     ...headlineTable(),
-    '*translated*: streaming, tools, images, structured output and reasoning are all carried. Text is carried everywhere; from Completions there is nothing else.',
+    '*translated*: streaming, tools, images, structured output and reasoning are carried. Text is always carried; Completions has only text.',
     '',
-    '## Which dialect a target is spoken to in',
+    '## Choice of dialect for a target',
     '',
-    'A target that speaks several is spoken to in the first of the row that it has and that can carry the request.',
+    'For a target with several dialects, the gateway uses the first one of the row that the target has and that can carry the request.',
     '',
     ...table(
       ['Client', 'Upstream'],
@@ -138,11 +138,11 @@ export function dialectsReference(): string {
         row([titleOf(client), rankUpstreams(client, dialectsInOrder).map(titleOf).join(', ')]),
       ),
     ),
-    '## Everything a request can ask for',
+    '## All features',
     '',
-    'By the dialect of the upstream, where the client speaks another one. *kept*: said in its terms, nothing lost. *dropped*: a hint, left out without a word.',
-    '*told*: left out or weakened, and named in the header `x-penstock-dropped`. *refused*: 400 `unsupported_parameter`, with the name of the parameter;',
-    'a target that can carry it is used instead where the model has one.',
+    'By the dialect of the upstream, if the client speaks another one. *kept*: translated without loss. *dropped*: a hint that is left out silently.',
+    '*reported*: left out or weakened, and named in the header `x-penstock-dropped`. *refused*: 400 `unsupported_parameter`, with the name of the parameter;',
+    'if the model has a target that can carry it, that target is used.',
     '',
     ...featureTables(),
   ].join('\n');
@@ -183,7 +183,7 @@ function featureTables(): string[] {
   });
 }
 
-/** One row, and one more for a client dialect in which the same thing is carried in another way. */
+/** One row, and one more for each client dialect that is carried differently. */
 function featureRows(feature: Feature): string[] {
   const usual = dialectsInOrder.map((upstream) => verdict(usualClientFor(upstream), upstream, feature));
   const others = dialectsInOrder.flatMap((client) => {
@@ -198,7 +198,7 @@ function verdict(client: DialectName, upstream: DialectName, feature: Feature): 
   return VERDICTS[capability(client, upstream, feature)];
 }
 
-/** Some client of another dialect. */
+/** A client of another dialect. */
 function usualClientFor(upstream: DialectName): DialectName {
   return upstream === 'openai-chat' ? 'openai-responses' : 'openai-chat';
 }
