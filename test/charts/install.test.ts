@@ -464,7 +464,7 @@ describe('rules that are held at apply', () => {
   test('the first steps that the release shows are right, and five', async () => {
     const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
     const [, first = ''] = notes.split('A first provider');
-    const [steps = ''] = first.split('Where status is');
+    const [steps = ''] = first.split('Check the status');
     expect(steps.match(/^ {2}kubectl /gm)).toHaveLength(5);
     const manifest = /<<'YAML'\n(.*)\n {2}YAML\n/s.exec(steps)?.[1]?.replaceAll(/^ {2}/gm, '') ?? '';
     const args = [

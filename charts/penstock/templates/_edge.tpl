@@ -1,4 +1,4 @@
-{{/* How people and programs from outside come to a Service. Takes (dict "root" $ "component" "…" "port" … "httpRoute" … "ingress" …), the
+{{/* HTTPRoute and Ingress of a Service. Takes (dict "root" $ "component" "…" "port" … "httpRoute" … "ingress" …), the
      last two as their values are. */}}
 {{- define "penstock.edge" -}}
 {{- $name := printf "%s-%s" (include "penstock.instance" .root) .component }}
@@ -32,7 +32,7 @@ spec:
             type: PathPrefix
             value: /
       {{- if .timeouts }}
-      # 0s: no limit. A stream ends by the timers of whoever sends it.
+      # 0s: no limit. The gateway's own timeouts end a stream.
       timeouts:
         request: 0s
         backendRequest: 0s

@@ -1,4 +1,4 @@
-{{/* The instance: names all that belongs to this installation, in the cluster and in the table. */}}
+{{/* The instance: prefix of the names of all objects of this installation, and its id in the table. */}}
 {{- define "penstock.instance" -}}
 {{- if or (gt (len .Release.Name) 40) (contains "." .Release.Name) -}}
 {{- fail (printf "the release name %q cannot be used: it must have at most 40 characters and no dot" .Release.Name) -}}
@@ -14,7 +14,7 @@
 {{- end -}}
 {{- range $value, $names := dict "rbac.tenantNamespaces" .Values.rbac.tenantNamespaces "platformNamespaces" .Values.platformNamespaces -}}
 {{- if has $name $names -}}
-{{- fail (printf "tableNamespace.name: %q is in %s; whoever works there could read the keys of all upstreams, so the table must have a namespace of its own" $name $value) -}}
+{{- fail (printf "tableNamespace.name: %q is in %s; people who work there could read the keys of all upstreams, so the table must have a namespace of its own" $name $value) -}}
 {{- end -}}
 {{- end -}}
 {{- $name -}}
@@ -60,7 +60,7 @@
 {{- $url | default (printf "%s/v1" (include "penstock.gatewayUrl" .)) -}}
 {{- end -}}
 
-{{/* How the dashboard is opened, as JSON; browsers write them so in `Origin`. */}}
+{{/* Origins of the dashboard, as JSON, in the form of the header `Origin`. */}}
 {{- define "penstock.dashboardUrls" -}}
 {{- $urls := list -}}
 {{- with .Values.dashboard -}}
@@ -88,7 +88,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
-{{/* Labels from the values. Takes (dict "labels" … "of" "…"). Twice in an object, a name would be that of the last. */}}
+{{/* Labels from the values. Takes (dict "labels" … "of" "…"). The chart's own names are refused: of two equal names in an object the last would win. */}}
 {{- define "penstock.ownLabels" -}}
 {{- range $name := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}
 {{- if hasKey $.labels $name }}
@@ -124,7 +124,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson (uniq $names) -}}
 {{- end -}}
 
-{{/* The TenantPolicies that the values stand for, as JSON: one of the platform, one for each tenant, one for each opened range. */}}
+{{/* The TenantPolicies made from the values, as JSON: one of the platform, one for each tenant, one for each opened range. */}}
 {{- define "penstock.tenantPolicies" -}}
 {{- $instance := include "penstock.instance" . -}}
 {{- /* Each namespace has this label. An empty list of names would be no list, once it had any. */}}
@@ -158,7 +158,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson $policies -}}
 {{- end -}}
 
-{{/* How long a last good form serves on; the operator takes a week at most. */}}
+{{/* How long a last known good form serves; the operator accepts a week at most. */}}
 {{- define "penstock.lastKnownGood" -}}
 {{- $text := .Values.operator.lastKnownGood -}}
 {{- $milliseconds := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 -}}
@@ -201,12 +201,12 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson $cidrs -}}
 {{- end -}}
 
-{{/* Ranges in which the operator takes no opened one, as JSON; those of core/egress/address-ranges.ts. */}}
+{{/* Ranges that cannot be opened, as JSON; those of core/egress/address-ranges.ts. */}}
 {{- define "penstock.unopenableCidrs" -}}
 ["0.0.0.0/8", "::/128", "::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"]
 {{- end -}}
 
-{{/* The numbers of an address, as JSON: four of 8 bits, or eight of 16. The schema has seen to it that it is one. */}}
+{{/* The numbers of an address, as JSON: four of 8 bits, or eight of 16. The schema guarantees a valid address. */}}
 {{- define "penstock.numbers" -}}
 {{- $numbers := list -}}
 {{- if contains ":" . -}}
@@ -223,7 +223,7 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- toJson $numbers -}}
 {{- end -}}
 
-{{/* Says so where the first of two ranges lies in the second one, or is the same; otherwise empty. */}}
+{{/* Not empty where the first of two ranges is inside the second one, or equal. */}}
 {{- define "penstock.isInside" -}}
 {{- $inner := splitList "/" (first .) -}}
 {{- $outer := splitList "/" (last .) -}}
@@ -250,10 +250,10 @@ app.kubernetes.io/name=penstock,app.kubernetes.io/instance={{ include "penstock.
 {{- divf (mulf (trimSuffix $unit (toString .) | float64) (get $bytes $unit)) 1048576 | floor | int -}}
 {{- end -}}
 
-{{/* How a process is started. Takes (dict "values" <its section> "script" "…"), and where it is not three quarters, "heapPercent"
-     of the memory for objects that are kept; "youngMib" for those that are not; "isForCallers" where nobody may wait for the
-     collector: what is kept is not looked through before it takes a twelfth of the memory (decision 0051). Without a bound of its own
-     a heap grows with the memory of the node, and the kernel ends the process at its limit. */}}
+{{/* Command of a process. Takes (dict "values" <its section> "script" "…"); optional: "heapPercent" of the memory for the old
+     generation (default 75), "youngMib" for the young generation, and "isForCallers" for a process that serves requests: its old
+     generation is not collected before it fills a twelfth of the memory (decision 0051). Without a bound the heap grows with the
+     memory of the node, and the kernel kills the process at its limit. */}}
 {{- define "penstock.command" -}}
 - node
 {{- with ((.values.resources).limits).memory }}
@@ -336,7 +336,7 @@ affinity:
 {{- with $said }}{{ toYaml . }}{{ end }}
 {{- end -}}
 
-{{/* What every pod must promise under the restricted pod security standard. */}}
+{{/* Required by the restricted pod security standard. */}}
 {{- define "penstock.podSecurityContext" -}}
 runAsNonRoot: true
 {{- if .Values.podSecurity.fixedUser }}
@@ -355,7 +355,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* A token of one hour that is renewed in its place, instead of one that is mounted unasked. */}}
+{{/* A token of one hour that the kubelet renews, in place of the automatic mount. */}}
 {{- define "penstock.tokenVolume" -}}
 - name: service-account
   projected:
@@ -397,7 +397,7 @@ capabilities:
 {{- end -}}
 {{- end -}}
 
-{{/* What a process of ours is told about the collector. */}}
+{{/* Environment of a process for the OpenTelemetry Collector. */}}
 {{- define "penstock.telemetryEnv" -}}
 {{- $telemetry := .root.Values.telemetry }}
 {{- if $telemetry.endpoint }}
@@ -436,7 +436,7 @@ capabilities:
 {{- end }}
 {{- end -}}
 
-{{/* The port of an address, also where it is that of its scheme. */}}
+{{/* The port of a URL, or the default of its scheme. */}}
 {{- define "penstock.portOf" -}}
 {{- $url := urlParse . -}}
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) -}}
@@ -475,8 +475,8 @@ capabilities:
 ]
 {{- end -}}
 
-{{/* Names, the API server, public upstreams (with Cilium: cilium-policies.yaml), and what egress.allow opens; of both, never the known metadata services of clouds.
-     Nothing is taken out of networkPolicy.extraEgress. */}}
+{{/* DNS, the API server, public upstreams (with Cilium: cilium-policies.yaml), and the ranges of egress.allow. The metadata services
+     of clouds are left out of both. networkPolicy.extraEgress is used unchanged. */}}
 {{- define "penstock.upstreamEgress" -}}
 {{- if eq .Values.networkPolicy.flavor "Kubernetes" }}
 {{- include "penstock.dnsEgress" . }}
@@ -521,7 +521,7 @@ capabilities:
 {{- end }}
 {{- end -}}
 
-{{/* Where the ledger is: also for its commands. */}}
+{{/* Environment with the ledger's database, for the process and its commands. */}}
 {{- define "penstock.ledgerStore" -}}
 {{- if .Values.ledger.postgres.secretName -}}
 - name: PENSTOCK_LEDGER_URL
