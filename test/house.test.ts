@@ -176,7 +176,7 @@ describe('papers', () => {
   test('SECURITY.md names a private channel and says how soon we answer', () => {
     const text = read('SECURITY.md');
     expect(text).toContain('private vulnerability reporting');
-    expect(text).toMatch(/^\| answer that we have read it \| \d+ working days \|$/m);
+    expect(text).toMatch(/^\| confirm that we have read the report \| \d+ working days \|$/m);
   });
 
   test.each(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages('docs')])(
