@@ -162,7 +162,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       wasReady ||= !limiter.awaitsSums;
       return wasReady;
     },
-    lacksCertificate: () => options.exchange?.hasPlain === false && !hasCertificate,
+    // Token and certificate come together: without either the API server is away, and the copy of the table serves callers.
+    lacksCertificate: () =>
+      options.exchange?.hasPlain === false && !hasCertificate && options.exchange.token() !== undefined,
   });
   const { onFailure } = options;
   const drillParts = { clock, random, defaults, onFailure, view: () => holder.current() };

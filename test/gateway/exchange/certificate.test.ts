@@ -16,7 +16,7 @@ const noJournal: ReadableJournal = {
   onWritten: () => () => {},
 };
 
-async function start(hasPlain: boolean): Promise<Rig> {
+async function start(hasPlain: boolean, token?: string): Promise<Rig> {
   const wall = await startWall();
   onTestFinished(() => wall.close());
   const exchange = {
@@ -24,7 +24,7 @@ async function start(hasPlain: boolean): Promise<Rig> {
     tlsPort: 0,
     hasPlain,
     journal: noJournal,
-    token: () => undefined,
+    token: () => token,
   };
   const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { exchange });
   onTestFinished(() => rig.close());
@@ -40,7 +40,7 @@ async function readiness({ gateway }: Rig): Promise<readonly [number, string]> {
 }
 
 test('without plain HTTP a gateway is ready when its certificate comes, and says what it waits for', async () => {
-  const rig = await start(false);
+  const rig = await start(false, 'of the pointer');
   expect(await readiness(rig)).toEqual([
     503,
     'no certificate for operator and ledger yet: the operator brings it with the routing table, see its log\n',
@@ -52,5 +52,9 @@ test('without plain HTTP a gateway is ready when its certificate comes, and says
 });
 
 test('beside plain HTTP, as in an upgrade under an earlier operator, it is ready without one', async () => {
-  expect((await readiness(await start(true)))[0]).toBe(200);
+  expect((await readiness(await start(true, 'of the pointer')))[0]).toBe(200);
+});
+
+test('a container that starts while the API server is away serves callers without one', async () => {
+  expect((await readiness(await start(false)))[0]).toBe(200);
 });
