@@ -33,6 +33,8 @@ export interface Leading {
   /** Objects of a kind that serve in their last good form. */
   heldForms(kind: Kind): number;
   isPinned(): boolean;
+  /** Certificates for TLS inside the cluster cannot be kept. */
+  certificatesFail(): boolean;
   drills(): readonly DrillReading[];
   /** Undefined where there is no ledger. */
   spend(): SpendReading | undefined;
@@ -105,6 +107,7 @@ export function startLeading(parts: LeadingParts): Leading {
     held: table.heldNow,
     heldForms: book.heldForms,
     isPinned: table.isPinned,
+    certificatesFail: () => certificates?.isFailing() ?? false,
     drills: pods.drills.readings,
     spend: objects.reading,
     podLags: () =>

@@ -185,6 +185,15 @@ export const operatorMetrics = {
     meaning:
       '1 while the table is pinned by an annotation on the pointer. Applied changes do not enter service until it is unpinned.',
   },
+  certificatesFailing: {
+    name: 'penstock.operator.certificates_failing',
+    type: 'gauge',
+    unit: '',
+    labels: [],
+    help: '1 while certificates for TLS inside the cluster cannot be kept.',
+    meaning:
+      '1 while certificates for TLS inside the cluster cannot be read or written. Without a first certificate, pods go on in plain HTTP; without a renewal, those in use run out within 60 to 90 days. Alert at 15 minutes.',
+  },
   unreadableNamespaces: {
     name: 'penstock.operator.unreadable_namespaces',
     type: 'gauge',

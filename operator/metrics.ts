@@ -36,6 +36,8 @@ export interface OperatorReadings {
   spend(): { readonly newsAgeMs: number; readonly exhaustedKeys: number } | undefined;
   /** Whether an annotation keeps the table where it is. */
   isPinned(): boolean;
+  /** Whether certificates for TLS inside the cluster cannot be kept. */
+  certificatesFail(): boolean;
   /** Served namespaces that the API server does not let us read. */
   unreadableNamespaces(): number;
   /** For each watch: since when nothing came, not even a bookmark. */
@@ -150,6 +152,7 @@ function addReadings(registry: Registry, readings: OperatorReadings): void {
     if (spend !== undefined) tell(spend.exhaustedKeys);
   });
   addGauge(registry, table.pinned, (tell) => tell(readings.isPinned() ? 1 : 0));
+  addGauge(registry, table.certificatesFailing, (tell) => tell(readings.certificatesFail() ? 1 : 0));
   addGauge(registry, table.unreadableNamespaces, (tell) => tell(readings.unreadableNamespaces()));
   addGauge(registry, table.crdMismatch, (tell) => {
     for (const { crd, isOther } of readings.crdMismatches()) tell(isOther ? 1 : 0, crd);

@@ -83,6 +83,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
       Object.entries(leading?.held() ?? {}).map(([kind, count]) => ({ kind: kind as Kind, count })),
     heldForms: () => KINDS_HELD.map((kind) => ({ kind, count: leading?.heldForms(kind) ?? 0 })),
     isPinned: () => leading?.isPinned() ?? false,
+    certificatesFail: () => leading?.certificatesFail() ?? false,
     drills: () => leading?.drills() ?? [],
     spend: () => leading?.spend(),
     unreadableNamespaces: () => cluster.unreadableNamespaces().size,

@@ -36,6 +36,8 @@ export interface CertificateKeeper {
   readonly looked: Promise<void>;
   /** For the pointer; undefined while none is known. */
   forGateways(): InternalTls | undefined;
+  /** The last look failed: nothing is renewed. */
+  isFailing(): boolean;
   close(): void;
 }
 
@@ -67,6 +69,7 @@ export function keepCertificates({
   return {
     looked: look(),
     forGateways: () => current,
+    isFailing: () => reported !== undefined,
     close() {
       isClosed = true;
       cancelTimer?.();

@@ -17,6 +17,7 @@ export const readings: OperatorReadings = {
   heldAbsences: () => [{ kind: 'ApiKey', count: 30 }],
   heldForms: () => [{ kind: 'Provider', count: 2 }],
   isPinned: () => true,
+  certificatesFail: () => true,
   drills: () => [
     { route: 'team/m', dueMs: 90_000, lastRunMs: 30_500, isPassed: true, takeoverMs: 12 },
     { route: 'team/n', dueMs: 60_000 },

@@ -60,6 +60,7 @@ test('empty Secrets are filled, and a next leader finds what it needs', async ()
   expect(Object.keys(written[1]?.data as object).sort()).toEqual(['tls.crt', 'tls.key']);
   const next = await scene.keep();
   expect(next.forGateways()).toEqual(first.forGateways());
+  expect(next.isFailing()).toBe(false);
   expect((await Promise.all(names.map(scene.read))).map(({ metadata }) => metadata.resourceVersion)).toEqual(
     written.map(({ metadata }) => metadata.resourceVersion),
   );
@@ -70,6 +71,7 @@ test('without its Secret the error names it, once, and nothing is known', async 
   const scene = await makeScene(ledgerSecretName('penstock'));
   const keeper = await scene.keep();
   expect(keeper.forGateways()).toBeUndefined();
+  expect(keeper.isFailing()).toBe(true);
   expect(scene.said).toEqual([
     expect.stringMatching(/^error .*secrets \\"penstock-internal-ca\\" not found/),
   ]);
