@@ -105,7 +105,7 @@ const tenantPolicyStatusSchema = z.object({
     .max(63)
     .optional()
     .describe(
-      'Release of Penstock that writes this status. Of several in one cluster, the first by name does.',
+      'Release of Penstock that writes this status. Of several in one cluster, the first by name does; that of RELEASE-platform is written by its release.',
     ),
   namespaces: count().describe('Namespaces that exist and that this policy holds for.'),
   usage: z

@@ -99,12 +99,17 @@ export function decidePolicyStatus(facts: PolicyFacts): PolicyDecision {
   return { type: 'write', status, untilMs };
 }
 
-/** Releases that go by one policy would answer each other's writes for ever: the first by name writes, while it follows edits. */
+/**
+ * Releases that go by one policy would answer each other's writes for ever: the first by name writes, while it follows edits. The object
+ * by which the admission policies of a release go is its own: another one may be uninstalled, and follow nothing any more.
+ */
 function leftToAnother(
-  { present, instance, nowMs, waitingSinceMs }: PolicyFacts,
+  { policy, present, instance, nowMs, waitingSinceMs }: PolicyFacts,
   generation: number | undefined,
 ): PolicyDecision | undefined {
-  if (present?.instance === undefined || present.instance >= instance) return undefined;
+  const rankOf = (release: string): string =>
+    policy.object.metadata.name === `${release}-platform` ? '' : release;
+  if (present?.instance === undefined || rankOf(present.instance) >= rankOf(instance)) return undefined;
   if (present.observedGeneration === generation) return { type: 'same' };
   const untilMs = waitingSinceMs + othersMs;
   return nowMs < untilMs ? { type: 'same', untilMs } : undefined;

@@ -95,6 +95,16 @@ test('of several releases the first by name writes the status; another one does 
   });
 });
 
+test('a release writes the status of the object that its admission policies read, and no other one does', () => {
+  const own = { ...limited, metadata: { ...limited.metadata, name: 'second-platform' } };
+  const here = written(decide(own));
+  expect(here.instance).toBe('penstock');
+  const taken = written(decide(own, { instance: 'second', present: here }));
+  expect(taken.instance).toBe('second');
+  for (const instance of ['penstock', 'alpha', 'third'])
+    expect(decide(own, { instance, present: taken, platformNamespaces: ['other'] }).type).toBe('same');
+});
+
 test('what was said is not written again', () => {
   const present = written(decide(limited));
   expect(decide(limited, { present, nowMs: NOW_MS + 1_000 }).type).toBe('same');
