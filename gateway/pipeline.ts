@@ -159,7 +159,7 @@ function routeCounted(parts: PipelineParts, exchange: Exchange): RoutedExchange 
 const noHeaders: readonly string[] = [];
 const noOutcomes: readonly CallOutcome<Answer>[] = [];
 
-/** The state of one request on its way. What happens to it comes in by the methods that begin with `on`; none of them throws. */
+/** The state of one request in flight. Events come in through the methods that begin with `on`; none of them throws. */
 class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Served, Staged {
   place = 0;
   before: Served | undefined = undefined;
@@ -333,12 +333,12 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
 
   private fail(error: unknown): void {
     const { parts, exchange, streamed } = this;
-    const told = asGatewayError(error);
-    this.status = told.status;
+    const failure = asGatewayError(error);
+    this.status = failure.status;
     if (streamed?.isOpen) {
       if (!(error instanceof GatewayError)) logFailure(parts, exchange, error);
       this.wasForNothing = this.isUndelivered;
-      streamed.breakOff(told);
+      streamed.breakOff(failure);
       this.end();
       return;
     }
@@ -381,7 +381,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     if (wasOver) this.parts.streams.remove(this);
   }
 
-  /** The process is going: upstreams are cancelled, the client is told. */
+  /** The process ends: upstream calls are cancelled, and the client gets an error. */
   breakOff(error: GatewayError): void {
     this.brokenOffBy = error;
     this.wasForNothing = this.isUndelivered;

@@ -59,7 +59,7 @@ export class Admission {
     this.verdict = calm(options.bounds);
   }
 
-  /** Whether one more may be in flight, whoever asks. */
+  /** Whether one more request may be in flight, from any caller. */
   mayEnter(): boolean {
     this.hasWorked = true;
     if (!this.isLooking) this.startLooking();

@@ -10,7 +10,7 @@ export interface DoorBounds extends LoadBounds, ConnectionBounds {
   readonly bodyBytesMax: number;
   /** Bytes of answers that are kept until their clients have them. */
   readonly answerBytesMax: number;
-  /** Refusals of bad keys that one address gets in a minute before it is told to wait; 0: any number. */
+  /** Refusals of bad keys that one address gets in a minute before it must wait; 0: no limit. */
   readonly failedKeysPerMinute: number;
 }
 

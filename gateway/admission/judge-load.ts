@@ -11,7 +11,7 @@ export interface LoadReading {
   readonly turnMs: number;
   /** The part of the time since the last look that the event loop did not wait. */
   readonly busyShare: number;
-  /** How late the event loop came to what was due: the 99th percentile of the last window, told once, when it ends. */
+  /** Delay of the event loop: the 99th percentile of the last window, given once, when the window ends. */
   readonly loopDelayMs: number | undefined;
   /** Memory in use, as a part of its limit: of the heap alone, or with what lies beside it, whichever is nearer. */
   readonly heapShare: number;

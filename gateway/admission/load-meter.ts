@@ -99,13 +99,13 @@ function readMemoryLimits(): MemoryLimits {
   };
 }
 
-/** What V8 keeps for young objects beside what it was told, unless it was told that too. */
+/** V8's default size for young objects. It comes on top of the limit for old ones, unless a flag sets it too. */
 const youngBytes = 96 * 1024 * 1024;
 
 /** V8 tells the sum of both parts only. */
 function readLastingHeapMax(): number {
-  const told = process.execArgv.map((flag) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]);
-  const mebibytes = told.findLast((value) => value !== undefined);
+  const sizes = process.execArgv.map((flag) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]);
+  const mebibytes = sizes.findLast((value) => value !== undefined);
   if (mebibytes !== undefined) return Number(mebibytes) * 1024 * 1024;
   return getHeapStatistics().heap_size_limit - youngBytes;
 }

@@ -1,5 +1,6 @@
-// When is a refused request told so? At once, as long as they are few: to refuse costs little, but a client that is refused at once asks
-// again at once, and refusing would then be all that is done. The others wait for the next moment, and so do their connections.
+// When does a refused request get its answer? At once, as long as refusals are few: each costs little, but clients that are refused at
+// once retry at once, and refusing would then take all of the pod's time. Further refusals wait for the next moment, and so do their
+// connections.
 
 import type { Clock } from '../../core/clock.ts';
 
@@ -12,10 +13,11 @@ export interface RefusalPace {
 const defaultPace: RefusalPace = { momentMs: 100, perMoment: () => 200 };
 
 /**
- * For those that send too slowly. Each has a connection that closes and may come again: up to 83 a second are let go, one by one, so that
- * others hardly notice thousands of them; and twenty times as many where most of the places are taken, so that one is left for others.
+ * For connections that send too slowly. Refusing closes a connection, and its client may reconnect: up to 83 a second are closed one by
+ * one, so that other callers hardly notice thousands of them. If most connections are taken, twenty times as many are closed, so that
+ * one is free for other callers.
  *
- * @param share Of the connections that there may be, those that there are.
+ * @param share Open connections, as a part of the most that may be open.
  */
 export function slowPace(share: () => number): RefusalPace {
   return { momentMs: 12, perMoment: () => (share() > 3 / 4 ? 20 : 1) };
@@ -26,7 +28,7 @@ export class Refusals {
   private readonly pace: RefusalPace;
   /** In the order of asking. */
   private readonly waiting = new Set<{ tell(): void }>();
-  private told = 0;
+  private answered = 0;
   private isTiming = false;
 
   constructor(clock: Clock, pace = defaultPace) {
@@ -35,37 +37,37 @@ export class Refusals {
   }
 
   /**
-   * `tell` is called once, now or later, in the order of asking.
+   * `tell` is called once, now or later, in the order of the calls of `add`.
    *
-   * @returns what to call when it need not be told any more: it gives up its turn.
+   * @returns Cancels a call of `tell` that is still to come.
    */
   add(tell: () => void): () => void {
     if (!this.isTiming) this.startMoment();
-    if (this.told >= this.pace.perMoment()) {
+    if (this.answered >= this.pace.perMoment()) {
       const one = { tell };
       this.waiting.add(one);
       return () => void this.waiting.delete(one);
     }
-    this.told++;
+    this.answered++;
     tell();
     return () => {};
   }
 
   private startMoment(): void {
     this.isTiming = true;
-    this.told = 0;
+    this.answered = 0;
     this.clock.setTimer(this.pace.momentMs, () => this.nextMoment());
   }
 
   private nextMoment(): void {
     const next = [...this.waiting.values().take(this.pace.perMoment())];
-    const wasQuiet = this.told === 0;
+    const wasQuiet = this.answered === 0;
     if (wasQuiet && next.length === 0) {
       this.isTiming = false;
       return;
     }
     this.startMoment();
-    this.told = next.length;
+    this.answered = next.length;
     for (const one of next) {
       this.waiting.delete(one);
       one.tell();

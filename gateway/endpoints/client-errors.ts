@@ -1,4 +1,4 @@
-// What is told to a client whose bytes never became a request, or whose request never became whole?
+// Which error does a client get whose bytes never became a request, or whose request never became complete?
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -26,10 +26,10 @@ const noTunnel = new GatewayError(
 const noRequest = new GatewayError('invalid_parameter', 'This is not a valid HTTP/1.1 request.');
 
 /**
- * What listens to `clientError`. An error is told in its turn: behind the answers to what came whole before it (RFC 9112, section 9.3.2).
+ * A listener for `clientError`. The error follows the answers to complete earlier requests on the connection (RFC 9112, section 9.3.2).
  *
- * @param requestMs How long a request may take, from when its sender may send it.
- * @param refusals When those are told that took too long: whoever sends slowly on many connections began with all of them at once.
+ * @param requestMs How long a request may take, from when its client may send it.
+ * @param refusals Paces the refusals of slow requests: a client that sends slowly on many connections began with all of them at once.
  */
 export function watchClientErrors(
   clock: Clock,
@@ -78,22 +78,22 @@ export function watchClientErrors(
     const refuse = (): void => {
       if (socket.destroyed) return;
       const giveUp = refusals.add(() => {
-        // What came whole while its sender waited to be told is served, and the next one has all its time.
+        // The request became complete while its refusal waited: it is served, and the next one has its full time.
         const cameWhole = arrivingOn(socket).number !== number;
         if (cameWhole || refused.has(socket)) return;
         refused.add(socket);
         tell(socket, slow);
       });
-      // Whoever has hung up must not take the turn, nor the memory, of those that wait.
+      // A closed connection must not delay the refusals of others, nor hold memory.
       socket.once('close', giveUp);
     };
-    // Whoever waits for leave to send has it in its turn, and its time from there.
+    // A client that waits for 100 Continue gets it after the earlier answers; its time starts then.
     const awaitsLeave = ahead !== undefined && response?.req.headers.expect !== undefined;
     const refuseLater = (): void => void socket.once('close', clock.setTimer(requestMs, refuse));
     inTurn(socket, awaitsLeave ? refuseLater : refuse);
   };
   return ({ code }, socket) => {
-    // Whoever ends its side in the middle of a request does not wait for the answers in front of it either.
+    // A client that closes its side in the middle of a request does not wait for earlier answers either.
     const hasLeft = code === 'ECONNRESET' || (socket.readableEnded && arrivingOn(socket).ahead);
     if (hasLeft) {
       socket.destroy();

@@ -11,10 +11,10 @@ import { connectionNames, wrappers } from './connection-quirks.ts';
 const wrapperBytesMax = 1024 * 1024;
 
 /**
- * Looks at names only, but for the few bodies with a member that stands for others.
+ * Checks names only, except in the few bodies with a member that replaces others.
  *
  * @throws {GatewayError} `invalid_parameter`, naming the member.
- * @throws {SyntaxError} where such a member is not valid JSON.
+ * @throws {SyntaxError} if such a member is not valid JSON.
  */
 export function refuseConnectionMembers(body: RequestBody): void {
   for (const member of body.scan.members) {

@@ -41,7 +41,7 @@ const exposedHeaders = [
   ),
 ].join(', ');
 
-/** Browsers ask anew after that, in seconds. */
+/** Browsers repeat the preflight request after this time, in seconds. */
 const leaveSeconds = 600;
 
 /** @param origins As browsers write them: `https://penstock.example.com`. @returns Undefined where there are none. */

@@ -1,5 +1,5 @@
-// How are bodies read that are so large that each would delay every other caller? In steps, between which other callers have their turn,
-// and one body of each key at a time. While other keys are in use, a key pauses between two large bodies.
+// How is a body parsed that is so large that it would delay every other caller? In steps, between which other requests run, and one body
+// of each key at a time. While other keys are in use, a key pauses between two large bodies.
 
 import type { Clock } from '../../core/clock.ts';
 import type { Admission } from '../admission/admission.ts';

@@ -1,4 +1,4 @@
-// Why is there nothing at this address? Mistyped base URLs are told apart from plain mistakes.
+// Why is there nothing at this address? Distinguishes mistyped base URLs from other mistakes.
 
 import { operationEndpoints } from '../operations/registry.ts';
 import { GatewayError, shorten } from '../request/errors.ts';

@@ -6,7 +6,7 @@ import { GatewayError } from '../request/errors.ts';
 import { refuseConnectionMembers } from './connection-members.ts';
 
 /**
- * Bodies up to this size are parsed whole, so that malformed JSON is told here and exactly; the
+ * Bodies up to this size are parsed whole, so that malformed JSON gets an exact error here; the
  * inside of larger ones is left to the upstream, whose parser reads them anyway.
  */
 const parsedBytesMax = 16 * 1024;
@@ -71,7 +71,7 @@ function asInvalid<T>(parse: () => T): T {
   }
 }
 
-/** What is told of a body that cannot be read; what is no fault of it stays as it is. */
+/** The caller's error for a body that cannot be read; other errors stay as they are. */
 export function invalidBody(error: unknown): unknown {
   if (error instanceof JsonStructureError) {
     return new GatewayError('invalid_parameter', capitalised(error.message), { param: error.member });

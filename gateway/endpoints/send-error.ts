@@ -55,17 +55,17 @@ export function sendError(
     response.destroy();
     return;
   }
-  const told = asAnswer(error);
-  const body = encodeErrorBody(told, errorShapeOf(request), requestId);
+  const sent = asAnswer(error);
+  const body = encodeErrorBody(sent, errorShapeOf(request), requestId);
   const isInDoubt = isBodyInDoubt(request);
-  response.writeHead(told.status, {
+  response.writeHead(sent.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     ...answerHeaders(requestId, generation),
     ...(isInDoubt ? { connection: 'close' } : {}),
-    ...told.headers,
+    ...sent.headers,
   });
-  const isClosing = !response.shouldKeepAlive || told.headers.connection === 'close' || isInDoubt;
+  const isClosing = !response.shouldKeepAlive || sent.headers.connection === 'close' || isInDoubt;
   if (isClosing && !request.complete) endAfterRequest(request, response, body, clock);
   else response.end(body);
 }
@@ -86,7 +86,7 @@ function asAnswer(error: unknown): GatewayError {
     : error;
 }
 
-/** Whoever waits for leave to send its body may send it or not, once it is refused (RFC 9110, section 10.1.1). */
+/** After a refusal, a client that waits for 100 Continue may send its body or not (RFC 9110, section 10.1.1). */
 function isBodyInDoubt(request: IncomingMessage): boolean {
   return request.headers.expect !== undefined && !request.complete;
 }

@@ -80,10 +80,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     else done();
   });
   app.setErrorHandler((error: unknown, request, reply) => {
-    const told = fromFramework(error);
-    if (!(told instanceof GatewayError))
+    const refusal = fromFramework(error);
+    if (!(refusal instanceof GatewayError))
       logFailure(parts, { requestId: request.id, request: request.raw }, error);
-    answer(door, request, reply, told);
+    answer(door, request, reply, refusal);
   });
   return app;
 }
@@ -193,7 +193,7 @@ function checkTransferEncoding(encoding: string | undefined, httpVersion: string
   );
 }
 
-/** What Fastify refuses by itself is the caller's mistake too, and is told in our words. */
+/** Refusals by Fastify itself are the caller's mistakes, too, and get our own texts. */
 function fromFramework(error: unknown): unknown {
   if (error instanceof GatewayError || !(error instanceof Error) || !('statusCode' in error)) return error;
   const { statusCode } = error;
@@ -220,8 +220,8 @@ function addPost(app: FastifyInstance, parts: ServerParts, door: Door, endpoint:
       } catch (error) {
         if (!(error instanceof GatewayError))
           logFailure(parts, { requestId: request.id, request: request.raw }, error);
-        const told = answer(door, request, reply, error);
-        if (operation.countsRefusals) parts.metrics.onRefused(path, statusOf(told));
+        const sent = answer(door, request, reply, error);
+        if (operation.countsRefusals) parts.metrics.onRefused(path, statusOf(sent));
       }
     },
     handler: () => {
@@ -271,11 +271,11 @@ function addModels(app: FastifyInstance, parts: ServerParts): void {
   });
 }
 
-/** @returns What is told. */
+/** @returns The error that was sent. */
 function answer(door: Door, request: FastifyRequest, reply: FastifyReply, error: unknown): unknown {
   reply.hijack();
   const isBadKey = error instanceof GatewayError && error.code === 'invalid_api_key';
-  const told = isBadKey ? (door.parts.failures.judge(request.ip) ?? error) : error;
-  door.tell(request.raw, reply.raw, told, request.id);
-  return told;
+  const sent = isBadKey ? (door.parts.failures.judge(request.ip) ?? error) : error;
+  door.tell(request.raw, reply.raw, sent, request.id);
+  return sent;
 }

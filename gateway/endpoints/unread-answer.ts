@@ -1,6 +1,5 @@
-// What if a client does not take its answer? Whoever takes nothing of it for too long is dropped, and so is whoever takes a little now
-// and then, or it would hold it for ever. A stream that goes on is looked after by itself (stream/client-stream.ts); here is what has
-// been written to its end.
+// What if a client does not read its answer? The connection is closed if the client reads nothing for too long, or so little that it
+// would hold the answer for ever. Here only for answers that are written to their end; stream/client-stream.ts watches open streams.
 
 import type { ServerResponse } from 'node:http';
 import { takenBytes } from '../stream/taken-bytes.ts';

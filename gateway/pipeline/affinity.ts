@@ -54,7 +54,7 @@ const byModel = /"role"\s*:\s*"assistant"|"type"\s*:\s*"(?:reasoning|compaction|
 
 const byCaller = /"role"\s*:\s*"(?:user|system|developer)"/;
 
-/** What comes behind the last turn of the caller changes with every turn, be it only a bracket. */
+/** The text after the caller's last turn changes with every turn, even if only by a bracket. */
 function beginningOf(head: string): string {
   const answerAt = byModel.exec(head)?.index;
   const turns = head.slice(

@@ -1,4 +1,4 @@
-// What stands at the top of an answer that is of our own making, in whole or in part?
+// Which top-level members does an answer have that the gateway writes itself, in whole or in part?
 
 import type { AnswerHead } from '../dialects/dialect.ts';
 import { estimateInputOfBody } from './estimate-spend.ts';

@@ -343,7 +343,7 @@ function encodeFor(
 
 /**
  * Whether the caller's own bytes go to this candidate, and its bytes to the caller. A request that
- * stands for several calls is split for every candidate, also for one of its own dialect.
+ * needs several upstream calls is split for every candidate, also for one of its own dialect.
  */
 export function passesThrough(
   { dialect, translation }: Pick<RoutedExchange, 'dialect' | 'translation'>,

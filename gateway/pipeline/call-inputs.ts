@@ -1,5 +1,5 @@
-// What does each upstream call of a request ask, as far as it matters for counting? A request that stands for several calls asks each of
-// them for its own part. None of it is kept but its estimate: all parts together, as often as they are asked, are many times the request.
+// What is the input of each upstream call of a request, for counting tokens? If a request needs several calls, each gets its own part.
+// Only the estimate is kept: all parts together, as often as they are sent, are many times the size of the request.
 
 import type { Turn } from '../dialects/conversation.ts';
 import type { RequestBody } from '../json/request-body.ts';
@@ -24,7 +24,7 @@ export class CallInputs {
     return { chunks: [own], bytes: own.length };
   }
 
-  /** Once for all that is written of its attempts, of which each is told again every few seconds. */
+  /** Computed once for all records of its attempts; open attempts are recorded again every few seconds. */
   estimate(call: number): number {
     const asked = this.askedOf(call);
     const known = this.estimates.get(asked);

@@ -19,8 +19,8 @@ export interface Delivery {
 const header = 'x-penstock-delivery';
 
 /**
- * What a caller may ask for. It can ask for more than the route says and not for less: whoever made the
- * route knows what its clients can do with half an answer.
+ * Values that a caller may set. It can ask for more than the route says, not for less: the author of the
+ * route knows whether its clients can handle half an answer.
  */
 const askable: ReadonlySet<string> = new Set(['assured', 'stream']);
 

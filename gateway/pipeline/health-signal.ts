@@ -22,7 +22,7 @@ export interface SignalFacts {
   readonly rateLimitCooldownMs: number;
   /** The request refers to something that the provider has stored. */
   readonly hasStoredState: boolean;
-  /** How long the attempt waited for the upstream, and how long whoever owns it would have; undefined where its own word held. */
+  /** The attempt's timeout, and that of the Provider's owner; undefined if the owner's own timeout applied. */
   readonly patience?: ((timer: TimerName | 'connect') => Patience) | undefined;
 }
 
@@ -86,8 +86,9 @@ function isLongAnswer({ firstContentMs }: Outcome, failure: AttemptFailure): boo
 }
 
 /**
- * A route of another namespace has waited less than the upstream's owner would: that it is slower than somebody likes is no fault, or
- * whoever may use what others share could take it from them. Of the whole request earlier attempts have used up a part.
+ * Whether a route of another namespace waited less than the Provider's owner would. Such a timeout is no sign of bad health:
+ * otherwise one namespace could open the circuit breaker for all that share the upstream. Earlier attempts have used up a part
+ * of the timeout for the whole request.
  */
 function isHasty(
   { durationMs }: Outcome,

@@ -1,5 +1,5 @@
-// May this request pass, and may this attempt? Which limits concern them, what the caller is told of them, and what they are settled
-// with in the end.
+// May this request pass, and may this attempt? Which limits apply, what the caller sees of them, and with which amounts they are settled
+// at the end.
 
 import type { ServerResponse } from 'node:http';
 import type { Budget } from '../../core/contract/budget.ts';
@@ -126,7 +126,7 @@ export function setHeaders(response: Pick<ServerResponse, 'setHeader'>, headers:
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
-/** What a caller is told that was not let in. */
+/** The error for a caller whose request a limit refuses. */
 export function limitError(
   outcome: Exclude<Outcome, { readonly type: 'granted' }>,
   { plan, dialect }: Pick<LimitedExchange, 'plan' | 'dialect'>,

@@ -1,4 +1,4 @@
-// By which names is a request told of in the log, when it fails for a fault of ours? By our own, and by its caller's.
+// Under which ids does the log name a request that failed for a fault of ours? Under our own, and the caller's.
 
 import { readClientRequestId } from '../request/request-id.ts';
 import type { PipelineParts } from './parts.ts';

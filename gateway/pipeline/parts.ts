@@ -51,14 +51,14 @@ export interface PipelineParts {
   readonly metrics: RequestMetrics;
   /** Absent where nothing is traced. */
   readonly tracer?: RequestTracer | undefined;
-  /** Told of every record, and of the span that it is about; absent where nobody asked for events. */
+  /** Called for every record, with its span; absent if no events are wanted. */
   readonly onUsage?: ((record: LedgerRecord, span?: Span) => void) | undefined;
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;
   /** Absent where nothing is read of upstreams. */
   readonly turns?: ReadingTurns;
   readonly limits: Limits;
-  /** A failure of ours, for the log: `requestId` is what the caller was told, `clientRequestId` what it said. */
+  /** A failure of ours, for the log: the caller has seen `requestId`; `clientRequestId` is the caller's own. */
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
   /** An upstream's answer that nobody can use, for the log; absent in drills. */
   readonly onUnusable?: ((answer: UnusableAnswer) => void) | undefined;
@@ -149,7 +149,7 @@ export function streamsUpstream({ facts, delivery }: Pick<RoutedExchange, 'facts
   return facts.isStream || delivery.fetchesStream;
 }
 
-/** How long whoever owns the provider waits for it, whatever the route says. */
+/** How long the owner of the Provider waits for it, whatever the route says. */
 export function ownersTimeoutFor(
   { target }: Candidate,
   name: keyof Timeouts,

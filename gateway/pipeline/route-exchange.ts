@@ -60,7 +60,7 @@ function isPriced({ target }: Candidate): boolean {
   return target.entry.price !== null;
 }
 
-/** Whether the body has to be parsed whole, for one who can do that beforehand; what is wrong with it is told when it is routed. */
+/** Whether the body has to be parsed whole, so that this can be done in advance; routing reports what is wrong with it. */
 export function readsWhole(parts: RoutingParts, exchange: Plannable): boolean {
   const { dialect, body } = exchange;
   if (dialect.readsPrompt) return true;

@@ -33,7 +33,7 @@ function onlyProvider(servers: readonly Candidate[]): string | undefined {
   return id;
 }
 
-/** What those that serve the request are not told. */
+/** Parameters that the targets which serve the request do not get. */
 function droppedOf(exchange: RoutedExchange, servers: readonly Candidate[]): string | undefined {
   let names: readonly string[] = [];
   for (const server of servers) {

@@ -1,5 +1,5 @@
-// A streamed answer on its way to the client: opened late, held where only a whole one may be given out, and ended so that nobody takes a
-// broken one for whole.
+// A streamed answer to the client: opened late, held until it is complete if delivery is assured, and ended so that a client can tell a
+// broken answer from a complete one.
 
 import { type ClientSink, heldContentBytesMax } from '../attempt/commit-point.ts';
 import type { AnswerStream, StreamEncoder } from '../dialects/dialect.ts';
@@ -72,7 +72,7 @@ export class StreamedAnswer implements ClientSink, ClientStreamOwner {
     });
   }
 
-  /** Once the status line is out, failures can only be told inside the stream. */
+  /** After the status line, failures can only be reported inside the stream. */
   get isOpen(): boolean {
     return this.client.isOpen;
   }
@@ -141,7 +141,7 @@ export class StreamedAnswer implements ClientSink, ClientStreamOwner {
   head(): string[] {
     const head = this.request.head();
     head.push('content-type', 'text/event-stream; charset=utf-8');
-    // no-transform: what compresses on its way through gathers too.
+    // no-transform: compression by a proxy would also buffer the stream.
     head.push('cache-control', 'no-cache, no-store, no-transform');
     // Asks intermediaries like nginx not to gather the stream.
     head.push('x-accel-buffering', 'no');

@@ -1,4 +1,4 @@
-// No upstream has answered: what is the caller told, given all that this pod knows?
+// No upstream has answered: which error does the caller get, given all that this pod knows?
 
 import type { Failures } from '../attempt/call.ts';
 import { retryAfterMsOf } from '../attempt/failure.ts';
@@ -41,7 +41,7 @@ export function failureError(
   const rests = candidates.map(
     (candidate) => health.restReason(candidate, now) ?? (fullMs(candidate) > 0 ? 'rate-limit' : undefined),
   );
-  // A key that rests for a moment only, as it answers others, has told this caller to wait longer.
+  // A key may be in a short cooldown only, because it answers others, while its upstream asked this caller to wait longer.
   const isAllAsked = failures.length > 0 && failures.length >= candidates.length;
   const askedMs = isAllAsked ? Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 0)) : 0;
   return finalError(failures, {

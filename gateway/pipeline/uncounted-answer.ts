@@ -1,5 +1,5 @@
-// How much has an upstream said that has not counted it? A plain answer says it all; of a stream there are its events, and a sample of
-// what stands in them. Pure.
+// How much output did an upstream send without counting it? A plain answer holds all of it; of a stream there are the number of its
+// events and a sample of their text. Pure.
 
 import type { AttemptResult } from '../attempt/ends.ts';
 import { estimateTokens } from '../dialects/answer/estimate-tokens.ts';
