@@ -1,8 +1,8 @@
-// What becomes of each thing a request can ask for, on its way from a client's dialect to an
-// upstream's? One table: the operator judges routes by it, the gateway serves by it.
+// What does an upstream get of each feature that a request can use, if its dialect is not the client's? One table: the
+// operator checks routes by it, the gateway serves by it.
 //
-// A refusal where leaving it out would change the result in a way the caller can check; told where
-// quality or cost may change; dropped in silence where it is a hint.
+// Refused if dropping it would change the result in a way that the caller can check; reported if quality
+// or cost may change; dropped silently if it is only a hint.
 
 import { DIALECTS, type DialectName } from './dialects.ts';
 
@@ -151,7 +151,7 @@ export function capability(client: DialectName, upstream: DialectName, feature: 
   return (exceptions[client]?.[feature] ?? table[feature])[DIALECTS[upstream].column];
 }
 
-/** What people look at first when they choose a model, and what of the table it stands for. */
+/** The features that people check first when they choose a model, and the rows of the table behind each. */
 const headlines = {
   streaming: [],
   tools: ['tools'],

@@ -65,7 +65,7 @@ const rows = {
   OpenAI: {
     title: 'OpenAI',
     baseUrl: 'https://api.openai.com/v1',
-    // Responses beside chat: it alone keeps reasoning from turn to turn, and what came after chat stands there only.
+    // Responses as well as chat: only Responses keeps reasoning from turn to turn and has the features newer than chat.
     apis: ['ChatCompletions', 'Responses'],
     header: BEARER,
     options: { organization: 'OpenAI-Organization', project: 'OpenAI-Project' },
@@ -84,7 +84,7 @@ const rows = {
     apis: ['Messages'],
     header: { name: 'x-api-key', prefix: '' },
     options: {},
-    // The beta header that goes with it asks for nothing by itself, and callers may need it for turns of before.
+    // The matching beta header has no effect by itself, and callers may need it for earlier turns.
     modelMembers: {
       value: ['fallbacks'],
       source: `${github}/dust-tt/dust/pull/26813`,

@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const budgetPeriodSchema = z.enum(['Day', 'Week', 'Month', 'Total']);
 export type BudgetPeriod = z.infer<typeof budgetPeriodSchema>;
 
-/** What may be spent in a period; whoever has spent it is refused until the next one begins. */
+/** What may be spent in a period. After that, requests are refused until the next period begins. */
 export const budgetSchema = z.object({
   period: budgetPeriodSchema,
   /** Integer microdollars (1 USD = 10^6): as fine as a budget can be written, and exact up to the largest. */
@@ -44,7 +44,7 @@ function dayOf(unixMs: number): string {
 
 export interface OvershootFacts {
   readonly limitMicrodollars: number;
-  /** Gateways that can be at work at the same time, those that are on their way out among them. */
+  /** Gateways that can serve at the same time, draining ones included. */
   readonly gateways: number;
   /** They keep budgets together, in a store. */
   readonly hasStore: boolean;
@@ -66,30 +66,31 @@ interface WorstOvershoot extends Overshoot {
 }
 
 /**
- * What can be spent beyond a budget at worst, by answers that have a bound.
+ * The worst overshoot of a budget, for answers that have a bound.
  *
- * A request is let in where what is reserved for it fits into what is left, or where nothing else is under way and anything is left: else
- * the last cents of a budget could never be spent. So whoever decides alone lets at most one request end beyond it. With a store all
- * gateways decide as one.
+ * A request is admitted if its reservation fits into the rest of the budget, or if nothing else is in flight and anything is left:
+ * otherwise the last cents of a budget could never be spent. So each place that decides lets at most one request end beyond the
+ * budget. With a store there is one such place for all gateways.
  *
- * Without, gateway i lets through (limit - Sᵢ) ÷ n of its own that the ledger has not told it of yet, and that one request r, where
- * Sᵢ is the ledger's sum as it last heard it. With L, the sum of the ledger now, all have spent at most
+ * Without a store, gateway i admits (limit - Sᵢ) ÷ n of spending that the ledger has not yet reported back to it, and that one request
+ * r, where Sᵢ is the last sum that it has read from the ledger. With L, the ledger's sum now, all gateways have spent at most
  *
  *     L + Σ ((limit - Sᵢ) ÷ n + r) = limit + Σ (L - Sᵢ) ÷ n + n·r
  *
- * That holds where the most that may be answered is known. An answer that neither caller, nor target, nor route bounds is reserved with 4,096
- * tokens of output (`estimateSpend`): what it has beyond them is spent besides, by each that is under way, and nothing here knows how many
- * are or how long they get. The longest answers that models can give are not reserved, since they would hold back most of what fits in.
+ * This requires a known maximum for each answer. If neither caller, target nor route sets a bound, the reservation holds 4,096 tokens
+ * of output (`estimateSpend`). Output beyond them adds to the overshoot of each such request, and neither their number nor their length
+ * is known here. The longest answers of the models are not reserved, since that would refuse most requests that fit.
  *
- * Nor is anything known of what tools of a provider fetch by themselves as input. What a request names and does not hold is known to fit into
- * the model, and so much is held for it.
+ * Input that a provider's tools fetch by themselves is unknown, too. Input that a request refers to without holding it fits into the
+ * model's context, so a whole context is reserved for it.
  *
- * Who has heard of everything has L - Sᵢ = 0. At worst one gateway alone spends all of the budget through the ledger, while the n - 1
- * others heard nothing of it and each spend the n-th part that they were left with: limit × (n - 1) ÷ n.
+ * A gateway that has read the latest sum has L - Sᵢ = 0. At worst one gateway spends all of the budget through the ledger, while the
+ * n - 1 others have not read that yet and each spend the n-th part that they had: limit × (n - 1) ÷ n.
  *
- * A store that goes leaves each with its share, and with the one request. One that comes back empty knows of each what that spent as soon as
- * it asks, and of those that do not ask what the ledger told. Where it told nothing, they can spend the whole budget one behind the
- * other, between them forgotten. Each knows what it spent itself, and lets through one budget and one request: n × (limit + r).
+ * If the store fails, each gateway has its share and the one request. A store that comes back empty learns the spending of each gateway
+ * with that gateway's next question, and for silent gateways from the ledger. If the ledger has reported nothing, gateways can spend the
+ * whole budget in turn, and the store forgets it in between. Each gateway knows its own spending and admits one budget and one request:
+ * n × (limit + r).
  */
 export function worstOvershoot({ limitMicrodollars, gateways, hasStore }: OvershootFacts): WorstOvershoot {
   const others = Math.max(0, gateways - 1);

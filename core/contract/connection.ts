@@ -1,5 +1,5 @@
-// How is a connection to this provider opened? Its entry and the credentials that belong to it, put together for whoever
-// connects: gateways for requests, the operator for its checks.
+// How is a connection to this provider opened? Its entry together with its credentials, for gateways that send
+// requests and for the operator's health checks.
 
 import type { ProviderEntry } from './routing-table.ts';
 

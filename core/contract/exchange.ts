@@ -23,7 +23,7 @@ export type DrillFault = z.infer<typeof drillFaultSchema>;
 
 /** A failover to play: no upstream is asked, nothing is billed. */
 const drillOrderSchema = z.object({
-  /** Of this run; the pod that is told of it again does not run it again. */
+  /** Of this run; a pod runs each id once. */
   id: z.string().min(1).max(400),
   /** `namespace/name` of the ModelRoute. */
   route: z.string().min(1).max(320),
@@ -45,8 +45,8 @@ export const exchangeRequestSchema = z.object({
   /** Gateway pods that are ready now. */
   readyPods: z.int().min(0),
   /**
-   * What this pod shall play; an order stands in each request until the pod has told what came of it. Older pods do nothing
-   * about it, and are known by an answer without `drills`.
+   * Drills for this pod to run. Each request repeats an order until the pod has reported its outcome. Older pods ignore
+   * orders, and are recognised by an answer without `drills`.
    */
   drills: z.array(drillOrderSchema).max(DRILL_ORDERS_MAX).optional(),
 });
@@ -111,7 +111,7 @@ export const drillOutcomeSchema = z.object({
 export type DrillOutcome = z.infer<typeof drillOutcomeSchema>;
 
 export const exchangeResponseSchema = z.object({
-  /** Stands for all that follows; changes with it. */
+  /** Fingerprint of the members below; changes with them. */
   state: z.string().min(1).max(64),
   /** The table in use; absent before the first. */
   table: version

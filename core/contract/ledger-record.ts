@@ -30,7 +30,7 @@ export const ledgerRecordSchema = z.object({
   request: z.string().min(1),
   /** Counts from 1 over all attempts of the request, in the order they were started. */
   attempt: z.int().min(1),
-  /** Which of the upstream calls that the request stands for, from 0; absent: the first. */
+  /** Index of the upstream call among those of the request; absent: 0, the first. */
   call: z.int().min(1).optional(),
   /** RFC 3339, UTC, milliseconds. */
   startedAt: z.iso.datetime(),

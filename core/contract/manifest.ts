@@ -25,7 +25,7 @@ export const SHARD_LABEL = 'penstock.dev/shard';
 
 /** On copies of earlier manifests: their table generation. */
 export const KEPT_MANIFEST_LABEL = 'penstock.dev/kept-manifest';
-/** On copies too: the first generation before it with the same routes, providers and credentials, for which it stands as well. */
+/** On copies too: the first of the generations in a row that have the same routes, providers and credentials. The copy serves for all. */
 export const KEPT_SINCE_LABEL = 'penstock.dev/kept-since';
 
 /** A compressed shard is never larger; it is cut in two before. A Secret holds 1 MiB. */
@@ -37,7 +37,7 @@ export const SHARD_PLAIN_BYTES_MAX = 16 * 1024 * 1024;
 export const POINTER_DATA = {
   /** JSON of the manifest. */
   manifest: 'manifest',
-  /** SHA-256 of that text, in hex: what was damaged on its way is not served. */
+  /** SHA-256 of that text, in hex: a gateway rejects a manifest that was damaged in transit. */
   manifestSha256: 'manifestSha256',
   /** RFC 3339; renewed while a leader lives, without a new manifest. */
   heartbeat: 'heartbeat',

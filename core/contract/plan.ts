@@ -40,7 +40,7 @@ export type PlanRequest = z.infer<typeof planRequestSchema>;
 export const verdictSchema = z.enum(['native', 'translated', 'lossy', 'impossible']);
 export type Verdict = z.infer<typeof verdictSchema>;
 
-/** What of a target everybody may be told who may ask. */
+/** The facts of a target that every caller may see. */
 export const plainTargetSchema = z.object({
   /** From 1, in the order in which they would be tried if all before them fail. */
   order: z.int().min(1),
@@ -121,7 +121,7 @@ const estimateSchema = z.object({
   isOfExample: z.boolean(),
 });
 
-/** What the caller would be told at once. */
+/** The error that the caller would get at once. */
 const refusalSchema = z.object({ status: z.int(), code: z.string(), message: z.string() });
 
 const headSchema = z.object({

@@ -25,8 +25,8 @@ export function refusesKey(status: number, { message, type, code }: RefusalWords
 }
 
 /**
- * Who asks is known, and may not have this (RFC 9110, section 15.5.4). Only where the upstream's own vocabulary names the credential is
- * it more than this one request's matter: whoever has one refused must not take the key from all others.
+ * A 403 means: the caller is known, and may not have this (RFC 9110, section 15.5.4). It counts against the key only if the upstream's own
+ * vocabulary names the credential: one caller's refused request must not put the key of all others into cooldown.
  */
 const credential = /authenticat|api_?key|account|credential|revoked|expired|organization_restricted/i;
 

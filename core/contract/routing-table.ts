@@ -116,7 +116,7 @@ const upstreamTlsSchema = z.object({
   /** Name to ask for and to expect, where it is not the host of `baseUrl`. */
   serverName: z.string().min(1).optional(),
   minVersion: z.enum(['TLSv1.2', 'TLSv1.3']).optional(),
-  /** Neither certificate nor name is verified: whoever answers is believed. */
+  /** Neither certificate nor name is verified: any server is trusted. */
   insecureSkipVerify: z.literal(true).optional(),
 });
 export type UpstreamTls = z.infer<typeof upstreamTlsSchema>;
@@ -273,7 +273,7 @@ export const routeEntrySchema = z.object({
   createdAt: z.int().min(0),
   /** Public: listed without a key. Hidden: callable, never listed. */
   visibility: z.enum(['Public', 'Listed', 'Hidden']),
-  /** Namespaces besides the route's own whose keys may call it; `*` stands for all. */
+  /** Namespaces besides the route's own whose keys may call it; `*`: all namespaces. */
   sharedWith: z.union([z.literal('*'), z.array(z.string().min(1))]),
   /** Client-facing dialects. */
   endpoints: z.array(dialectNameSchema).min(1),
@@ -341,7 +341,7 @@ export const unavailableRouteSchema = routeEntrySchema
   });
 export type UnavailableRoute = z.infer<typeof unavailableRouteSchema>;
 
-/** Who may call: the digest of a key and what it stands for. The key itself is never in the table. */
+/** An API key: its digest and its rights. The key itself is never in the table. */
 export const keyEntrySchema = z.object({
   /** SHA-256 of the key, 64 lower-case hex digits. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -358,8 +358,8 @@ export const keyEntrySchema = z.object({
   /** Of all entries with this id together. */
   limits: rateLimitsSchema.optional(),
   /**
-   * Whoever has spent one of them is refused; those that only warn are the operator's business. Of all entries with this id together.
-   * An older gateway does not read them, and lets all through.
+   * A request is refused once one of them is used up, counted over all entries with this id. Budgets that only warn are not here; the
+   * operator handles them. Gateways older than this member ignore it and admit all requests.
    */
   budgets: z.array(budgetSchema).min(1).optional(),
 });

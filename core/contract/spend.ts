@@ -7,8 +7,8 @@ import { z } from 'zod';
 export const SPEND_PATH = '/internal/v1/spend';
 
 /**
- * Which day it is for a gateway that asks, `YYYY-MM-DD`, UTC: it is told of the periods that it is in itself, whatever the clock of the
- * ledger says. A header, since ledgers of before refuse a parameter that they do not know.
+ * The gateway's own date, `YYYY-MM-DD`, UTC: the answer covers the periods of that date, whatever the clock of the
+ * ledger says. A header, since earlier ledgers refuse unknown parameters.
  */
 export const SPEND_DAY_HEADER = 'x-penstock-day';
 
@@ -16,16 +16,16 @@ export const SPEND_DAY_HEADER = 'x-penstock-day';
 const picodollars = z.string().regex(/^\d{1,30}$/);
 const sum = z.object({ costPicodollars: picodollars });
 /**
- * `since`: the first day of the period that whoever asks is in, `YYYY-MM-DD`, UTC; the ledger's own where that is not said. What has been
- * spent since, so what clocks that are ahead have put into the next one too.
+ * `since`: the first day of the gateway's period, `YYYY-MM-DD`, UTC; of the ledger's own, if the question has no date. The sum has no
+ * upper bound in time, so it includes records that pods with a fast clock have put into the next period.
  */
 const sumSince = sum.extend({ since: z.string().regex(/^\d{4}-\d\d-\d\d$/) });
 
 /** Readers know what they need; there is more in it. */
 export const spendPageSchema = z.object({
   /**
-   * To go on behind, as `after`. Below the one that was asked for: it is another ledger, or an older state of it, and whoever asks begins
-   * anew.
+   * The next question's `after`. If it is lower than the `after` of this question, the ledger is another one or was restored to an older
+   * state, and the gateway reads everything again.
    */
   sequence: z.int().min(0),
   /** There is more behind it already. */
@@ -62,7 +62,7 @@ export const SPEND_KEYS_MAX = 1_000;
 
 /** The same page as the operator reads it: with what was used, and of namespaces too. */
 export const spendReportSchema = spendPageSchema.extend({
-  /** Made with its tables: one that was begun anew in the place of another is another one. Then all is asked for again. */
+  /** Created with the ledger's tables: a new ledger has a new id. The gateway then reads everything again. */
   ledger: z.string().min(1).max(100),
   keys: z.array(spent.extend({ apiKey: z.string().min(1) })).max(SPEND_KEYS_MAX),
   /** All of their keys together. */

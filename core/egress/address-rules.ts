@@ -115,7 +115,7 @@ export function judgeAddress(rules: AddressRules, namespace: string, address: st
 }
 
 /**
- * Judges the host of a URL: `url.hostname`, or any text that stands in its place. Only the host: no port, no user.
+ * Checks the host of a URL: `url.hostname`, or another text in its place. Only the host: no port, no user.
  * A name comes back as `name`, unless it is internal and the namespace has no opened range at all.
  */
 export function judgeHost(rules: AddressRules, namespace: string, host: string): HostVerdict {
@@ -216,7 +216,7 @@ function parseAllowEntry(entry: unknown, index: number, neverOpened: readonly Bl
     );
   });
   const block = buildBlock({ cidr, reason: 'private', noun: 'an opened address' }, `${where}.cidr`);
-  // A setting that cannot act is refused, not ignored: whoever wrote it believes the range is open.
+  // A setting without effect is refused, not ignored: its author believes that the range is open.
   const swallowing =
     block.address === loopbackIpv6 ? undefined : neverOpened.find((range) => isWithin(block, range));
   if (swallowing !== undefined) {

@@ -1,8 +1,8 @@
-// How does one guarded connection come about? Read the host, resolve once, judge everything, connect to a judged address,
-// judge the peer, verify TLS. It has the shape of undici's connector and knows nothing of undici.
+// How is one guarded connection made? Read the host, resolve once, check every address, connect to a checked address,
+// check the peer, verify TLS. It has the shape of undici's connector and knows nothing of undici.
 //
-// With a proxy the connection goes there, judged in the same way, and a tunnel leads on. The upstream is judged too,
-// before its name is told to the proxy, and TLS with it goes from end to end through the tunnel.
+// With a proxy, the connection goes to the proxy, checked in the same way, and a tunnel leads on. The upstream is checked
+// before the proxy learns its name, and TLS goes from end to end through the tunnel.
 
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -56,7 +56,7 @@ export interface GuardedConnectorOptions {
   readonly nowMs?: () => number;
 }
 
-/** What undici hands to a connector, and beside it a wish of whoever made the client. */
+/** The arguments that undici passes to a connector, and an option of the client. */
 interface ConnectTarget {
   readonly hostname: string;
   readonly host?: string | undefined;
@@ -126,7 +126,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     return dialled;
   }
 
-  /** The upstream is judged while the proxy is dialled; neither is told of the other before both are allowed. */
+  /** The upstream is checked while the proxy is dialled; nothing is sent to either before both are allowed. */
   async function dialThrough(
     through: ProxyRoute,
     upstream: string,

@@ -1,5 +1,5 @@
-// How long may the whole of connecting take? One timer over DNS, TCP and TLS; every phase waits under it and is told when
-// it has run out, or when nobody waits any more.
+// How long may connecting take in all? One timer over DNS, TCP and TLS. Every phase waits under it, and is cancelled when it
+// expires or when the request is cancelled.
 
 export interface Deadline {
   /** Aborts when the time is over. */

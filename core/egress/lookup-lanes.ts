@@ -1,7 +1,7 @@
-// Which name is looked up at once, and which one waits? The system's resolver occupies one of the process's few threads for as
-// long as it takes, five seconds and more for a name whose servers are dead. Names that were slow or failed the last time share
-// a part of those threads, so that no number of dead names keeps a healthy one waiting. Among themselves they have their turn by how
-// likely they are to answer: a name that has answered before, and missed once, is not behind all that never have.
+// Which name is looked up at once, and which one waits? The system's resolver occupies one of the process's few threads for the
+// whole lookup, five seconds and more for a name whose servers are dead. Names that were slow or failed the last time share
+// a part of those threads, so that no number of dead names delays a healthy one. Among slow names, the likeliest to answer
+// comes first: a name that has answered before and failed once precedes names that never answered.
 
 import type { Resolve } from './resolve.ts';
 
@@ -18,10 +18,10 @@ interface LookupLanesOptions {
 export const lookupMisses = ['failed', 'late'] as const;
 export type LookupMiss = (typeof lookupMisses)[number];
 
-/** Whoever takes longer than this is not waited for twice in the lane of the quick ones. */
+/** A name that takes longer than this leaves the fast lane. */
 const slowMs = 1_000;
-// Beyond this the oldest name is forgotten. One of doubt takes a thread of the quick ones once more, one that has answered has its turn
-// as if it never had.
+// Beyond this the oldest name is forgotten. A forgotten slow name occupies a thread of the fast lane once more; a forgotten good
+// name loses its precedence.
 const namesMax = 4_096;
 
 interface Waiting {
@@ -77,7 +77,7 @@ export function createLookupLanes({ resolve, doubtedMax, nowMs, onMiss }: Lookup
       return await ask(name);
     } finally {
       const next = takeNext();
-      // Whoever waits takes over the place.
+      // The next lookup takes over the thread.
       if (next) next.resume();
       else running--;
     }

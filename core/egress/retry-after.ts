@@ -1,4 +1,4 @@
-// When may whoever answered be asked again, by its own words?
+// After which time does a server accept a retry, by its own words?
 
 interface WaitWords {
   readonly 'retry-after'?: string | undefined;

@@ -17,7 +17,7 @@ export interface TlsTrust {
   readonly serverName?: string;
   /** Default TLS 1.2. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** Neither certificate nor name is verified: whoever answers is believed, and may read all that is sent. */
+  /** Neither certificate nor name is verified: any server is trusted, and can read all that is sent. */
   readonly insecureSkipVerify?: true;
 }
 

@@ -22,7 +22,7 @@ interface ConfiguredClientOptions {
 
 /** The library keeps tokens and runs plugins by itself; between two looks at it the same answer serves all calls. */
 const keptMs = 10_000;
-/** After a 401 the file is read anew and its plugin runs again, but not for each of a hundred refused calls. */
+/** After a 401 the file is read and its plugin runs again, but not once for each of a hundred refused calls. */
 const reloadMs = 1_000;
 
 export async function openConfiguredClient(options: ConfiguredClientOptions = {}): Promise<ConfiguredClient> {
@@ -58,7 +58,7 @@ function loadConfig(path: string | undefined): KubeConfig {
   if (cluster.proxyUrl !== undefined && cluster.proxyUrl !== '') {
     throw new Error(`${source} asks for a proxy (${cluster.name}: proxy-url), which is not supported`);
   }
-  // The library refuses plain HTTP unless told not to verify what has no certificate anyway.
+  // The library refuses plain HTTP unless verification is off; plain HTTP has no certificate anyway.
   config.clusters = config.clusters.map((each) =>
     each.server.startsWith('http:') ? { ...each, skipTLSVerify: true } : each,
   );

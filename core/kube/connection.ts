@@ -24,8 +24,8 @@ interface TlsCredentials {
 
 export interface Authenticator {
   /**
-   * Asked before every call; whoever gives it keeps what is expensive and renews what expires. What it throws is
-   * shown to people, so it holds no secret.
+   * Called before every request, so an implementation caches expensive credentials and renews those that expire. People
+   * see the errors that it throws, so they hold no secret.
    */
   credentials(): Promise<Credentials>;
   /** The server answered 401: what was kept is no good. The call is then tried once more. */
@@ -49,7 +49,7 @@ export interface KubeConnection extends KubeClient {
 }
 
 const timeoutMsDefault = 30_000;
-/** An API server closes what was quiet for 90 s; whoever closes first knows that nothing is under way. */
+/** An API server closes connections after 90 s of silence. Closing earlier here makes sure that no request is lost. */
 const idleMsMax = 60_000;
 const probeMs = 30_000;
 
@@ -106,7 +106,7 @@ export function openConnection(options: ConnectionOptions): KubeConnection {
           if (isTimeout(signal.reason)) dropFree();
           throw signal.reason;
         }
-        // The server closed a kept connection while the call was on its way: it has not seen it.
+        // The server closed the kept connection before it read the request.
         if (sent.isStale && request.method === 'GET' && !isSecondConnection) {
           isSecondConnection = true;
           continue;
@@ -156,7 +156,7 @@ export function openConnection(options: ConnectionOptions): KubeConnection {
         bytesBefore = socket.bytesRead;
       });
       call.once('response', (response) => {
-        // Whoever reads the body meets the error there; without a reader it must not end the process.
+        // The reader of the body gets this error; without a reader it must not end the process.
         response.on('error', () => {});
         resolve({ response });
       });
@@ -290,7 +290,7 @@ async function readCredentials(
   }
 }
 
-/** Whoever is called for must not be let in by a certificate of ours. */
+/** A request with a caller's own bearer token must not be authenticated by our client certificate. */
 function tlsOf({ bearer }: KubeRequest, { tls }: Credentials): TlsCredentials {
   if (bearer === undefined) return tls ?? {};
   const { cert: _, key: __, ...judging } = tls ?? {};
@@ -306,7 +306,7 @@ function pathOf(root: URL, request: KubeRequest): string {
   return `${base}${request.path}${query.size === 0 ? '' : `?${query}`}`;
 }
 
-/** What the parser says quotes the text, and the text may be a Secret: only the fact is told. */
+/** The parser's message quotes the text, which may be a Secret: the error only says that it is no JSON. */
 function parseJson(body: Buffer, request: KubeRequest, status: number): unknown {
   if (body.length === 0) return undefined;
   try {

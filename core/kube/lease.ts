@@ -1,8 +1,8 @@
-// Which of several processes leads? One Lease; its holder renews it, the others wait until it runs out.
+// Which of several processes leads? One Lease; its holder renews it, the others wait until it expires.
 //
 // A holder gives up `renewMs` after the start of its last good renewal; others take a lease that they have seen
-// unchanged for its whole duration. Both count on their own clock, so clocks that differ do no harm, and in between
-// lies the time in which a write of the old holder may still be on its way.
+// unchanged for its whole duration. Each counts on its own clock, so differing clocks do no harm. The difference
+// of the two times covers writes of the old holder that are still in flight.
 
 import type { Clock } from '../clock.ts';
 import { isConflict, isNotFound, type KubeClient } from './client.ts';
@@ -27,7 +27,7 @@ export interface ElectionOptions {
   /** Between two tries. Default 2,000. */
   readonly retryMs?: number;
   onElected(): void;
-  /** Not called by `close`. Afterwards it stands again. */
+  /** Not called by `close`. Afterwards this process is a candidate again. */
   onLost(reason: string): void;
   /** A try that failed, for logs. */
   onTrouble?(message: string): void;
@@ -36,7 +36,7 @@ export interface ElectionOptions {
 export interface Election {
   /** Asked before every write: right even where timers are late. */
   isLeader(): boolean;
-  /** Identity of whoever held the lease when it was last looked at; undefined: nobody, or it was not seen yet. */
+  /** Identity of the holder at the last read; undefined: no holder, or not read yet. */
   holder(): string | undefined;
   /** Steps down and releases the lease, so that another may take it at once. */
   close(): Promise<void>;
@@ -255,7 +255,7 @@ function parseLease(lease: KubeObject, leaseMsDefault: number): LeaseRecord {
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
   return {
     holder: text(spec.holderIdentity),
-    // Whoever wrote it may have asked for hours; nobody is waited for that long.
+    // Another program may have written a duration of hours; waiting has an upper bound.
     leaseMs: Math.min(number(spec.leaseDurationSeconds) * 1_000 || leaseMsDefault, leaseMsMax),
     renewTime: text(spec.renewTime),
     acquireTime: text(spec.acquireTime),

@@ -19,7 +19,7 @@ interface ListOptions {
   readonly limit?: number;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Once for each page, in order. Index 0 again: the list has begun anew, and what came before does not count. */
+  /** Called once for each page, in order. Index 0 again: the list restarts, and earlier pages are void. */
   onPage(items: readonly KubeObject[], index: number): void;
 }
 

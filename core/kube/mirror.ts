@@ -3,7 +3,7 @@
 import { type KubeObject, keyOf } from './object.ts';
 import { isOlder } from './resource-version.ts';
 
-/** A deletion that was told is certain. An absence may be the fault of whoever answered the list. */
+/** A reported deletion is certain. An absence from a list may be the fault of the server that answered. */
 export type DeletionCause = 'seen' | 'absent-after-relist';
 
 /** The key is `namespace/name`, or `name`. */

@@ -13,7 +13,7 @@ export interface ObjectMeta {
   readonly [field: string]: unknown;
 }
 
-/** What lies beside `metadata` is unknown: whoever uses it parses it. Items of a list may lack apiVersion and kind. */
+/** Members besides `metadata` are unknown; parse them before use. Items of a list may lack apiVersion and kind. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;

@@ -1,4 +1,4 @@
-// How does a loop rest? Until the time has come, or until it is told to end.
+// How does a loop wait? Until a time, or until it is cancelled.
 
 import type { Clock } from '../clock.ts';
 

@@ -132,7 +132,7 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
         for (const item of items) mirror.addListed(item);
       },
     });
-    // Before the handler is told, which may ask whether all is there.
+    // Before the handler runs, because it may ask whether all lists are complete.
     counts.lists += 1;
     mirror.endList();
     synced.resolve();

@@ -51,10 +51,10 @@ interface Value {
 async function readRegistry(registry: Registry, table: MetricTable, times: Times): Promise<MetricData[]> {
   const rows = new Map(Object.values(table).map((metric) => [exposed(metric).name, metric]));
   const families = await registry.getMetricsAsJSON();
-  return families.flatMap(({ name, help, type: told, values }): MetricData[] => {
+  return families.flatMap(({ name, help, type: exportedType, values }): MetricData[] => {
     if (values.length === 0) return [];
     const row = rows.get(name);
-    const type = String(told);
+    const type = String(exportedType);
     const base = {
       descriptor: {
         name: row?.name ?? (type === 'counter' ? name.replace(/_total$/, '') : name),
@@ -97,8 +97,8 @@ function labelNames(row: Metric | undefined): ReadonlyMap<string, string> {
 
 /** To Prometheus a label without a value is none; here it is left out. */
 function attributesOf(labels: Value['labels'], names: ReadonlyMap<string, string>): Attributes {
-  const told = Object.entries(labels).filter(([name, value]) => name !== 'le' && value !== '');
-  return Object.fromEntries(told.map(([name, value]) => [names.get(name) ?? name, String(value)]));
+  const shown = Object.entries(labels).filter(([name, value]) => name !== 'le' && value !== '');
+  return Object.fromEntries(shown.map(([name, value]) => [names.get(name) ?? name, String(value)]));
 }
 
 interface Series {

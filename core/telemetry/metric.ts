@@ -15,7 +15,7 @@ export interface Metric<Label extends string = string> {
   readonly perOne?: number;
   /** One line for those who read the exposition. */
   readonly help: string;
-  /** For the page: Markdown on one line. Says `Alert` where somebody should be told. */
+  /** For the page: Markdown on one line. Says `Alert` if the metric is worth an alert. */
   readonly meaning: string;
   /** Absent unless this setting is on. */
   readonly setting?: string;

@@ -1,6 +1,6 @@
 // How does telemetry leave a process? Through the SDK of OpenTelemetry, opened with parts that are named one by one: nothing is detected,
-// nothing is instrumented, nothing is sent where nobody said to (docs/decisions/0044). Whoever imports this loads the SDK: it is asked for
-// by `import()`, where an endpoint is set.
+// nothing is instrumented, and nothing is sent without an endpoint (docs/decisions/0044). Importing this file loads the SDK, so it is
+// loaded by `import()` if an endpoint is set.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -70,7 +70,7 @@ const graceMs = 1_000;
 export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts): Telemetry {
   const { metricsUrl, tracesUrl, exportWithinMs, metricsEveryMs } = settings;
   const logsUrl = parts.hasEvents ? settings.logsUrl : undefined;
-  const told = <Items>(signal: Signal, exporter: Exporter<Items>): Exporter<Items> =>
+  const reporting = <Items>(signal: Signal, exporter: Exporter<Items>): Exporter<Items> =>
     watched(exporter, (refusal) => parts.onExported(signal, refusal));
   const queueOf = (signal: 'traces' | 'logs') => ({
     maxQueueSize: settings.queue.itemsMax,
@@ -96,7 +96,7 @@ export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts
     sampler: samplerOf(settings.sampler),
     // None at all, where there is none: left out, it would be sent to this machine.
     metricReaders: addressed(metricsUrl, (url) => {
-      const exporter = told('metrics', new OTLPMetricExporter(exporterConfig(url, metricsWithinMs)));
+      const exporter = reporting('metrics', new OTLPMetricExporter(exporterConfig(url, metricsWithinMs)));
       return new PeriodicExportingMetricReader({
         exporter,
         exportIntervalMillis: metricsEveryMs,
@@ -105,11 +105,11 @@ export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts
       });
     }),
     spanProcessors: addressed(tracesUrl, (url) => {
-      const exporter = told('traces', new OTLPTraceExporter(exporterConfig(url, exportWithinMs)));
+      const exporter = reporting('traces', new OTLPTraceExporter(exporterConfig(url, exportWithinMs)));
       return new BatchSpanProcessor({ exporter, ...queueOf('traces') });
     }),
     logRecordProcessors: addressed(logsUrl, (url) => {
-      const exporter = told('logs', new OTLPLogExporter(exporterConfig(url, exportWithinMs)));
+      const exporter = reporting('logs', new OTLPLogExporter(exporterConfig(url, exportWithinMs)));
       return new BatchLogRecordProcessor({ exporter, ...queueOf('logs') });
     }),
   });
@@ -124,7 +124,7 @@ export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts
     async close(withinMs) {
       const over = Promise.withResolvers<void>();
       const cancel = clock.setTimer(withinMs, over.resolve);
-      // What is refused even now is told where it happens.
+      // An exporter that still fails now reports its own failure.
       await Promise.race([sdk.shutdown().catch(() => {}), over.promise]);
       cancel();
     },

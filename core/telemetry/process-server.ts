@@ -22,15 +22,15 @@ interface ProcessPage {
 }
 
 /**
- * `/metrics`; `/livez`, also by its older name `/healthz`: 200 or 500; `/readyz`: 200 or 503. What is wrong stands in the body.
- * Nothing listens until the caller says so.
+ * `/metrics`; `/livez`, also by its older name `/healthz`: 200 or 500; `/readyz`: 200 or 503. The body names the fault.
+ * The caller starts to listen.
  */
 export function buildProcessServer({ registry, stuck, missing, pages = {} }: ProcessParts): Server {
   const all: Readonly<Record<string, (request: IncomingMessage) => ProcessPage | Promise<ProcessPage>>> = {
     '/metrics': () =>
       registry.metrics().then(
         (text) => ({ status: 200, type: registry.contentType, body: text }),
-        () => told(500, 'the metrics could not be read'),
+        () => textPage(500, 'the metrics could not be read'),
       ),
     '/livez': () => state(500, stuck?.()),
     '/healthz': () => state(500, stuck?.()),
@@ -42,7 +42,7 @@ export function buildProcessServer({ registry, stuck, missing, pages = {} }: Pro
   return createServer(async (request, response) => {
     const path = request.url?.split('?')[0] ?? '';
     const page = Object.hasOwn(all, path) ? all[path] : undefined;
-    const { status, type, body } = page === undefined ? told(404, known) : await page(request);
+    const { status, type, body } = page === undefined ? textPage(404, known) : await page(request);
     response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
     response.end(body);
   });
@@ -59,7 +59,7 @@ export function listenAt(server: Server, host: string, port: number): Promise<st
   });
 }
 
-/** Whoever is still asking is cut off. */
+/** Requests in flight are cut off. */
 export function stopServer(server: Server): Promise<void> {
   server.closeAllConnections();
   return new Promise((resolve) => {
@@ -68,10 +68,10 @@ export function stopServer(server: Server): Promise<void> {
 }
 
 function state(badStatus: number, fault: string | undefined): ProcessPage {
-  return fault === undefined ? told(200, 'ok') : told(badStatus, fault);
+  return fault === undefined ? textPage(200, 'ok') : textPage(badStatus, fault);
 }
 
-function told(status: number, text: string): ProcessPage {
+function textPage(status: number, text: string): ProcessPage {
   return { status, type: 'text/plain', body: `${text}\n` };
 }
 

@@ -28,7 +28,7 @@ export function addGauge(registry: Registry, metric: Metric, read: (tell: Tell) 
     ...head,
     collect() {
       this.reset();
-      // prom-client leaves a gauge without labels at 0, also where nothing is told.
+      // prom-client leaves a gauge without labels at 0, even if it has no value.
       if (head.labelNames.length === 0) this.remove();
       read((value, ...values) => this.set(labelsOf(values), value));
     },

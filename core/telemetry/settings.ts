@@ -43,7 +43,7 @@ const schema = z.object({
   /** Milliseconds that spans and events wait for others to go with them. */
   OTEL_BSP_SCHEDULE_DELAY: positive.default(5_000),
   OTEL_BSP_MAX_QUEUE_SIZE: positive.default(2_048),
-  /** A batch is written in one go, and nothing else runs meanwhile. */
+  /** A batch is written in one go, which blocks the event loop. */
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: positive.default(128),
   OTEL_TRACES_SAMPLER: z.enum(samplerNames).default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
@@ -58,7 +58,7 @@ export interface TelemetrySettings {
   readonly metricsEveryMs: number;
   readonly queue: { readonly itemsMax: number; readonly batchMax: number; readonly delayMs: number };
   readonly sampler: {
-    /** Whoever began the trace has decided. */
+    /** The root of the trace decides on sampling. */
     readonly followsParent: boolean;
     /** Of the traces that are decided on here, from 0 to 1. */
     readonly ratio: number;

@@ -28,7 +28,7 @@ export interface Handshake {
   take(chunk: Buffer): HandshakeStep;
 }
 
-/** Nothing may follow the answer: whoever connects speaks first, so these bytes come from nobody we asked. */
+/** No bytes may follow the answer: the client speaks first, so these bytes do not come from the upstream. */
 export const spokeTooSoon: HandshakeStep = {
   type: 'refused',
   fact: 'it sent bytes before anything was asked of the upstream.',

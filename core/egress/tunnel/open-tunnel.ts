@@ -1,5 +1,5 @@
-// How does a connection to a proxy become one to the upstream? Drives a handshake over the socket; afterwards the socket
-// belongs to whoever asked, with no byte lost and no listener left but the one for errors.
+// How does a connection to a proxy become one to the upstream? Drives a handshake over the socket. Afterwards the
+// caller owns the socket, with no byte lost and no listener left but the one for errors.
 
 import type { Socket } from 'node:net';
 import { EgressError } from '../egress-error.ts';

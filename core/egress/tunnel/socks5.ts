@@ -145,7 +145,7 @@ function counted(text: string): Buffer {
   return Buffer.concat([Buffer.of(bytes.length), bytes]);
 }
 
-/** The sixteen bytes of a canonical address: `::` stands for the groups that are missing. */
+/** The sixteen bytes of a canonical address: `::` replaces the missing groups. */
 function ipv6Bytes(address: string): Buffer {
   const [before = '', after] = address.split('::');
   const groups = (text: string) =>
