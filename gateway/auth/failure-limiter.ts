@@ -1,14 +1,14 @@
-// How often may one address be told that its key is not good? A bucket for each, filled by time; only failures take from it, so
-// whoever has a good key is never slowed.
+// How often may one address try a bad key before it gets 429? A token bucket for each address, filled by time. Only failures take
+// from it, so valid keys are never slowed.
 
 import { GatewayError } from '../request/errors.ts';
 import { sourceOf } from '../request/source-of.ts';
 
 export interface FailureLimiter {
   /**
-   * Counts one failure; gives what the caller is told instead of 401 where there were too many.
+   * Counts one failure; returns the error to send instead of 401 after too many.
    *
-   * @param address Undefined where the connection was reset before anybody asked whose it is: it counts for nobody, and nobody is told.
+   * @param address Undefined if the connection was reset before its address was read: nothing is counted, and no answer reaches the client.
    */
   judge(address: string | undefined): GatewayError | undefined;
 }

@@ -1,4 +1,4 @@
-// Which drills was this pod told to run, and what came of them? An outcome is kept for as long as its order stands.
+// Which drills does this pod run, and with which outcomes? An outcome is kept until its order disappears.
 
 import { DRILL_ORDERS_MAX, type DrillOrder, type DrillOutcome } from '../../core/contract/exchange.ts';
 
@@ -7,7 +7,7 @@ export class Drills {
   /** By id of the order; undefined while it runs. */
   private readonly known = new Map<string, DrillOutcome | undefined>();
   private readonly listeners = new Set<() => void>();
-  private told: readonly DrillOutcome[] = [];
+  private ended: readonly DrillOutcome[] = [];
   private wanted: readonly DrillOrder[] = [];
   private running = 0;
 
@@ -27,10 +27,10 @@ export class Drills {
 
   /** The same value until another drill is over, or forgotten. */
   outcomes(): readonly DrillOutcome[] {
-    return this.told;
+    return this.ended;
   }
 
-  /** Told whenever a drill is over; gives a function that stops it. */
+  /** Called after every drill. @returns A function that removes the listener. */
   onEnd(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -61,7 +61,7 @@ export class Drills {
   private gather(): void {
     const outcomes = [...this.known.values()].filter((outcome) => outcome !== undefined);
     const isSame =
-      outcomes.length === this.told.length && outcomes.every((one, index) => one === this.told[index]);
-    if (!isSame) this.told = outcomes;
+      outcomes.length === this.ended.length && outcomes.every((one, index) => one === this.ended[index]);
+    if (!isSame) this.ended = outcomes;
   }
 }

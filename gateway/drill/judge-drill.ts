@@ -22,7 +22,7 @@ export interface DrillFacts {
   readonly attempts: readonly Pick<LedgerRecord, 'target' | 'outcome'>[];
   /** From the fault to the first content; undefined where nobody answered. */
   readonly takeoverMs: number | undefined;
-  /** What the caller was told, where nothing was sent to it before. */
+  /** The error message that the caller got, if nothing was sent before it. */
   readonly refusal: string | undefined;
 }
 
@@ -42,15 +42,15 @@ export function judgeDrill(facts: DrillFacts): Verdict {
   const { attempts, faulty, takeoverMs, takeoverWithinMs } = facts;
   const last = attempts.at(-1);
   if (last?.outcome !== 'answered' || takeoverMs === undefined) return failed(whyNobody(facts));
-  const told = { servedBy: last.target, takeoverMs };
+  const measured = { servedBy: last.target, takeoverMs };
   const within = `${inWords(takeoverMs)} after target ${faulty} failed`;
   if (takeoverMs > takeoverWithinMs) {
     return failed(
       `target ${last.target} answered ${within}, and takeoverWithin is ${inWords(takeoverWithinMs)}: ${whySlow(facts)}, or raise takeoverWithin`,
-      told,
+      measured,
     );
   }
-  return { isPassed: true, ...told, message: `target ${last.target} answered ${within}` };
+  return { isPassed: true, ...measured, message: `target ${last.target} answered ${within}` };
 }
 
 function whySlow({ fault, faulty, firstEventMs, keysOfFaulty, failover }: DrillFacts): string {
@@ -90,8 +90,8 @@ function whyNobody(facts: DrillFacts): string {
   return `no other target answered after target ${faulty} failed, in ${attempts.length} attempts: ${refusal ?? 'no reason is known'}`;
 }
 
-function failed(message: string, told: Pick<Verdict, 'servedBy' | 'takeoverMs'> = {}): Verdict {
-  return { isPassed: false, ...told, message: message.slice(0, 1_000) };
+function failed(message: string, measured: Pick<Verdict, 'servedBy' | 'takeoverMs'> = {}): Verdict {
+  return { isPassed: false, ...measured, message: message.slice(0, 1_000) };
 }
 
 function named(targets: readonly string[]): string {

@@ -102,7 +102,7 @@ async function playDrill(
   const error = await new Promise<unknown>((resolve) =>
     serve(parts, exchange, { onServed: () => resolve(undefined), onFailed: resolve }),
   );
-  // Whoever asked is gone: no timer waits for it any longer.
+  // The caller is gone: close its timers.
   exchange.response.emit('close');
   timers.close();
   if (error !== undefined && !(error instanceof GatewayError)) throw error;

@@ -1,6 +1,6 @@
-// What has this pod to say to the operator: which table it runs, which one it refused, how its upstreams are,
-// what came of the drills that it was told to run?
-// And when has it something new to say?
+// What does this pod report to the operator? The table that it runs, the one that it refused, the health of its upstreams,
+// and the outcomes of its drills.
+// And when is there news to report?
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';

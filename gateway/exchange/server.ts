@@ -1,5 +1,5 @@
-// What do operator and ledger ask a gateway? What it runs and how its upstreams are, the records it has
-// written, and what would happen with a request. On a port of its own, for whoever holds the token that only pointer readers know.
+// What do operator and ledger ask a gateway? Its table and the health of its upstreams, the records that it has
+// written, and the plan for a request. On a port of its own, for holders of the token that only readers of the pointer Secret know.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import {
@@ -49,7 +49,7 @@ export interface ExchangeServer {
   readonly server: Server;
   /** The same over TLS. */
   readonly tls: TlsServer;
-  /** Whoever waits is answered; nobody has to wait any more. The journal goes on being read. */
+  /** Answers all waiting long-polls at once, and later ones without waiting. The journal can still be read. */
   drain(): void;
 }
 
@@ -60,7 +60,7 @@ const journalQuerySchema = z.object({
   waitMs: z.coerce.number().int().min(0).max(EXCHANGE_WAIT_MS_MAX).default(0),
 });
 
-/** What is wrong with a call, for whoever made it. */
+/** An error of the client of the exchange: status and message. */
 class CallError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -77,9 +77,9 @@ export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): 
     response.once('close', () => gone.abort());
     const givenUp = AbortSignal.any([gone.signal, draining.signal]);
     handle(parts, request, response, givenUp, draining.signal).catch((error: unknown) => {
-      const told = toldOf(error);
-      const status = told?.status ?? 500;
-      const message = told?.message ?? 'the gateway failed; ask again';
+      const callError = callErrorOf(error);
+      const status = callError?.status ?? 500;
+      const message = callError?.message ?? 'the gateway failed; ask again';
       // What is left of a body that is refused is not read.
       if (status === 413) response.setHeader('connection', 'close');
       answerJson(response, status, { error: message });
@@ -93,7 +93,7 @@ export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): 
 }
 
 /** Undefined where it is our fault. A caller of whom a question is about is none of its own: only the bearer is answered with 401. */
-function toldOf(error: unknown): CallError | undefined {
+function callErrorOf(error: unknown): CallError | undefined {
   if (error instanceof CallError) return error;
   if (!(error instanceof GatewayError)) return undefined;
   return new CallError(error.code === 'not_ready' ? 503 : 404, error.message);

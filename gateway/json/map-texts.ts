@@ -1,4 +1,4 @@
-// What does a JSON object become where each text in it is written anew? Names are texts too.
+// Applies a function to every text in a JSON object. Names are texts too.
 
 import type { JsonRecord } from './record.ts';
 

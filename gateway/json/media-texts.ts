@@ -20,9 +20,9 @@ const headBytes = 256;
 const nameBytes = 48;
 
 /**
- * A text is one where it stands under a member that holds media in one of the dialects, looks like base64 at its head, and has neither
- * a blank nor a letter beyond ASCII. What passes is not decoded: a text of ASCII letters without any blank, under such a member, is
- * taken for media too, though a provider that finds text in there counts its words.
+ * A text counts as media if its member holds media in one of the dialects, its head looks like base64, and it has neither a blank nor a
+ * character beyond ASCII. It is not decoded: an ASCII text without blanks in such a member counts as media too, though a provider that
+ * finds text there counts its words.
  *
  * @param chunks A valid JSON text in any cut.
  */
@@ -67,7 +67,7 @@ function mediaAt({ from, to }: Range, read: (part: Range) => readonly Buffer[]):
 /** `%PDF-`, perhaps in a data URL. */
 const pdfHead = /^(?:data:[^,]{1,200},)?JVBERi0/;
 
-/** What stands before its first byte: of chat, messages, responses, and what others add to chat. */
+/** Precedes the first byte of media: in chat, messages and responses, and in what other servers add to chat. */
 const mediaMember = /"(url|data|file_data|image_url|audio_url|video_url|result)"[ \t\r\n]*:[ \t\r\n]*"$/;
 
 /**

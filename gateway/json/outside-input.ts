@@ -27,7 +27,7 @@ export function namesOutsideInput(chunks: readonly Buffer[], only?: string): boo
   return false;
 }
 
-/** No encoder writes a letter of ASCII so: whoever does hides a name. */
+/** An escaped ASCII letter. No encoder writes one; a client that does so hides a name. */
 const escapedLetter = /[^\\](?:\\\\)*\\u00(?:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
 
 /** Nearly every request has none of them, which is found out ten times as fast as the rest. */

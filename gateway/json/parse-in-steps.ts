@@ -1,4 +1,4 @@
-// What JSON.parse gives, in steps: others have their turn in between, where a text of megabytes would hold up all of them.
+// JSON.parse in steps: other requests run in between, because a text of megabytes would block all of them.
 
 import { isUtf8 } from 'node:buffer';
 import { JsonStructureError } from './scan-members.ts';

@@ -88,7 +88,7 @@ export class RequestBody {
     return JSON.parse(this.slice(member.valueStart, member.valueEnd));
   }
 
-  /** The JSON text of a member's value as it stands, one character per byte; at most so many from its beginning. */
+  /** The unchanged JSON text of a member's value, one character per byte; at most this many from its beginning. */
   text({ valueStart, valueEnd }: Member, bytesMax = Number.POSITIVE_INFINITY): string {
     return this.range(valueStart, Math.min(valueEnd, valueStart + bytesMax)).toString('latin1');
   }

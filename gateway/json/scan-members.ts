@@ -1,12 +1,12 @@
 // Where are the top-level members of a JSON object? One pass, no parse: positions only, so that a
 // large body can be forwarded as it came with single members replaced.
 //
-// The pass walks the whole text: JSON parsers take the last of two equal names, so stopping at the
+// The pass reads the whole text: JSON parsers take the last of two equal names, so stopping at the
 // first `model` would let a caller be checked for one model and served another. For the same reason
-// names must differ by more than case (Go's parser takes `Model` for `model`), and nothing stands
-// outside strings but what JSON is made of: a parser that takes comments or single quotes would
-// see other members. Other text that is not valid JSON may pass; whoever parses it later refuses
-// it. Nothing but the ranges is ever used.
+// names must differ by more than case (Go's parser takes `Model` for `model`), and outside of strings
+// only JSON's own characters are allowed: a parser that takes comments or single quotes would
+// see other members. Other text that is not valid JSON may pass; the next parser refuses
+// it. Only the ranges are ever used.
 
 import { foldName } from './fold-name.ts';
 
@@ -87,7 +87,7 @@ export function scanMembers(text: string, limits: StructureLimits = structureLim
   return scan;
 }
 
-/** The same in steps of about so many bytes, so that others have their turn in between. Throws as `scanMembers` does. */
+/** The same in steps of about this many bytes, so that other requests run in between. Throws as `scanMembers` does. */
 export function* scanInSteps(text: string, stepBytes: number): Generator<undefined, MemberScan, undefined> {
   const scanner = new Scanner(text, structureLimits);
   for (let until = stepBytes; ; until += stepBytes) {
@@ -351,7 +351,7 @@ for (let letter = 0x41; letter <= 0x5a; letter++) {
   plain[letter + 0x20] = 1;
 }
 
-/** False behind the end of the text, too. */
+/** False after the end of the text, too. */
 function isPlain(code: number): boolean {
   return plain[code] === 1;
 }

@@ -100,7 +100,7 @@ class SourceReader {
     });
   }
 
-  /** Of a list or an object, to behind its end. */
+  /** The entries of a list or an object; ends after its closing bracket. */
   private entries(readEntry: () => void): void {
     for (;;) {
       // The bracket, or a comma.

@@ -51,7 +51,7 @@ export function endOfJson(rest: string): string {
   return rest.toWellFormed().replace(/^\\u[dD][89a-fA-F][0-9a-fA-F]{2}/, '\ufffd');
 }
 
-/** The character that the escape at this place stands for; undefined where it is not whole. */
+/** The code of the escaped character at this place; undefined if the escape is incomplete. */
 function escapedCode(text: string, slash: number): number | 'other' | undefined {
   if (slash + 1 >= text.length) return undefined;
   if (text[slash + 1] !== 'u') return 'other';

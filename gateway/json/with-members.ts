@@ -19,7 +19,7 @@ export function withMembers(text: string, value: JsonRecord, changes: JsonRecord
     });
     return `{${[...changed.values(), ...kept].filter((member) => member !== undefined).join(',')}}`;
   } catch (error) {
-    // A member that stands twice, say: then its numbers are written as we write them.
+    // A duplicate member, for instance: then the numbers are written in our own form.
     if (!(error instanceof JsonStructureError)) throw error;
     return toLatin1(JSON.stringify({ ...value, ...changes }));
   }

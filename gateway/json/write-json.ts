@@ -1,10 +1,10 @@
-// A value as JSON text that every reader takes: no half of a surrogate pair stands alone in it, and what is JSON text already
-// goes in as it is.
+// A value as JSON text that every parser accepts: without lone surrogates. Parts that are JSON text already are
+// inserted unchanged.
 
 import { isRecord } from './record.ts';
 import { wellFormedJson } from './well-formed.ts';
 
-/** Valid JSON that is written as it stands: numbers, order and all. */
+/** Valid JSON that is inserted unchanged, with its numbers and order. */
 export class JsonText {
   readonly text: string;
 

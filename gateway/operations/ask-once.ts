@@ -22,7 +22,7 @@ export function askOnce(
   caller: LeaveSignal,
 ): Promise<SmallAnswer | undefined> {
   return new Promise((resolve) => {
-    const told = new Pieces();
+    const body = new Pieces();
     let status = 0;
     const finish = (value: SmallAnswer | undefined): void => {
       cancel();
@@ -34,10 +34,10 @@ export function askOnce(
         status = head;
       },
       onBody: (chunk) => {
-        told.add(chunk);
-        if (told.length > toldBytesMax) giveUp();
+        body.add(chunk);
+        if (body.length > bodyBytesMax) giveUp();
       },
-      onEnd: () => finish({ status, body: told.take().toString('utf8') }),
+      onEnd: () => finish({ status, body: body.take().toString('utf8') }),
       onBreak: () => finish(undefined),
     };
     const giveUp = (): void => {
@@ -51,4 +51,4 @@ export function askOnce(
 }
 
 /** A number is short, and so is what an upstream says instead. Callers may ask for many at once, of an upstream of their own, and it has no other bound. */
-const toldBytesMax = 16 * 1024;
+const bodyBytesMax = 16 * 1024;

@@ -15,7 +15,7 @@ const status = (code: number): AttemptFailure => ({
   retryAfterMs: undefined,
 });
 
-/** Ways to fail that are told apart by what they blame: all that the provider has, one model, one key for good or for a while. */
+/** Kinds of failure, by the part that is at fault: the whole Provider, one model, one key for good or for a while. */
 const ways: readonly { readonly words: string; readonly judgement: Judgement }[] = [
   {
     words: 'cannot be reached',

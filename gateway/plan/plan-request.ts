@@ -42,7 +42,7 @@ export function answerCatalog(parts: PlanParts, question: CatalogRequest): Catal
   return { generation: view.generation, pod: parts.pod, models: [...describeCatalog(view, caller)] };
 }
 
-/** @throws {GatewayError} `not_ready` without a table. What the request itself is refused for stands in the answer. */
+/** @throws {GatewayError} `not_ready` without a table. The answer itself holds the error with which the request would be refused. */
 export async function answerPlan(parts: PlanParts, question: PlanRequest): Promise<PlanAnswer> {
   const view = tableOf(parts);
   const { model, dialect } = question;

@@ -31,7 +31,7 @@ import {
   waitedFor,
 } from './words.ts';
 
-type Told = Omit<PlanTarget, 'order'>;
+type DescribedTarget = Omit<PlanTarget, 'order'>;
 
 /** @param full Candidates whose quotas are used up. */
 export function describeTargets(
@@ -108,7 +108,7 @@ function shareOf({ target }: Candidate, candidates: readonly Candidate[]): numbe
   return Math.round((target.entry.weight / weights) * 1e6) / 1e6;
 }
 
-function verdictOf(planned: Planned, candidate: Candidate): Pick<Told, 'verdict' | 'lostFields'> {
+function verdictOf(planned: Planned, candidate: Candidate): Pick<DescribedTarget, 'verdict' | 'lostFields'> {
   const lostFields = [...droppedAt(planned, candidate)];
   if (lostFields.length > 0) return { verdict: 'lossy', lostFields };
   const isNative = candidate.dialect === planned.dialect.name || planned.translation === undefined;
@@ -118,7 +118,7 @@ function verdictOf(planned: Planned, candidate: Candidate): Pick<Told, 'verdict'
 function namesOf(
   asking: Asking,
   target: TargetView,
-): Pick<Told, 'name' | 'provider' | 'upstreamModel' | 'endpoint' | 'priority' | 'isOwn'> {
+): Pick<DescribedTarget, 'name' | 'provider' | 'upstreamModel' | 'endpoint' | 'priority' | 'isOwn'> {
   const { name, provider, upstreamModel, priority } = target.entry;
   return {
     name,
@@ -135,11 +135,11 @@ export function describeLeftOut(
   asking: Asking,
   route: RouteView,
   inPlan: readonly Candidate[],
-): readonly Told[] {
+): readonly DescribedTarget[] {
   const used = new Set(inPlan.map(({ target }) => target));
   return route.targets
     .filter((target) => !used.has(target))
-    .map((target): Told => {
+    .map((target): DescribedTarget => {
       const { reason, isImpossible } = whyLeftOut(asking, route, target);
       return {
         ...namesOf(asking, target),

@@ -1,4 +1,4 @@
-// Why would a target be tried, or skipped? In sentences for whoever looks at a plan; none names a provider, which not all may know.
+// Why would a target be tried, or skipped? In sentences for readers of a plan; none names a provider, which only some may know.
 
 import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { Fullness } from '../pipeline/limits.ts';

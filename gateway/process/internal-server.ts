@@ -1,4 +1,4 @@
-// When is a gateway sent requests? What stands on its port for Kubernetes and Prometheus.
+// When is a gateway ready for requests? The endpoints of its port for Kubernetes and Prometheus.
 
 import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';

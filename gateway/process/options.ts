@@ -35,7 +35,7 @@ export interface GatewayOptions {
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
   /** An upstream's answer that nobody can use; once a minute for each cause at each upstream model. */
   readonly onUnusable?: (answer: UnusableAnswer) => void;
-  /** Kept up to date by whoever brings tables; a new one where left out. */
+  /** Kept up to date by the source of tables; absent: a new one. */
   readonly tableStatus?: TableStatus;
   /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
   operatorSeenMs?(): number | undefined;
@@ -57,7 +57,7 @@ export interface GatewayOptions {
   readonly hasUsageEvents?: boolean;
   /** Tokens also in the histogram that the conventions had before. */
   readonly hasLegacyTokens?: boolean;
-  /** Told when exports begin to fail, and when they work again. */
+  /** Called when exports begin to fail, and when they work again. */
   onTelemetry?(message: string): void;
   /** For tests; the gateway's own where left out. */
   readonly seats?: SeatRows;

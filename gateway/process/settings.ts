@@ -86,7 +86,7 @@ const settingsSchema = z.object({
     .refine(hasNoPassword, 'must hold no password; set PENSTOCK_LIMITS_STORE_PASSWORD')
     .optional(),
   PENSTOCK_LIMITS_STORE_PASSWORD: z.string().min(1).optional(),
-  /** Stands before every key in it. */
+  /** Prefix of every key in it. */
   PENSTOCK_LIMITS_STORE_PREFIX: z
     .string()
     .regex(/^[\w./-]{1,128}$/, 'must be up to 128 letters, digits and any of ._/-')

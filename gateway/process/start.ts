@@ -51,7 +51,7 @@ export interface RunningGateway extends Drain {
   showCertificate(pair: KeyPair): void;
 }
 
-/** Callers of a pod that has gone come all at once; whoever finds the queue full asks again only after a second, or three, or seven. */
+/** When a pod ends, all its clients reconnect at once; a client that finds the queue full retries only after 1 s, 3 s or 7 s. */
 const listenBacklog = 4_096;
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
@@ -139,9 +139,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     onUsage: telemetry?.onUsage,
     failures: {
       judge(address) {
-        const told = failures.judge(address);
-        if (told) metrics.onAuthenticationFailureLimited();
-        return told;
+        const limited = failures.judge(address);
+        if (limited) metrics.onAuthenticationFailureLimited();
+        return limited;
       },
     },
     proxies: bounds.proxies,
@@ -158,7 +158,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     registry: metrics.registry,
     isReady() {
       if (state.isDraining || holder.current() === undefined) return false;
-      // Those who know what was spent serve meanwhile. Who is ready once stays so: whatever else there is needs no ledger.
+      // Other pods, which know the sums, serve until then. Ready once is ready for good: other requests need no ledger.
       wasReady ||= !limiter.awaitsSums;
       return wasReady;
     },

@@ -1,5 +1,5 @@
-// What if the event loop hangs for good? Then nothing in it can act, no probe is answered and no signal heard: a thread beside it
-// ends the process, and its container is started anew.
+// What if the event loop hangs for good? Then the process cannot act, no probe is answered and no signal handled: a separate
+// thread ends the process, and Kubernetes restarts its container.
 
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';

@@ -1,4 +1,4 @@
-// How does the gateway say an error? As an exception on its way to the caller, and as the body and headers of an answer.
+// How does the gateway report an error? As an exception inside, and as the body and headers of an answer.
 
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import { ERROR_CODES, type ErrorCode } from '../../core/catalog/error-codes.ts';
@@ -13,7 +13,7 @@ export interface ErrorObject {
 
 interface GatewayErrorOptions {
   readonly param?: string | undefined;
-  /** When trying again may help; told as a minute at most. */
+  /** When a retry may help; sent as a minute at most. */
   readonly retryAfterSeconds?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly cause?: unknown;
@@ -29,14 +29,14 @@ interface GatewayErrorOptions {
 const wordsMax = 256;
 const messageMax = 4_096;
 
-/** Words of others as they are told back: both ends of what is too long, since what to do about it stands at the end of sentences. */
+/** Shortens an upstream's words from the middle: the advice is often at the end of a sentence. */
 export function shorten(words: string, charactersMax = wordsMax): string {
   if (words.length <= charactersMax) return words;
   const tail = charactersMax / 4;
   return `${words.slice(0, charactersMax - tail - 1)}…${words.slice(-tail)}`;
 }
 
-/** An answer other than success, on its way to the caller. The message names the thing, the fact and the way out. */
+/** An answer other than success. The message names the thing, the fact and the action. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
@@ -76,8 +76,8 @@ export class GatewayError extends Error {
 }
 
 /**
- * Whole seconds from 1 to 60, which every client reads, and the same more exactly, which SDKs prefer. They sleep exactly
- * as long as they are told, some for days, and the OpenAI SDK ignores values above a minute.
+ * Whole seconds from 1 to 60, which every client reads, and milliseconds, which SDKs prefer. SDKs sleep for exactly
+ * the given time, some for days, and the OpenAI SDK ignores values above a minute.
  */
 function retryAfterHeaders(seconds: number): Readonly<Record<string, string>> {
   const atMost = Number.isNaN(seconds) ? 0 : Math.min(60, Math.max(0, seconds));
@@ -98,6 +98,6 @@ export function encodeErrorBody(error: GatewayError, shape: ErrorShape, requestI
   const object = error.toErrorObject(shape);
   if (shape === 'openai') return JSON.stringify({ error: object });
   const { type, message, code } = object;
-  const told = { type, message, code, ...(error.details ? { details: error.details } : {}) };
-  return JSON.stringify({ type: 'error', error: told, request_id: requestId });
+  const shown = { type, message, code, ...(error.details ? { details: error.details } : {}) };
+  return JSON.stringify({ type: 'error', error: shown, request_id: requestId });
 }

@@ -5,7 +5,7 @@ interface PromptQuirk {
   readonly client: string;
   /** The first line begins with it. */
   readonly start: string;
-  /** The line as it is sent, in JSON: alone in its block, or in front of more. The first group is what stands before the text. */
+  /** The line in JSON, alone in its block or before more text. The first group is the part before the line. */
   readonly inJson: RegExp;
   readonly source: string;
   /** Month in which it was written there. */

@@ -1,5 +1,5 @@
-// By which name do we remember a request? Minted here always: a caller's own id could be used twice,
-// and the ledger tells records apart by it. What the caller calls it stands beside ours in logs and traces.
+// Which id does a request get? Always a new one of ours: a caller's own id could be used twice,
+// and the ledger identifies records by it. The caller's id is next to ours in logs and traces.
 
 import { randomBytes } from 'node:crypto';
 
@@ -10,7 +10,7 @@ export function createRequestIds(): () => string {
   return () => `req_${process}${(count++).toString(36).padStart(6, '0')}`;
 }
 
-/** Of clients first: what stands in the other may be a proxy's. */
+/** The client's own header first: a proxy may have set the other one. */
 const theirNames = ['x-client-request-id', 'x-request-id'];
 const wellFormed = /^[A-Za-z0-9._-]{8,64}$/;
 

@@ -1,8 +1,8 @@
 // Whom does an address stand for, where callers are counted by it?
 
 /**
- * Of IPv6 the network of 64 bits: whoever has one of its addresses has them all. Some proxies write the port too, as `1.2.3.4:5` and
- * `[2001:db8::1]:5`; each connection has another one, so it does not count.
+ * For IPv6 the network of 64 bits: one client usually has all its addresses. Some proxies write the port too, as `1.2.3.4:5` and
+ * `[2001:db8::1]:5`; each connection has another port, so it does not count.
  */
 export function sourceOf(written: string): string {
   const address = withPort.exec(written)?.slice(1).join('') ?? written;

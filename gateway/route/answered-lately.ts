@@ -2,7 +2,7 @@
 
 import type { KeyAtProvider } from './key-rests.ts';
 
-/** What has not answered for so long, to twice as long, is no longer told of as working. */
+/** A target without an answer for this long, up to twice as long, is no longer reported as working. */
 export const answerMemoryMs = 600_000;
 
 export interface Answered extends KeyAtProvider {

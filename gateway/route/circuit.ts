@@ -19,7 +19,7 @@ export interface CircuitLimits {
 export interface Circuit {
   /** Attempts in a row that failed before any content. */
   readonly failures: number;
-  /** Streams in a row that broke off behind their first content. */
+  /** Streams in a row that broke off after their first content. */
   readonly streamFailures: number;
   readonly streamFailedAtMs: number;
   /** How often it has opened without a whole slow start in between. */
@@ -167,7 +167,7 @@ export function onFailure(
   }
 }
 
-/** A stream has broken off behind its first content. */
+/** For a stream that broke off after its first content. */
 export function onStreamFailure(
   circuit: Circuit,
   limits: CircuitLimits,

@@ -33,8 +33,8 @@ export type HealthSignal =
   /** The address does not answer; `cause` is one word for it. */
   | { readonly type: 'endpoint-failure'; readonly cause: string }
   /**
-   * This model at this provider failed, or its stream broke off behind the first content. `mayBeCallers`: what the caller asked can
-   * have caused it.
+   * This model at this provider failed, or its stream broke off after the first content. `mayBeCallers`: the caller's request may
+   * be the cause.
    */
   | { readonly type: 'target-failure'; readonly cause: string; readonly mayBeCallers?: boolean }
   /** The provider does not know the model. */
@@ -271,7 +271,7 @@ export class Health {
     }
   }
 
-  /** What was learnt stands as long as it is of this table: another address begins anew, and a key with another credential. */
+  /** Keeps the state of all that the new table still has: another address starts afresh, and so does a key with another credential. */
   adopt({ routes }: Pick<TableView, 'routes'>): void {
     const limits = new Map<string, CircuitLimits>();
     const [addresses, circuits, keys] = [new Set<string>(), new Set<string>(), new Set<string>()];

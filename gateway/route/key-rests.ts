@@ -2,7 +2,7 @@
 
 import { isForgotten, phaseOfRest, type Refusal, type Rest, type RestReason, restAfter } from './rest.ts';
 
-/** Whom the health id of a key stands for. */
+/** The key behind a health id. */
 export interface KeyAtProvider {
   readonly provider: string;
   /** Absent where the provider takes none. */
@@ -15,7 +15,7 @@ export interface RestingKey extends KeyAtProvider {
   readonly upstreamModel?: string;
 }
 
-/** Whoever waits for a key on trial looks again after this long. */
+/** How long a request waits for the trial call of a key before it checks again. */
 const trialLookMs = 200;
 
 interface Entry extends Rest {

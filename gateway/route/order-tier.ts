@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 
 export interface Weighed<T> {
   readonly item: T;
-  /** Stands for it in hashes: the same in every pod and every table. */
+  /** Identifies the item in hashes: the same in every pod and every table. */
   readonly name: string;
   /** Above 0. */
   readonly weight: number;
@@ -59,7 +59,7 @@ const overload = { inFlightMin: 16, timesFair: 1.5 } as const;
 
 /**
  * Weighted rendezvous hashing: the same order for the same text in every pod, shared by weight over many texts, and when
- * one goes away only its own texts move. Whoever is clearly overloaded stands behind the others.
+ * an item disappears only its own texts move. A clearly overloaded item comes after the others.
  */
 export function orderByHash<T>(items: readonly Weighed<T>[], text: string): readonly Weighed<T>[] {
   if (items.length <= 1) return items;

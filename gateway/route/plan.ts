@@ -12,7 +12,7 @@ export interface Candidate {
   readonly dialect: DialectName;
   /** It is to be asked over a connection that was not used before. */
   readonly isFresh?: boolean;
-  /** What the upstream is told of the trace: names and values in turn. */
+  /** Trace headers for the upstream: names and values in turn. */
   readonly traceHeaders?: readonly string[];
   /** Members that its upstream refuses where the gateway adds them. */
   readonly refuses?: ReadonlySet<string>;
@@ -138,7 +138,7 @@ function tiersOf<T>(items: readonly T[], priorityOf: (item: T) => number): reado
 }
 
 /**
- * What has just come back gets only a part of its calls: it stands behind its peers, or, where it has none, behind the
+ * A target in slow start gets only a part of its calls. For the others it comes after its peers or, without peers, after the
  * next tier. It is never left out.
  */
 function slowStartersBack<T>(

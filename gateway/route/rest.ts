@@ -20,7 +20,7 @@ interface ShortRest {
   readonly callers: readonly string[];
 }
 
-/** What one attempt was told. */
+/** The refusal that one attempt got. */
 export interface Refusal {
   readonly reason: RestReason;
   /** The wait that the provider asks for, or ours where it asks for none. */
@@ -107,7 +107,7 @@ const strength = { 'rate-limit': 0, 'out-of-money': 1, rejected: 2 } as const sa
   number
 >;
 
-/** Of calls that run together each is refused for itself: none makes light of what another was told. */
+/** Refusals of concurrent calls each count: a later one does not shorten the cooldown of another. */
 function restFurther(rest: Rest | undefined, next: Rest, nowMs: number): Rest {
   if (rest === undefined || phaseOfRest(rest, nowMs) !== 'resting') return next;
   const further = {

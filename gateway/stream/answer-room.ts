@@ -1,5 +1,5 @@
-// How much do the answers of this process hold that their clients do not have yet, and is there room for more? One number for all, and
-// one for each caller: whoever holds most is refused first.
+// How much do the answers of this process hold that their clients have not read yet, and is there room for more? One number for all, and
+// one for each caller: the caller that holds most is refused first.
 
 /** What the answers to one request hold, until it is closed. */
 export interface AnswerShare {

@@ -1,5 +1,5 @@
-// A streamed answer on its way to the client: opened late, kept alive, ended so that nobody can
-// take a broken answer for a whole one.
+// A streamed answer to the client: opened late, kept alive, and ended so that a client can tell a
+// broken answer from a complete one.
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
@@ -46,7 +46,7 @@ export class ClientStream implements Timed {
     this.setTimer();
   }
 
-  /** Once the status line is out, failures can only be told inside the stream. */
+  /** After the status line, failures can only be reported inside the stream. */
   get isOpen(): boolean {
     return this.response.headersSent;
   }
@@ -105,7 +105,7 @@ export class ClientStream implements Timed {
     });
   }
 
-  /** No timer of this class runs behind the end; a client that never reads must not stay for ever. */
+  /** Timers of this class end with the stream; a client that never reads must not keep the connection for ever. */
   private destroyWhenStalled(): () => void {
     const { response } = this;
     const { clock } = this.owner;

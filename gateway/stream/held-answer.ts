@@ -14,12 +14,12 @@ interface HeldAnswerOptions {
   /** What is more than this is not held. */
   readonly bytesMax: number;
   /**
-   * Told by how many bytes what is held grows (or, below 0, shrinks).
+   * Called when the number of held bytes changes, with the difference (below 0: it shrank).
    *
-   * @returns False: the process has no room for it.
+   * @returns False: the process has no room for them.
    */
   onHeld(change: number): boolean;
-  /** Told once, where it is too long. */
+  /** Called once, when the answer is too long. */
   onTooLong(): void;
 }
 

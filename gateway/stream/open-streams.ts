@@ -3,9 +3,9 @@
 import type { GatewayError } from '../request/errors.ts';
 import { OpenList } from './open-list.ts';
 
-/** A request that can be told that the process is going. */
+/** A request that can be broken off when the process ends. */
 export interface OpenRequest {
-  /** Where it stands in the list; kept by the list. */
+  /** Its position in the list; kept by the list. */
   place: number;
   breakOff(error: GatewayError): void;
 }

@@ -36,7 +36,7 @@ export class ReadingTurns {
     this.unseenBytes = 0;
   }
 
-  /** Told of each chunk. Whether its reader has to ask when it goes on. */
+  /** Called with each chunk. @returns Whether its reader must ask before it reads on. */
   paces(bytes: number): boolean {
     this.unseenBytes += bytes;
     if (this.unseenBytes > burstBytes) this.isPacing = true;

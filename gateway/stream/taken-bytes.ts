@@ -19,7 +19,7 @@ export function takenBytes(socket: Socket): number {
 interface Patience {
   readonly clock: Clock;
   readonly stallMs: number;
-  /** Told once. */
+  /** Called once. */
   onStall(): void;
 }
 

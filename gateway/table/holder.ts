@@ -41,7 +41,7 @@ export class TableHolder {
     return held.keys.size - view.keys.size;
   }
 
-  /** Told after every swap; gives a function that stops it. */
+  /** Called after every swap. @returns A function that removes the listener. */
   onSwap(listener: (view: TableView) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

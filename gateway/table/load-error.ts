@@ -1,4 +1,4 @@
-// Why was a table not taken? One word for metrics, one sentence for the log; never a word of what stands in it.
+// Why was a table refused? One word for metrics, one sentence for the log; neither quotes the table.
 
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import { TableRefusedError } from '../../core/contract/routing-table.ts';

@@ -14,8 +14,8 @@ import { buildTableView, type TableView } from './view.ts';
 const pieceEntries = 250;
 
 /**
- * @param breathe Resolves when everything that is waiting has had its turn.
- * @throws {TableRefusedError} saying what is wrong; the caller keeps the table it has.
+ * @param breathe Resolves after one turn of the event loop.
+ * @throws {TableRefusedError} naming the fault; the caller keeps the table that it has.
  */
 export async function loadTable(bytes: string, breathe: () => Promise<void> = nextTurn): Promise<TableView> {
   try {

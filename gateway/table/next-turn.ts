@@ -1,4 +1,4 @@
-// How does long work let running streams be served? It goes on when everything that is waiting has had its turn.
+// How does long work leave time for open streams? It continues after one turn of the event loop.
 
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

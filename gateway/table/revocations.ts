@@ -16,7 +16,7 @@ export function withoutKeys(view: TableView, digestBeginnings: ReadonlySet<strin
   const revoked: string[] = [];
   for (const digest of view.keys.keys()) if (isRevoked(digest)) revoked.push(digest);
   if (revoked.length === 0) return view;
-  // A copy: whoever holds the view has it as it was.
+  // A copy: holders of the old view must not see a change.
   const keys = new Map(view.keys);
   for (const digest of revoked) keys.delete(digest); // guard: revoked-key
   return Object.freeze({ ...view, keys });

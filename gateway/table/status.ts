@@ -52,7 +52,7 @@ export class TableStatus {
     this.change({ ...this.now, rejected: { ...version, reason: cut } });
   }
 
-  /** Told of every change; gives a function that stops it. */
+  /** Called after every change. @returns A function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

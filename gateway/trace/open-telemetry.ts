@@ -1,5 +1,5 @@
-// What of a gateway is sent over OTLP? Its metrics as they are, a trace of the requests that are sampled, and usage where asked for.
-// Whoever imports this loads the SDK of OpenTelemetry.
+// What does a gateway send over OTLP? Its metrics, a trace of each sampled request, and usage events if they are on.
+// Importing this file loads the SDK of OpenTelemetry.
 
 import type { Clock } from '../../core/clock.ts';
 import { openTelemetry, type Signal } from '../../core/telemetry/open.ts';

@@ -115,7 +115,7 @@ export class RequestTrace {
     this.served = facts;
   }
 
-  /** @param status What was told, where no more is known. */
+  /** @param status The status sent to the client, if no more is known. */
   end(status: number): void {
     const { clock, span, startedAtMs } = this.parts;
     const { requestId, route, arrivedAt, tableGeneration, namespace } = this.start;

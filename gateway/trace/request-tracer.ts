@@ -34,7 +34,7 @@ export function createRequestTracer({ clock, tracer }: RequestTracerParts): Requ
         span.setAttributes({ 'penstock.request.client_id': readClientRequestId(rawHeaders) });
         return new RequestTrace({ clock, tracer, span, startedAtMs }, start);
       }
-      // A trace that begins here and is not recorded is none: whoever is asked may decide for itself.
+      // A trace that begins here and is not sampled is not passed on: the upstream may decide for itself.
       return parent === ROOT_CONTEXT ? undefined : passedOn(traceHeaders(parent));
     },
   };

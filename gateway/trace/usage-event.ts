@@ -1,4 +1,4 @@
-// A ledger record as an event of OpenTelemetry: for whoever gathers usage where logs go. The ledger stays what bills are made of.
+// A ledger record as an event of OpenTelemetry, to collect usage together with logs. Bills are made from the ledger.
 
 import { type LogRecord, ROOT_CONTEXT, SeverityNumber, type Span, trace } from '@opentelemetry/api';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
@@ -8,7 +8,7 @@ export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRec
   const { usage, price, owner, metadata, firstContentMs, status, failure, costPicodollars, ...plain } =
     record;
   const catalog = price?.catalog;
-  const told: Record<string, string | number | boolean | undefined> = {
+  const values: Record<string, string | number | boolean | undefined> = {
     id: plain.id,
     request: plain.request,
     attempt: plain.attempt,
@@ -58,7 +58,7 @@ export function usageEvent(record: LedgerRecord, span: Span | undefined): LogRec
     severityNumber: SeverityNumber.INFO,
     severityText: 'INFO',
     attributes: Object.fromEntries(
-      Object.entries(told).map(([name, value]) => [`penstock.usage.${name}`, value]),
+      Object.entries(values).map(([name, value]) => [`penstock.usage.${name}`, value]),
     ),
     context: span === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, span),
   };

@@ -1,5 +1,5 @@
-// Has this connection carried a request before, and is it still wanted? An upstream may close an idle one just as the next request
-// sets out, and a caller may leave while the first one is on its way.
+// Has this connection carried a request before, and is it still needed? An upstream may close an idle connection just as the next
+// request is sent, and a caller may leave while the first request is in flight.
 
 import { Client, type Dispatcher } from 'undici';
 

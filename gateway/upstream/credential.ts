@@ -28,8 +28,8 @@ export interface Lease {
 }
 
 /**
- * Asked once for every key of every table. Whoever exchanges keys keeps what comes of it by `endpoint.healthId`, which names
- * provider, address and version of the key: tables change more often than they do.
+ * Called once for every key of every table. An implementation that exchanges keys for tokens caches them by `endpoint.healthId`, which
+ * identifies provider, address and version of the key: tables change more often than those.
  */
 export type CredentialFor = (provider: ProviderView, endpoint: KeyedEndpoint) => Credential;
 

@@ -133,6 +133,6 @@ export class UpstreamPools {
 /** Running requests end by themselves first. */
 function closeQuietly(pool: Pool): void {
   pool.close().catch(() => {
-    // A pool that was destroyed meanwhile is closed, which is all that is wanted.
+    // A pool that was destroyed in between is closed, which is all that is needed.
   });
 }

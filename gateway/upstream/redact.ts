@@ -38,7 +38,7 @@ export function openRedactor(secrets: readonly string[]): (text: string) => stri
   };
 }
 
-/** As it is, as it stands in JSON and in addresses, and in base64 behind any other bytes, as `user:` in front of a password is. */
+/** Unchanged, as in JSON, as in addresses, and in base64 after any other bytes, such as `user:` before a password. */
 function spellings(secret: string): readonly string[] {
   const inBase64 = [0, 1, 2].map((before) => {
     const bytes = Buffer.from('\0'.repeat(before) + secret);

@@ -62,7 +62,7 @@ type Reached = Pick<TargetView, 'provider' | 'endpoints'>;
 const redactors = new WeakMap<Reached, (text: string) => string>();
 
 function secretsOf({ provider, endpoints }: Reached): readonly string[] {
-  // What stands in the table as it is, a version for instance, is no secret.
+  // A literal value in the table, such as a version, is no secret.
   const isSecret = (_: unknown, at: number): boolean => provider.entry.headers[at]?.credential !== undefined;
   const secrets = provider.headers.filter(isSecret).map(({ value }) => value);
   const keys = endpoints.flatMap(({ key }) => (key ? [key.secret] : []));

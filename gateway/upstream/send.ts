@@ -17,12 +17,12 @@ export interface UpstreamRequest {
 }
 
 /**
- * `reset`: the connection was there and broke, before any byte of an answer where no head was told. `bad_head`: an answer has begun, and its
- * head cannot be read, is longer than it may be, or is cut.
+ * `reset`: the connection was open and broke; without a head, before any byte of an answer. `bad_head`: an answer has begun, and its
+ * head is unreadable, too long or cut off.
  */
 type BreakCode = EgressErrorCode | 'reset' | 'bad_head';
 
-/** What the sender is told; each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
+/** Callbacks of a call. Each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {
   onHead(status: number, header: (name: string, at?: number) => string | undefined): void;
   onBody(chunk: Buffer): void;
@@ -34,7 +34,7 @@ export interface UpstreamReceiver {
 export interface UpstreamCall {
   /** There was a connection for it, and bytes of the request have gone out on it. */
   readonly isSent: boolean;
-  /** Nothing is told after this, and no byte of the request is kept, also where it still waits for a connection. */
+  /** No callback follows, and no byte of the request is kept, even if it still waits for a connection. */
   abort(): void;
   pause(): void;
   resume(): void;

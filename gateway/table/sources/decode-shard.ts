@@ -32,7 +32,7 @@ export type ShardContent =
 /** Entries checked in one go: about a millisecond. */
 const pieceEntries = 500;
 
-/** @throws {TableLoadError} naming the shard, and never what stands in it. */
+/** @throws {TableLoadError} naming the shard, and never its content. */
 export async function decodeShard(
   ref: ShardRef,
   packed: Buffer,
@@ -78,7 +78,7 @@ function parseJson(ref: ShardRef, plain: Buffer): unknown {
   try {
     return JSON.parse(plain.toString('utf8'));
   } catch {
-    // Not the parser's own words: they quote what stands around the fault.
+    // Not the parser's own words: they quote the text around the fault.
     throw new TableLoadError('invalid', `the shard ${ref.name} is not valid JSON`);
   }
 }

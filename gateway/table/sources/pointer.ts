@@ -1,4 +1,4 @@
-// What stands in the pointer Secret? The manifest of the newest table, the heartbeat, the bearer of the exchange.
+// What does the pointer Secret hold? The manifest of the newest table, the heartbeat, the bearer token of the exchange.
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -71,7 +71,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the parser's own words: they quote what stands around the fault.
+    // Not the parser's own words: they quote the text around the fault.
     throw new TableLoadError('invalid', 'the manifest is not valid JSON');
   }
 }

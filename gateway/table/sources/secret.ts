@@ -1,5 +1,5 @@
-// A table in Secrets: one pointer is watched, and the shards it names are fetched where they are not held yet.
-// Only a whole, verified table comes into use; whatever is wrong, the last good one stays, and it is told why.
+// A table in Secrets: one pointer is watched, and shards that it names and that are not held yet are fetched.
+// Only a complete, verified table comes into use; after any fault, the last good one stays, and the fault is reported.
 //
 //   pointer event --newer--> wanted --random wait--> collect shards --> assemble --> offer --> copy
 //                              ^                          | a fault
@@ -317,7 +317,7 @@ class WatchedPointer implements SecretSource {
     // A manifest may take keys away from the very shards that it names: where new ones could not be written.
     const usable = withoutKeys(view, new Set(manifest.revocations));
     if (holder.offer(usable).type === 'stale') {
-      // A newer pointer may have been told of since, and what it names is still wanted.
+      // The watch may have reported a newer pointer since then; its table is still wanted.
       if (source === 'api' && this.isInUse(manifest)) this.meetSame(manifest);
       return;
     }
@@ -338,7 +338,7 @@ class WatchedPointer implements SecretSource {
     else this.startFromCopy();
   }
 
-  /** A shard that is gone was cleared away behind a newer table, which the watch has not told of yet. */
+  /** A missing shard was deleted after a newer table, which the watch has not reported yet. */
   private async readAgain(): Promise<void> {
     const { client, pointer } = this.options;
     const { signal } = this.closing;

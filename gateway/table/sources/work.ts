@@ -1,5 +1,5 @@
-// What does a load leave to the machine? Unpacking, the files of the copy, and a turn for whoever waits. Passed in, so that a
-// simulation decides when each of it is done.
+// Which work of a load is replaceable? Unpacking, the files of the copy, and yielding to the event loop. Passed in, so that a
+// simulation decides when each of them is done.
 
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { zstdDecompress } from 'node:zlib';
 import { nextTurn } from '../next-turn.ts';
 
 export interface LoadWork {
-  /** Resolves when everything that is waiting has had its turn. */
+  /** Resolves after one turn of the event loop. */
   breathe(): Promise<void>;
   readonly unpack: Unpack;
   readonly files: CopyFiles;
