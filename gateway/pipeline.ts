@@ -105,7 +105,7 @@ export function admitGood(
 function currentView(holder: TableHolder): TableView {
   const view = holder.current();
   if (view) return view;
-  // Never 401: without a table nobody can say whether a key is good, and clients would discard it.
+  // Never 401: without a table no key can be checked, and clients would discard theirs.
   throw new GatewayError('not_ready', 'The gateway has no routing table yet. Retry shortly.', {
     retryAfterSeconds: 1,
   });
@@ -124,7 +124,7 @@ function authenticateCounted(
   }
 }
 
-/** Has a request served, and hears how that ended: one of the two methods is called, once. */
+/** The owner of a request that is being served: one of the two methods is called, once. */
 export interface Over {
   /** The answer is written, or the client is gone. */
   onServed(): void;
@@ -178,7 +178,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /** Who was asked last, by its one call. */
   private server: Candidate | undefined;
   private attempts = 0;
-  /** Nobody else takes over any more. */
+  /** No further failover is possible. */
   private isAnswered = false;
   private firstContentMs: number | undefined;
   /** By the limits of the ApiKey and of the ModelRoute; undefined where they have none. */
@@ -192,7 +192,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /** What the caller has used, and what it costs the caller. */
   private tokens = 0;
   private picodollars = 0;
-  /** Attempts whose tokens are being counted, or that are under way. */
+  /** Attempts that are in flight, or whose tokens are being counted. */
   private uncounted = 0;
   private wasForNothing = false;
   /** Of the answer; 499: the client went away first. */
@@ -351,12 +351,12 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     this.end(error);
   }
 
-  /** @param error Of which the client has heard nothing. */
+  /** @param error Not yet sent to the client. */
   private end(error?: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
     this.streamed?.discard();
-    // What is written is under way until its client has taken it.
+    // A written answer is in flight until its client has read it.
     if (this.isClosed) this.parts.streams.remove(this);
     let thrown = error;
     try {
@@ -388,7 +388,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     this.leave();
   }
 
-  /** Nobody waits for it any more. */
+  /** The client has left. */
   leave(): void {
     if (this.hasLeft) return;
     this.hasLeft = true;

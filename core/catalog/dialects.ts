@@ -12,7 +12,7 @@ interface Row {
   readonly title: string;
   /** In a sentence: "its upstream speaks …". */
   readonly phrase: string;
-  /** Path behind a base URL that ends in `/v1`, of clients and of upstreams. */
+  /** Path after a base URL that ends in `/v1`, of clients and of upstreams. */
   readonly path: string;
   /** How an error body looks. */
   readonly errorShape: 'openai' | 'messages';

@@ -6,7 +6,7 @@ import { DIALECTS, type DialectName, dialectNames } from './dialects.ts';
 interface Row {
   /** Its `gen_ai.operation.name` in traces; absent: that of the dialect. */
   readonly conventionName?: string;
-  /** In each dialect that has it: the path behind a base URL that ends in `/v1`. */
+  /** In each dialect that has it: the path after a base URL that ends in `/v1`. */
   readonly paths: Readonly<Partial<Record<DialectName, string>>>;
   /** The dialects in which clients can ask the gateway for it, at the same paths. */
   readonly clients: readonly DialectName[];

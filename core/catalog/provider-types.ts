@@ -52,7 +52,7 @@ interface ProviderTypeFacts {
   readonly priceVendor?: string;
   /** `owned_by` of platform models that it serves. */
   readonly ownedBy: string;
-  /** `gen_ai.provider.name` of the OpenTelemetry conventions; where they have no word, one of ours. */
+  /** `gen_ai.provider.name` of the OpenTelemetry conventions; if they define none, one of our own. */
   readonly telemetryName: string;
 }
 

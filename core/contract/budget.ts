@@ -52,11 +52,11 @@ export interface OvershootFacts {
 
 export interface Overshoot {
   /**
-   * So many requests may end beyond the budget, each with what it costs beyond what was left when it was let in. Of those that nothing
-   * bounds, any that is under way may.
+   * Requests that may end beyond the budget, each by its cost minus the rest at its admission. Of requests without a
+   * bound, each one in flight may.
    */
   readonly requests: number;
-  /** And so much besides, where some gateways have not heard for long what the others spent. 0 while all of them reach the ledger. */
+  /** In addition, if some gateways do not know the others' recent spending. 0 while all of them reach the ledger. */
   readonly unheardMicrodollarsMax: number;
 }
 

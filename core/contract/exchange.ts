@@ -65,9 +65,9 @@ const upstreamHealthSchema = z.object({
     'working',
     /** The breaker is open or half-open: nothing is sent but a trial now and then. */
     'open',
-    /** The key rests after a rate limit. */
+    /** The key is in cooldown after a rate limit. */
     'rate-limited',
-    /** The key rests, because it is out of money. */
+    /** The key is in cooldown because its account is out of money. */
     'out-of-money',
     /** The provider refuses the key. */
     'rejected',

@@ -63,14 +63,14 @@ export const ledgerRecordSchema = z.object({
     'broken-off',
     /** The client went away. */
     'cancelled',
-    /** The gateway ended in its middle: what had been seen by then, and nobody knows how it went on. */
+    /** The gateway ended in its middle: the record holds what was seen by then; the rest is unknown. */
     'interrupted',
   ]),
   /** HTTP status of the upstream, where it gave one. */
   status: z.int().optional(),
   /** Failure code of `gateway/request/errors.ts`'s upstream faults; absent where answered. */
   failure: z.string().optional(),
-  /** What was wrong with an answer that nobody can use, in the gateway's own words. An older ledger does not read it. */
+  /** The fault of an unusable answer, in the gateway's own words. An older ledger does not read it. */
   cause: z.string().min(1).max(200).optional(),
   usage: usageSchema,
   /** True where the upstream gave no usage and the numbers are ours. */

@@ -1,4 +1,4 @@
-// What can a gateway be asked of a request that nobody sends? Which models there are for a key, and what would happen with a request.
+// What can a gateway say without a request? Which models a key may use, and the plan for a request.
 
 import { z } from 'zod';
 import { spokenNames } from '../catalog/dialects.ts';
@@ -81,7 +81,7 @@ const limitsByWindow = Object.fromEntries(
 
 /** How limits stand before the request; nothing of them is reserved. */
 const limitsSchema = z.object({
-  /** Above 1: there is no store, and each of so many gateways keeps its share; what remains is that of this one. */
+  /** Above 1: without a store, each of this many gateways has a share; `remaining` is that of this one. */
   sharedBy: z.int().min(1),
   rates: z.array(
     z.object({
@@ -94,7 +94,7 @@ const limitsSchema = z.object({
     }),
   ),
   concurrency: z.array(z.object({ of: limitedSchema, limit: z.number(), underWay: z.number() })),
-  /** In dollars, as text. `remaining` leaves out what is held for requests under way. */
+  /** In dollars, as text. `remaining` leaves out reservations of requests in flight. */
   budgets: z.array(
     z.object({
       of: z.enum(['apiKey', 'namespace']),
@@ -115,7 +115,7 @@ const estimateSchema = z.object({
   outputTokensMax: z.number(),
   /** Of the input alone, at the first target that would be tried; absent where it has no price. */
   costPicodollars: z.number().optional(),
-  /** With the longest answer, at the dearest target: so much a budget must have left. */
+  /** With the longest answer, at the most expensive target: a budget must have at least this left. */
   costPicodollarsMax: z.number().optional(),
   /** No body was given: it is of one short question. */
   isOfExample: z.boolean(),
@@ -127,7 +127,7 @@ const refusalSchema = z.object({ status: z.int(), code: z.string(), message: z.s
 const headSchema = z.object({
   /** The table generation. */
   generation: z.int().min(0),
-  /** Which gateway says so: health, breakers and rests are its own. */
+  /** The gateway that answered: health, breakers and cooldowns are its own. */
   pod: z.string(),
   model: z.string(),
   dialect: spokenSchema,

@@ -1,4 +1,4 @@
-// What does one gateway pod say of a Provider, in one word? For the operator, which hears many pods, and for local mode, where there is one.
+// What does one gateway pod report of a Provider, in one word? For the operator, which reads many pods, and for local mode with one.
 // Pure.
 
 import type { UpstreamHealth } from './exchange.ts';

@@ -139,7 +139,7 @@ export const providerEntrySchema = z.object({
   /** The custom resource's `spec.type`, for ledger and metrics; in the gateway it chooses the seats on the way upstream, and nothing else. */
   type: z.string().min(1),
   displayName: z.string().optional(),
-  /** Absolute http(s) address without a trailing slash; dialect paths are put behind it. */
+  /** Absolute http(s) address without a trailing slash; dialect paths are appended. */
   baseUrl: z.string().min(1),
   dialects: z.array(dialectNameSchema).min(1),
   /**
@@ -230,7 +230,7 @@ const targetEntrySchema = z.object({
   weight: z.int().min(0),
   /** Dialects this target may be spoken to in, best first. */
   dialects: z.array(dialectNameSchema).min(1),
-  /** Null: nobody knows the price; tokens are recorded, the cost stays null. */
+  /** Null: the price is unknown; tokens are recorded, the cost stays null. */
   price: priceSchema.nullable(),
   /**
    * Tokens that fit into the model, where a catalog knows it. An older gateway does not read it, and tries every target
@@ -282,8 +282,8 @@ export const routeEntrySchema = z.object({
   maxOutputTokens: z.int().min(1).optional(),
   timeouts: timeoutsSchema,
   /**
-   * Deny: targets without a price serve nobody but the owner of their provider. Absent: what they serve has no cost. An
-   * older gateway leaves it out: it serves, and the records say that the cost is not known.
+   * Deny: targets without a price serve only the owner of their provider. Absent: their requests have no cost. A gateway
+   * older than this member serves them, and the records say that the cost is unknown.
    */
   unpriced: z.enum(['MeterOnly', 'Deny']).optional(),
   /**

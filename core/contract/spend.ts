@@ -28,7 +28,7 @@ export const spendPageSchema = z.object({
    * state, and the gateway reads everything again.
    */
   sequence: z.int().min(0),
-  /** There is more behind it already. */
+  /** More entries follow already. */
   hasMore: z.boolean(),
   /** To who says which day it is, a key that was used on a later one comes a second time, with the periods of the next day. */
   keys: z.array(

@@ -67,7 +67,7 @@ interface ConnectTarget {
   readonly servername?: string | null | undefined;
   readonly localAddress?: string | null | undefined;
   readonly httpSocket?: Socket | undefined;
-  /** Aborts when nobody waits for the connection any more: it is given up as if its time were over. */
+  /** Aborts when the connection is no longer needed: it is given up as after a timeout. */
   readonly unwanted?: AbortSignal | undefined;
 }
 
@@ -141,7 +141,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     const proxyHost = judgeHost(rules, namespace, hostname);
     if (proxyHost.kind === 'denied') throw refuse(endpoint, proxyHost);
     const upstreamVerdict = judgeBehindProxy(upstream, host, deadline);
-    // Looked at below, behind the dialling.
+    // Checked below, after dialling.
     upstreamVerdict.catch(() => undefined);
     const { socket, address } = await dialJudged(
       endpoint,
@@ -150,7 +150,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
       localAddress,
       deadline,
     ).catch(async (error: unknown) => {
-      // That the upstream is refused is the news that somebody can act on.
+      // The refused upstream is the error that a person can act on.
       await upstreamVerdict;
       throw error;
     });

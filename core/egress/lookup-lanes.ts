@@ -102,7 +102,7 @@ function keep<Value>(names: Map<string, Value>, name: string, value: Value): voi
   if (names.size > namesMax && oldest !== undefined) names.delete(oldest);
 }
 
-/** Threads of libuv's pool where nobody says otherwise. */
+/** Threads of libuv's pool by default. */
 export const threadsDefault = 4;
 
 /** How many of its threads a pool gives to names of doubt: libuv lets lookups have half of all, and these have half of that. */

@@ -16,7 +16,7 @@ export interface KubeRequest {
   /** For the whole call, default 30 s; of a stream, until its head has come. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** The token of somebody else, in whose name this call is made; the connection's own credentials are not sent then. */
+  /** Bearer token of the person in whose name the call is made; the connection's own credentials are not sent then. */
   readonly bearer?: string;
 }
 
@@ -75,7 +75,7 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof KubeError && error.status === 404;
 }
 
-/** Somebody else wrote in between, or made an object of that name. */
+/** Another client has changed the object, or created one with that name. */
 export function isConflict(error: unknown): boolean {
   return error instanceof KubeError && error.status === 409;
 }

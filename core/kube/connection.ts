@@ -6,7 +6,7 @@ import { readError } from './answer.ts';
 import { type KubeAnswer, type KubeClient, KubeError, type KubeRequest, type KubeStream } from './client.ts';
 import { makeGate } from './gate.ts';
 
-/** What a call brings along to be let in. */
+/** Credentials of a call. */
 export interface Credentials {
   readonly headers?: Readonly<Record<string, string>>;
   readonly tls?: TlsCredentials;
@@ -36,7 +36,7 @@ export interface ConnectionOptions {
   /** Such as `https://10.0.0.1:443`; `http:` for a local proxy. */
   readonly server: string;
   readonly authenticator?: Authenticator;
-  /** Calls under way at once, default 16; more of them wait. Streams are not counted: a watch starves no call. */
+  /** Calls in flight at once, default 16; further calls wait. Streams are not counted: a watch starves no call. */
   readonly callsMax?: number;
   /** Of an answer, default 32 MiB. A longer one ends its connection and is a KubeError `BodyTooLarge`. */
   readonly bodyBytesMax?: number;

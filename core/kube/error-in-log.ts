@@ -1,5 +1,5 @@
-// What does the log say of an error that nobody expected? What it is and where it came about; its words only where they are our own.
-// Those of the language and of node quote the values they are about: of JSON that cannot be read, for one, a piece.
+// What does the log say of an unexpected error? Its type and its place in the code; its message only if it is ours.
+// Messages of the language and of Node quote values, such as a piece of invalid JSON.
 
 export function errorInLog(error: unknown): string {
   if (!(error instanceof Error)) return `not an error, but ${typeof error}`;

@@ -1,4 +1,4 @@
-// How many calls at once? So many pass, the others wait in the order in which they came.
+// How many calls at once? A fixed number pass, the others wait in order of arrival.
 
 interface Gate {
   /** Runs it when there is room. Rejects with the signal's reason where that comes first. */

@@ -63,7 +63,7 @@ interface Observation {
 
 type LeaseStep =
   | { readonly type: 'create' }
-  /** Nobody holds it any more. */
+  /** It is no longer held. */
   | { readonly type: 'take' }
   | { readonly type: 'renew' }
   | { readonly type: 'wait' };
@@ -103,7 +103,7 @@ export function startElection(options: ElectionOptions): Election {
   // A call that hangs must leave time for another one.
   const call = { timeoutMs: Math.max(1_000, Math.floor(renewMs / 2)), signal: end.signal };
   let observation: Observation | undefined;
-  /** Start of the last good renewal; undefined: somebody else leads, or nobody. */
+  /** Start of the last good renewal; undefined: this process does not lead. */
   let renewedAtMs: number | undefined;
   let cancelDeadline = () => {};
 
@@ -199,7 +199,7 @@ export function startElection(options: ElectionOptions): Election {
     while (!end.signal.aborted) {
       try {
         await tryOnce().catch((error: unknown) => {
-          // Somebody wrote in between: what he wrote decides, and it can be read at once.
+          // Another client wrote in between: its version counts, and can be read at once.
           if (!isConflict(error)) throw error;
           return tryOnce();
         });
@@ -214,7 +214,7 @@ export function startElection(options: ElectionOptions): Election {
     options.onTrouble?.(error instanceof Error ? error.message : 'unknown error');
   }
 
-  /** Only what is still ours: the write is refused where somebody has taken it since it was read. */
+  /** Releases only our own lease: the write is refused if another process has taken it since the read. */
   async function release(): Promise<void> {
     const own = { timeoutMs: call.timeoutMs };
     const lease = await readObject(client, path, own);
@@ -235,7 +235,7 @@ export function startElection(options: ElectionOptions): Election {
       cancelDeadline();
       end.abort();
       await running;
-      // A renewal that was under way may have come through after all, hence also where it did not lead.
+      // A renewal in flight may still have succeeded, so release even if this process did not lead.
       const mayHold = wasLeader || observation?.record.holder === identity;
       if (!mayHold) return;
       try {

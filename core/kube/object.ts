@@ -22,7 +22,7 @@ export interface KubeObject {
 }
 
 /**
- * The same object, without `managedFields`: nobody here reads them, and they are half of many objects.
+ * The same object, without `managedFields`: they are unused here, and half of many objects.
  *
  * @throws {TypeError} that names the member, never its value: it may be a Secret.
  */

@@ -26,7 +26,7 @@ interface OwnCall<T> {
   readonly body?: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Awaited between head and body of the answer. The wait does not count, and the time begins again behind it. */
+  /** Awaited between head and body of the answer. The wait does not count, and the deadline starts again after it. */
   readonly beforeBody?: (() => Promise<void>) | undefined;
   /** @throws {CallFault} Where the answer is not what it should be; after any other error it counts as broken off. */
   read(answer: IncomingMessage): Promise<T>;

@@ -122,7 +122,7 @@ export function createObject(
   return send(client, 'POST', path, object, options);
 }
 
-/** The whole object. Where it holds a resourceVersion, a write by somebody else in between makes it a conflict. */
+/** The whole object. If it holds a resourceVersion, another write in between causes a conflict. */
 export function replaceObject(
   client: KubeClient,
   path: string,

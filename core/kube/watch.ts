@@ -85,7 +85,7 @@ export function startReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
   const { client, clock, path, query, metadataOnly } = options;
   const end = new AbortController();
   const synced = Promise.withResolvers<void>();
-  // Nobody has to wait for it; closing early must then not be an unhandled rejection.
+  // This promise may have no reader; closing early must then not be an unhandled rejection.
   synced.promise.catch(() => {});
   const counts = { lists: 0, watches: 0, events: 0, bookmarks: 0, troubles: 0 };
   const mirror = makeMirror<T>({

@@ -49,7 +49,7 @@ export interface TelemetryParts {
   readonly version: string;
   /** Whether events are wanted: they are nothing that everybody asks for. */
   readonly hasEvents: boolean;
-  /** Spans and events that nobody will be sent. */
+  /** Spans and events that were dropped. */
   onDropped(signal: Signal, reason: 'full' | 'failed', items: number): void;
   /** An export has ended; `refusal` says why it was not taken, and holds no value of anything. */
   onExported(signal: Signal, refusal: Refusal): void;

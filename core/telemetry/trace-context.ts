@@ -21,14 +21,14 @@ function isNamed(header: string | undefined, name: string): boolean {
 }
 
 /**
- * The root where there is none, or nobody could say which.
+ * The root if there is none, or it is ambiguous.
  *
  * @param rawHeaders Names and values in turn, as received.
  */
 export function readTraceContext(rawHeaders: readonly string[]): Context {
   const read = propagator.extract(ROOT_CONTEXT, rawHeaders, getter);
   const parent = trace.getSpanContext(read);
-  // What other flags mean nobody knows here, so they are not passed on (section 3.2.2.5); the propagator would write some as three digits.
+  // Other flags are unknown here, so they are not passed on (section 3.2.2.5); the propagator would write some as three digits.
   return parent === undefined
     ? read
     : trace.setSpanContext(read, { ...parent, traceFlags: parent.traceFlags & TraceFlags.SAMPLED });

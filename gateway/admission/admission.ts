@@ -35,7 +35,7 @@ interface Asker {
 
 const lookEveryMs = 100;
 
-/** A key without requests is remembered for so many looks: a caller that asks a few times a second is there all the time. */
+/** Checks for which an idle key is remembered: a caller with a few requests a second counts as present all the time. */
 const idleLooksMax = 10;
 
 export class Admission {
@@ -75,7 +75,7 @@ export class Admission {
     return this.verdict.reason === 'event_loop';
   }
 
-  /** So much of that bound is taken that who asks decides (`mayTake`); below it nobody is refused. */
+  /** So much of that bound is taken that who asks decides (`mayTake`); below it no request is refused. */
   get isCrowded(): boolean {
     return this.isLate && this.inFlight >= Math.floor(this.verdict.inFlightMax * tenantShare);
   }
@@ -152,7 +152,7 @@ export class Admission {
     return this.bodies.bytes;
   }
 
-  /** 0 while nothing is under way. */
+  /** 0 while nothing is in flight. */
   get loopDelayMs(): number {
     return this.lastLoopDelayMs;
   }

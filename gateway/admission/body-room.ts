@@ -1,4 +1,4 @@
-// Is there room for so many bytes of one request body? Pure. Three rules: all together stay within the bound, one caller within half of
+// Is there room for this many bytes of one request body? Pure. Three rules: all together stay within the bound, one caller within half of
 // it, and its last part is for small bodies, so that a few large ones do not keep everybody out.
 
 /** What the other bodies in flight take up. */
@@ -21,7 +21,7 @@ const largeShare = 7 / 8;
  * @param ofCaller Of them, those of the same caller.
  */
 export function hasBodyRoom(bytes: number, others: number, ofCaller: number, bytesMax: number): boolean {
-  // One alone is let in whatever its size: a bound below the largest body would never take it.
+  // A single body is admitted at any size: a bound below the largest body would never admit it.
   if (others === 0) return true;
   const isSmall = bytes <= smallBytes;
   if (others + bytes > bytesMax * (isSmall ? 1 : largeShare)) return false;

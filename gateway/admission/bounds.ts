@@ -1,4 +1,4 @@
-// How much does one gateway take on? What nobody set is derived from the memory that the process may have.
+// How much does one gateway take on? Bounds without a setting are derived from the memory of the process.
 
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
@@ -22,10 +22,10 @@ export function defaultBounds(memoryBytes = readMemoryBytes()): DoorBounds {
     heapShareMax: 0.85,
     heapShareCloses: 0.92,
     connectionsMax: 10_000,
-    // Nobody takes all places alone; a proxy in front seldom needs as many for one pod.
+    // No address may take all connections; a trusted proxy seldom needs as many for one pod.
     connectionsPerAddressMax: 5_000,
     proxies: [],
-    // Bodies lie outside the heap, which may take three quarters. That both are full is seen, and nothing new let in, before that is so.
+    // Bodies are outside the heap, which may take three quarters. Admission ends before both are full.
     bodyBytesMax: Math.floor(memoryBytes / 4),
     // They come when their requests have long been there, most of them as streams of which nothing is kept.
     answerBytesMax: Math.floor(memoryBytes / 8),

@@ -14,7 +14,7 @@ export interface KeyUse {
   readonly tenant: TenantUse;
 }
 
-/** One key may hold so many times the free places: seven eighths of all, alone. */
+/** One key may hold this multiple of the free places: seven eighths of all, alone. */
 const perFree = { key: 7, tenant: 15 };
 
 /** What one tenant may have of a bound that has come down: alone the same as one key on a calm process. */

@@ -14,7 +14,7 @@ export class HeldBodies {
   readonly onShed: (reason: ShedReason) => void;
   bytes = 0;
   copyBytes = 0;
-  /** While true, no body grows: what has been let in must not fill the memory that is left. */
+  /** While true, no body grows: admitted bodies must not fill the remaining memory. */
   isMemoryShort = false;
   private readonly ofCallers = new Map<string, BodyUse>();
 
@@ -51,7 +51,7 @@ export class HeldBody {
     ofCaller.open++;
   }
 
-  /** Whether there would be room for a body of so many bytes; nothing is taken. */
+  /** Whether there is room for a body of this size; reserves nothing. */
   fits(bytes: number): boolean {
     if (bytes <= this.held) return true;
     const { all } = this;
@@ -65,19 +65,19 @@ export class HeldBody {
     return false;
   }
 
-  /** False: there is no room for a body of so many bytes. What was taken before stays taken. */
+  /** False: there is no room for a body of this size. Earlier reservations stay. */
   widen(bytes: number): boolean {
     if (!this.fits(bytes)) return false;
     if (bytes > this.held) this.take(bytes, this.copies);
     return true;
   }
 
-  /** Whether there would be room for so many bytes that are made of it, beside it; nothing is taken, and nobody counts as refused. */
+  /** Whether there is room for this many bytes derived from it, in addition to it; reserves nothing, and counts no refusal. */
   mayCopy(bytes: number): boolean {
     return !this.all.isMemoryShort && this.hasRoomForCopy(bytes);
   }
 
-  /** False: there is no room for so many more bytes that are made of it. Memory that is short refuses no request that is under way. */
+  /** False: there is no room for this many more bytes derived from it. Short memory refuses no request in flight. */
   addCopy(bytes: number): boolean {
     if (this.isClosed) return true;
     if (!this.hasRoomForCopy(bytes)) {

@@ -1,7 +1,7 @@
-// How much work may be under way? Pure: what was measured comes in, the bound on requests in flight comes out.
+// How much work may be in flight? Pure: measurements in, the bound on requests in flight out.
 //
-// The processor is the one thing that all requests share, and its queue is the event loop: what has arrived waits for the turn
-// under way to end. Requests in flight say nothing by themselves, since most of them wait for an upstream. So nothing is bounded
+// The processor is the one thing that all requests share, and its queue is the event loop: arrivals wait for the current turn
+// to end. Requests in flight say nothing by themselves, since most of them wait for an upstream. So nothing is bounded
 // while turns are short, or while the loop finds time to wait: then its queue was empty, and a neighbour took the processor. Where
 // turns stay long and nothing waits, what runs by then is too much, and the bound is set below it; from there it rises slowly for as
 // long as all is well. Running work is never touched: only new work is refused.
@@ -58,7 +58,7 @@ const stepDown = { most: 0.75, least: 0.95 };
 /** The bound becomes so much larger with each look: it doubles within two seconds. */
 const stepUp = 1.04;
 
-/** So many are let in whatever their turns take: too few to be what makes them long. */
+/** This many are always admitted: too few to be the cause of long turns. */
 const inFlightMin = 64;
 
 /** What is refused once is taken again only this far below, so that the two do not alternate. */
@@ -85,7 +85,7 @@ function judgeLoop(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds
   const isBounded = before.reason === 'event_loop';
   const isStalled = isBusy && loopDelayMs > bounds.loopDelayMaxMs;
   const isLate = isStalled || longLooks >= longLooksMax[isBounded ? 'bounded' : 'unbounded'];
-  // Behind a full heap nothing was let in: what runs by now is what there is to start from.
+  // After a full heap nothing was admitted: the requests in flight are the starting point.
   const last = before.reason === 'heap' ? inFlight : before.inFlightMax;
   if (!isLate) {
     const next = Math.ceil(Math.max(inFlightMin, last) * stepUp);
@@ -104,7 +104,7 @@ function judgeLoop(before: LoadVerdict, reading: LoadReading, bounds: LoadBounds
 /** A turn that takes longer makes callers wait, though not yet so long that anybody is refused. */
 const busyTurnMs = 20;
 
-/** Whether long answers are to be read in turn. That makes turns short: it goes on until the event loop finds time to wait. */
+/** Whether long answers are read in turn. That shortens turns, and continues until the event loop is idle for a moment. */
 export function judgeBusy(wasBusy: boolean, { turnMs, busyShare }: LoadReading): boolean {
   return busyShare >= busyShareMin && (wasBusy || turnMs > busyTurnMs);
 }

@@ -89,7 +89,7 @@ export function readHeapShare({ lastingHeapBytes, togetherBytes } = readMemoryLi
   return Math.max(used / lastingHeapBytes, (used + getHeapStatistics().external_memory) / togetherBytes);
 }
 
-/** What nobody here can count: the program itself, young objects, threads, sockets, and the copy of the table (decision 0032). */
+/** Memory that is not counted: the program itself, young objects, threads, sockets, and the copy of the table (decision 0032). */
 const uncountedShare = 1 / 6;
 
 function readMemoryLimits(): MemoryLimits {

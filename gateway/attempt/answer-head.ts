@@ -5,7 +5,7 @@ import { codingsOf } from './content-coding.ts';
 import type { HeaderReader } from './ends.ts';
 
 /**
- * Says what is wrong with the head of a 200, if anything.
+ * The fault of the head of a 200, if it has one.
  *
  * @param streamType The media type that its streams have.
  */
@@ -34,8 +34,8 @@ const mediaType = /^(?:application|audio|image|multipart|text|video)\/[a-z\d.+-]
 const codings = /^[a-z\d-]{1,16}(?:, [a-z\d-]{1,16}){0,3}$/;
 
 /**
- * `retry-after-ms`, which the OpenAI API sends and its SDKs read, else `Retry-After`; in milliseconds from now, 0 where that is over
- * already. Of several headers the longest wait counts: each of those who wrote them wants to be left alone for so long.
+ * `retry-after-ms`, which the OpenAI API sends and its SDKs read, else `Retry-After`; in milliseconds from now, 0 if that time is over
+ * already. Of several headers the longest wait counts: each server that wrote one asks for at least that time.
  */
 export function readRestMs(header: HeaderReader, nowMs: number): number | undefined {
   const milliseconds = longest(header, 'retry-after-ms', (value) =>
@@ -48,7 +48,7 @@ export function readRestMs(header: HeaderReader, nowMs: number): number | undefi
   );
 }
 
-/** Nobody writes more of them. */
+/** Real answers have fewer. */
 const headersMax = 4;
 
 function longest(

@@ -47,7 +47,7 @@ const errorBytesMax = 64 * 1024;
 /** How long an error answer may take to say why; its status alone decides what happens next. */
 const errorBodyMs = 2_000;
 
-/** How long an upstream may take to end its body behind the terminal marker. */
+/** How long an upstream may take to end its body after the end mark. */
 const letGoMs = 2_000;
 
 const never = Number.POSITIVE_INFINITY;
@@ -134,7 +134,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     if (this.isOver) this.transmission?.abort();
   }
 
-  /** Nobody wants its answer any more. */
+  /** Its answer is no longer needed. */
   cancel(): void {
     this.finish({ outcome: 'cancelled' }, this.countFacts());
   }
@@ -185,7 +185,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     return this.firstContentAt !== undefined;
   }
 
-  /** What we cannot cope with ends this attempt, and nothing else: neither the transport nor the process hears of it. */
+  /** An exception of ours ends this attempt only: it reaches neither the transport nor the process. */
   private failInside(error: unknown): void {
     this.fail({ kind: 'gateway', code: 'internal_error', error });
   }
@@ -320,7 +320,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
       return;
     }
     if (reader.type !== 'plain') {
-      // A break behind the terminal marker costs nothing; before it, the stream is truncated.
+      // A break after the end mark does no harm; before it, the stream is truncated.
       reader.stream.facts.isTorn = true;
       this.takeStream(reader.stream, reader.stream.end());
       return;
@@ -351,7 +351,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
       this.lastContentAt = this.lastByteAt;
       this.setTimer();
     }
-    // Another upstream can still give all of the answer; a client that has seen some of it goes on without the event.
+    // Another upstream can still give all of the answer; a client that has seen some of it continues without the event.
     if (facts.malformedFrames > this.framesLeftOut && commitPoint?.isCommitted !== true) {
       const detail = 'an event of the stream cannot be read';
       if (facts.fault) this.fail({ kind: 'answer', fault: facts.fault });
@@ -374,7 +374,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     else this.hold(facts.pendingBytes + facts.keptBytes);
   }
 
-  /** So many bytes are kept of the answer by now, beside what is held for the sink. */
+  /** Total bytes kept of the answer, besides those held for the sink. */
   private hold(bytes: number): void {
     if (!this.keeps(bytes)) this.failForRoom();
   }
@@ -428,7 +428,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     this.fail({ kind: 'answer', fault: { kind: 'malformed', detail } });
   }
 
-  /** It goes over a bound of ours. */
+  /** It exceeds one of our own bounds. */
   private failTooLarge(detail: string): void {
     this.fail({ kind: 'answer', fault: { kind: 'too-large', detail } });
   }
@@ -589,7 +589,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     const { transmission } = this;
     if (this.hasEnded || !transmission) return;
     if (this.stream?.facts.isCut) {
-      // What the upstream would still write costs money, and nobody reads it.
+      // Further output of the upstream would cost money and reach no client.
       transmission.abort();
       return;
     }
@@ -611,7 +611,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   }
 }
 
-/** Of what nobody was given anything of, the counts are all there is. */
+/** If the client got nothing, only the counts remain. */
 function believed(
   outcome: AttemptResult<unknown>['outcome'],
   { usage, lacksOutput = false, outputEstimate }: CountFacts,

@@ -25,7 +25,7 @@ export type CallOutcome<Answer> =
   | { readonly type: 'broken-off'; readonly failure: AttemptFailure }
   | { readonly type: 'cancelled' };
 
-/** What became of a call that nobody answered. */
+/** The result of a call that no upstream answered. */
 export interface Failures {
   /** In the order of the attempts. */
   readonly failures: readonly AttemptFailure[];
@@ -36,7 +36,7 @@ export interface Failures {
 /** An attempt that has failed, and how. */
 type Failed = FailedAttempt & { readonly failure: AttemptFailure };
 
-/** What a call is made of, how far it has come, and who hears of it. There may be more candidates later: see `renew`. */
+/** The parts, state and callbacks of a call. Candidates may be added later: see `renew`. */
 export interface CallJob<Answer> extends Situation {
   readonly failed: Failed[];
   waitedMs: number;
@@ -45,7 +45,7 @@ export interface CallJob<Answer> extends Situation {
   readonly totalAt: number;
   readonly clock: Clock;
   readonly timers: TimerQueue;
-  /** When it is worth while to look again whether a resting key may be used; undefined where it does not rest. */
+  /** When to check again whether a key in cooldown may be used; undefined without a cooldown. */
   restMs(candidate: number): number | undefined;
   /** Tokens that the call asks for. */
   size(): RequestSize;
@@ -56,7 +56,7 @@ export interface CallJob<Answer> extends Situation {
    * attempt is made, and the candidate is not usable for a while. What is let in is opened next, or leaves.
    */
   enter(candidate: number): boolean | Promise<boolean>;
-  /** It was let in, and no attempt is made after all. */
+  /** It was admitted, and no attempt is made after all. */
   leave(candidate: number): void;
   /** `isFresh`: over a connection of its own. */
   open(candidate: number, isFresh: boolean): AttemptEnds<Answer>;
@@ -104,7 +104,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
   readonly timers: TimerQueue;
   readonly totalAt: number;
   private readonly job: CallJob<Answer>;
-  /** Of the attempt under way, or the one that may be let in next. */
+  /** Of the attempt in flight, or of the one that may be admitted next. */
   private candidate = -1;
   private isRepetition = false;
   private isFresh = false;
@@ -130,7 +130,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     }
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The caller has left. */
   leave(): void {
     if (this.hasLeft || this.isOver) return;
     this.hasLeft = true;
@@ -198,7 +198,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
   private hasComeBack(candidate: number, delayMs: number): boolean {
     const { job } = this;
     if (job.failed.length === 0) job.waitedMs += delayMs;
-    // Asked first: a timer may be early, and time goes on between two questions.
+    // Checked first: a timer may fire early, and time passes between two checks.
     const restMs = job.restMs(candidate);
     if (job.isUsable(candidate)) return true;
     const waiting = job.failed.pop();
@@ -206,7 +206,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     return false;
   }
 
-  /** @returns False: it is not let in, and the next step is another one. */
+  /** @returns False: it is not admitted, and the next step is another one. */
   private try(candidate: number): boolean {
     const { excuse, job } = this;
     const { failed } = job;
@@ -333,7 +333,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     return mayGoOn && isStale ? { candidate, isFresh: true } : undefined;
   }
 
-  /** Who asks for no wait at all is left alone for as long as the key rests by our own rule. */
+  /** A Retry-After of 0 is replaced by the cooldown of our own rule. */
   private waitOf(failure: AttemptFailure): number | undefined {
     const askedMs = retryAfterMsOf(failure);
     return askedMs === 0 ? this.job.restMs(this.candidate) : askedMs;
@@ -352,7 +352,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
   }
 }
 
-/** What was waited out counts: nobody waits for a key for ever. */
+/** Time already waited counts, so that no request waits for a key for ever. */
 function waitAgain(
   { waitedMs = 0 }: FailedAttempt,
   delayMs: number,
@@ -364,7 +364,7 @@ function waitAgain(
 
 /**
  * Refused for who we are, or no connection came about: both can be for what has been replaced. So can a reset: of TLS 1.3
- * a client hears only after its handshake that its certificate was refused.
+ * a client learns only after its handshake that its certificate was refused.
  */
 function isForCredentials(failure: AttemptFailure, judgement: Judgement | undefined): boolean {
   return failure.kind === 'transport' || judgement?.reason === 'AuthFailure';

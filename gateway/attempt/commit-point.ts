@@ -2,7 +2,7 @@
 // gives is held here and can still be thrown away. The only place that decides it.
 //
 //   first-content   the first content event commits (the default)
-//   hold-back       so many content events, or so long after the first one
+//   hold-back       after a number of content events, or a time since the first one
 //   whole           the end of a whole and usable answer: assured delivery
 //
 // What is too long to be held is given out as an ordinary stream. Another upstream's answer would be
@@ -124,7 +124,7 @@ export class CommitPoint {
     return isReady;
   }
 
-  /** The attempt failed before it was committed: the client never hears of it. */
+  /** The attempt failed before its commit point: the client sees nothing of it. */
   discard(): void {
     if (this.reportedBytes > 0) this.sink.onHeld?.(-this.reportedBytes);
     this.held.take();

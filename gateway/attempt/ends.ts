@@ -76,7 +76,7 @@ export interface AttemptEnds<Answer> {
    * @returns False: the process has no room for them.
    */
   hold?(change: number): boolean;
-  /** When its upstream is read while the event loop is busy, and in whose turn; absent where nobody waits for anybody. */
+  /** When its upstream is read while the event loop is busy, in turn with other callers; absent: without turns. */
   readonly turns?: Pick<ReadingTurns, 'paces' | 'mustWait'> | undefined;
   readonly place?: KeyUse | undefined;
 }
@@ -117,7 +117,7 @@ export type AttemptResult<Answer> = {
   /** The beginning of its content as the upstream sent it, where that has not counted all that came of a stream. */
   readonly sample?: Buffer | undefined;
   readonly servedModel: string | undefined;
-  /** Events of its stream that nobody could read, left out or the end of it. */
+  /** Unreadable events of its stream: left out, or the end of it. */
   readonly malformedFrames: number;
 } & (
   | { readonly outcome: 'answered'; readonly answer: Answer | undefined }
@@ -128,7 +128,7 @@ export type AttemptResult<Answer> = {
 /** As large as a request may be, which most answers become a part of; a larger one would only be held in memory. */
 export const plainBytesMax = 32 * 1024 * 1024;
 
-/** Who makes an attempt, and hears how it goes. */
+/** The owner of an attempt, with callbacks for its progress. */
 export interface AttemptOwner<Answer> {
   readonly clock: Clock;
   readonly timers: TimerQueue;

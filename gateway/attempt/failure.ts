@@ -66,7 +66,7 @@ export interface Judgement {
   readonly retriesAlone: 0 | 1 | 2;
   /** The error code for the caller if no other attempt succeeds. */
   readonly code: ErrorCode;
-  /** How long the key must rest, where it is to blame. */
+  /** Cooldown of the key, if it is at fault. */
   readonly keyRest: 'rate-limit' | 'out-of-money' | 'rejected' | null;
   /** Whether it counts against the upstream's health. */
   readonly isHealthSignal: boolean;
@@ -245,7 +245,7 @@ const rateLimit = (scope: 'key' | 'key-model'): Judgement =>
     mayHaveActed: false,
   });
 
-/** Cloudflare answers so where it does not reach the server behind it. */
+/** Cloudflare's statuses for an origin server that it cannot reach. */
 function isBetween(status: number): boolean {
   return status >= 520 && status <= 526;
 }

@@ -19,7 +19,7 @@ export interface FinalErrorFacts {
   readonly isOwnProvider: boolean;
   /** Until one of the upstreams may be tried again; 0 where one may be at once. */
   readonly usableInMs: number;
-  /** Why no upstream could be tried, where all of their keys rest for the same reason. */
+  /** Why no upstream could be tried, if all of their keys are in cooldown for the same reason. */
   readonly commonRest: 'rate-limit' | 'out-of-money' | 'rejected' | undefined;
 }
 
@@ -51,7 +51,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
     case 'upstream_timeout':
       return new GatewayError(code, `The upstreams of model '${model}' did not answer in time (${tries}).`);
     case 'overloaded':
-      // An upstream was paid for the answer: who asks again by itself has it paid again.
+      // The upstream is paid for the answer: an automatic retry would cost the same again.
       return noAnswerRoom({ 'x-should-retry': 'false' });
     case 'answer_too_large':
       return new GatewayError(
@@ -82,7 +82,7 @@ function shortestWaitMs(failures: readonly AttemptFailure[]): number {
   return Math.min(...failures.map((failure) => retryAfterMsOf(failure) ?? 60_000)) || shortWaitMs;
 }
 
-/** Answers of the caller, or of all, that nobody has read yet take up what room there is. */
+/** Unread answers of the caller, or of all callers, fill the memory for answers. */
 export function noAnswerRoom(headers: Readonly<Record<string, string>> = {}): GatewayError {
   const message =
     'The gateway has no memory left for responses, of this key or in total. Read the open responses, then send the request again.';

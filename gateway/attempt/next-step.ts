@@ -11,7 +11,7 @@ export interface CandidateFacts {
   readonly endpointId: string;
   /** Candidates of one number are peers; a lower one is asked first. */
   readonly tier: number;
-  /** Tokens that fit into its model; undefined: nobody knows. */
+  /** Tokens that fit into its model; undefined: unknown. */
   readonly contextLength?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Situation {
   /** The request does more than answer: it must not be sent again where it may have been acted on. */
   readonly hasSideEffects: () => boolean;
   /**
-   * How long the key of a candidate still cools after a rate limit, where nothing else keeps it from being used. Who has waited for it
+   * How long a candidate's key is still in cooldown after a rate limit, if nothing else rules it out. A request that has waited for it
    * waits for its trial too.
    */
   readonly coolsForMs: (candidate: number, hasWaited: boolean) => number | undefined;
@@ -55,9 +55,9 @@ export interface Situation {
   readonly random: () => number;
 }
 
-/** A rest so short that waiting for it is better than another model, or than an error. SDKs wait longer themselves, with their own plan. */
+/** Waiting for a cooldown up to this is better than another model, or an error. SDKs handle longer waits by their own backoff. */
 const shortRestMs = 2_500;
-/** Who has waited for a key that another call tries by then waits on, until it is so long in all. */
+/** Longest wait in all for a key whose trial call another request has begun by then. */
 const trialPatienceMs = 5_000;
 /** A key that is the only one is waited for so long before the first attempt; and as long again while another call tries it. */
 const coolingPatienceMs = 2_000;
@@ -129,7 +129,7 @@ function stepAfter(situation: Situation, last: FailedAttempt): NextStep {
   return tryAfter(situation, last.candidate, min + situation.random() * (max - min));
 }
 
-/** Who waits for a key that is the only way is answered later, and not refused. */
+/** If all keys are in cooldown, a short wait is better than an error. */
 function soonestCool(situation: Situation): NextStep | undefined {
   const { candidates, waitedMs, failover } = situation;
   if (!failover.honorRetryAfter) return undefined;

@@ -1,4 +1,4 @@
-// What does an upstream say in an error that it has compressed, though nobody asked it to?
+// What is the text of an error that an upstream has compressed without being asked?
 
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { codingsOf } from './content-coding.ts';

@@ -55,7 +55,7 @@ const clients: Readonly<Partial<Record<ErrorShape, ClientQuirk>>> = {
   },
 };
 
-/** The upstream's words stay in front. */
+/** The upstream's words come first. */
 export function inClientWords(message: string, shape: ErrorShape): string {
   const client = clients[shape];
   if (client === undefined || client.isKnown.test(message)) return message;

@@ -1,4 +1,4 @@
-// Who is asking? A request's headers to a caller, or one and the same 401.
+// Which caller sends the request? Headers to a caller, or always the same 401.
 
 import { hash } from 'node:crypto';
 import type { Caller } from '../request/caller.ts';

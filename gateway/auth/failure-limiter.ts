@@ -33,7 +33,7 @@ export function openFailureLimiter(perMinute: number, now: () => number): Failur
       const atMs = now();
       const before = buckets.get(source);
       const tokens = before ? Math.min(perMinute, before.tokens + (atMs - before.atMs) * perMs) : perMinute;
-      // Put behind all others: a Map keeps the order in which things were put in.
+      // Moves it to the end: a Map keeps the order of insertion.
       buckets.delete(source);
       buckets.set(source, { tokens: Math.max(0, tokens >= 1 ? tokens - 1 : tokens), atMs });
       if (buckets.size > addressesMax) forgetOldest(buckets);

@@ -29,9 +29,9 @@ export interface RequestFacts {
   readonly outputTokensDefault?: number;
   /** The parameter that names something one provider has stored: only that provider can serve it. */
   readonly storedState?: string | undefined;
-  /** Part of its input is what a provider has stored, and nobody here knows how much that is. */
+  /** Part of its input is stored at a provider, and its size is unknown here. */
   readonly hasStoredInput?: boolean;
-  /** The upstream is asked to go on with it by itself, whether or not somebody waits for the answer. */
+  /** The request asks the upstream to go on generating without a client (background mode). */
   readonly isBackground?: boolean;
 }
 
@@ -79,14 +79,14 @@ export interface AnswerFacts {
   /** `usage` is of its beginning alone, so far: what it says of the output is no count of it. */
   lacksOutput?: boolean;
   /**
-   * Whether the upstream goes on with it by itself, so that what was seen of it is not all that it will cost; absent: it has not said.
+   * Whether the upstream goes on generating by itself, so that it will cost more than was seen; absent: the upstream has not said.
    */
   goesOn?: boolean;
   /** Output tokens by our own count, used where the upstream reports no usage: of a stream, its content events. */
   outputEstimate: number;
   /**
    * Events that show an upstream at its answer without being output that we count: items as a whole, steps of the upstream's own
-   * tools. For the clock alone; nobody is billed for them.
+   * tools. For timeouts only, not for billing.
    */
   steps: number;
   servedModel: string | undefined;
@@ -268,18 +268,18 @@ export interface AnswerGatherer {
 
 export interface Dialect {
   readonly name: DialectName;
-  /** Path behind a base URL that ends in `/v1`, on both sides. */
+  /** Path after a base URL that ends in `/v1`, on both sides. */
   readonly path: string;
   readonly errorShape: ErrorShape;
   /** What ends a complete stream. */
   readonly streamEnd: string;
-  /** Sent while there is nothing to say, so that nobody takes the connection for dead. */
+  /** Heartbeat of an idle stream, so that no proxy or client takes the connection for dead. */
   readonly keepAlive: string;
   /** Headers of every request that we build in this dialect, unless the caller or the Provider gives them. */
   readonly upstreamHeaders: readonly (readonly [name: string, value: string])[];
-  /** Whether a client's header goes on to an upstream of this dialect; the name is in lower case. */
+  /** Whether a client's header is forwarded to an upstream of this dialect; the name is in lower case. */
   forwardsHeader(name: string, isOwnProvider: boolean): boolean;
-  /** The query of the client's address goes on too. */
+  /** The query of the client's address is forwarded, too. */
   readonly keepsQuery: boolean;
   /**
    * Checks the top-level members of a request and says what the gateway needs to know.

@@ -79,7 +79,7 @@ function nameInEvent(event: string, headMember: string | undefined, model: strin
   return nameAt(event, at, headMember === undefined ? ['model'] : [headMember, 'model'], model);
 }
 
-/** An answer that names no model goes on without one. */
+/** An answer without a model is forwarded without one. */
 function nameAt(text: string, at: number, path: Path, model: string): string {
   const name = Buffer.from(JSON.stringify(model)).toString('latin1');
   return withReplaced(text, [{ path, text: name }], at);

@@ -20,7 +20,7 @@ export interface DrillFacts {
   readonly firstEventMs: number | undefined;
   /** In their order. */
   readonly attempts: readonly Pick<LedgerRecord, 'target' | 'outcome'>[];
-  /** From the fault to the first content; undefined where nobody answered. */
+  /** From the fault to the first content; undefined without an answer. */
   readonly takeoverMs: number | undefined;
   /** The error message that the caller got, if nothing was sent before it. */
   readonly refusal: string | undefined;

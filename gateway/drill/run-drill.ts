@@ -79,7 +79,7 @@ async function playDrill(
     timers,
     random,
     defaults,
-    // Nothing is known of any upstream, and nobody learns what happens here.
+    // Health starts empty, and results stay in here.
     health: new Health(random),
     refused: new RefusedMembers(),
     pools: noPools,
@@ -89,7 +89,7 @@ async function playDrill(
       const { durationMs, firstContentMs = durationMs } = record;
       if (record.outcome === 'answered') contentAtMs = clock.now() - (durationMs - firstContentMs);
     }),
-    // They are registered where nobody reads.
+    // Their registry is never scraped.
     metrics: new RequestMetrics(),
     streams: new OpenStreams(),
     answers: new AnswerRoom(Number.POSITIVE_INFINITY),

@@ -41,7 +41,7 @@ export function simulateUpstreams(fault: DrillFault, clock: Pick<Clock, 'now'>):
         abort() {
           isAborted = true;
         },
-        // An answer of a few words overfills nobody.
+        // An answer of a few words needs no back-pressure.
         pause() {},
         resume() {},
       };
@@ -49,7 +49,7 @@ export function simulateUpstreams(fault: DrillFault, clock: Pick<Clock, 'now'>):
   };
 }
 
-/** One step after the other, as long as somebody listens. */
+/** One step after the other, until the reader leaves. */
 type Script = readonly ((receiver: Receiver) => void)[];
 
 function wholeScript({ contentType, pieces }: SimulatedAnswer): Script {

@@ -5,7 +5,7 @@
 // because the connection ended or closes after the one before it, has not been served either, and no upstream was paid for it.
 //
 // Idle: to Node an answer that is written and not yet taken is nothing to do either, and a connection whose stream has just ended is like
-// one that nobody has used for a minute: what it closes as idle may be in use.
+// one that was unused for a minute: a connection that it closes as idle may be in use.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -31,7 +31,7 @@ export type Begin = (
 
 /** Something that ends with the answer of the request whose turn it is. */
 export interface Served {
-  /** What heard of the answer before it. */
+  /** The listener of the answer before it. */
   before?: Served | undefined;
   /** The answer has been taken, or its client has gone. */
   onClosed(): void;
@@ -106,7 +106,7 @@ export class ClientConnections {
     for (const connection of this.open) connection.closeIfIdleSince(until);
   }
 
-  /** Called when an answer begins: from here on somebody looks whether clients take them. */
+  /** Called when an answer begins: from here on it is checked whether clients read their answers. */
   watchAnswers(): void {
     if (this.isLooking) return;
     this.isLooking = true;
@@ -129,7 +129,7 @@ class ClientConnection {
   /** All requests that have begun to arrive. */
   private count = 0;
   private latest: ServerResponse | undefined;
-  /** The one in front of the latest; undefined where there was none to wait for. */
+  /** The request before the latest; undefined if there was none to wait for. */
   private before: ServerResponse | undefined;
   /** In the order in which they came. */
   private readonly waiting: Waiting[] = [];

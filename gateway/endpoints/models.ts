@@ -15,9 +15,9 @@ interface TokenPricing {
   readonly completion: string;
   readonly input_cache_read?: string;
   readonly input_cache_write?: string;
-  /** For a cache that is kept for an hour, where that is dearer. */
+  /** For a cache that is kept for an hour, if its price is higher. */
   readonly input_cache_write_1h?: string;
-  /** Where it is dearer than other output. */
+  /** If its price is higher than that of other output. */
   readonly internal_reasoning?: string;
 }
 
@@ -196,7 +196,7 @@ function highestPricing(prices: readonly (Price | null)[]): Pricing | null {
   };
 }
 
-/** Each kind on its own: the dearest input may be that of another target than the dearest output. */
+/** Each kind on its own: the highest prices of input and of output may be those of different targets. */
 function highestForInput(inputTokens: number, prices: readonly Price[]): TokenPricing {
   const rates = prices.map((price) => ratesFor(inputTokens, price));
   const highest = (kind: keyof Rates): number => Math.max(...rates.map((one) => one[kind]));

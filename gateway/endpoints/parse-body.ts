@@ -32,7 +32,7 @@ function openBody(chunks: readonly Buffer[]): RequestBody {
   }
 }
 
-/** What is wrong with a body that cannot be opened. */
+/** The fault of a body that cannot be decompressed. */
 export function nameEncoding(error: unknown, chunks: readonly Buffer[]): unknown {
   const encoding = otherEncoding(chunks);
   return encoding === undefined
@@ -40,7 +40,7 @@ export function nameEncoding(error: unknown, chunks: readonly Buffer[]): unknown
     : new JsonStructureError(`the body is ${encoding} text. Send JSON in UTF-8`);
 }
 
-/** Some editors and shells put a byte order mark in front; a reader may pass over it (RFC 8259, section 8.1). */
+/** Some editors and shells prepend a byte order mark; a reader may ignore it (RFC 8259, section 8.1). */
 export function withoutMark(chunks: readonly Buffer[]): readonly Buffer[] {
   if (chunks[0]?.[0] !== 0xef) return chunks;
   const [first, ...rest] = chunks[0].length >= 3 ? chunks : [Buffer.concat(chunks)];

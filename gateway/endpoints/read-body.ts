@@ -14,9 +14,9 @@ const joinBytesMax = 16 * 1024;
 
 /** Room for the bytes of one body. */
 interface BodyRoom {
-  /** Whether there would be room for a body of so many bytes; nothing is taken. */
+  /** Whether there is room for a body of this size; reserves nothing. */
   fits(bytes: number): boolean;
-  /** False: there is none for a body of so many bytes. What was taken before stays taken. */
+  /** False: there is no room for a body of this size. Earlier reservations stay. */
   widen(bytes: number): boolean;
 }
 

@@ -45,7 +45,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
         requestTimeout: patience.requestMs,
         keepAliveTimeout: keepAliveTimeoutMs,
         connectionsCheckingInterval: patience.checkEveryMs,
-        // Node refuses such requests without a word; `checkRequest` says what is wrong.
+        // Node refuses such requests without a message; `checkRequest` names the fault.
         requireHostHeader: false,
       };
       const begin = connections.oneByOne(admitted(parts, door, handle));
@@ -57,7 +57,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     frameworkErrors: (error, request, reply) => answer(door, request, reply, fromFramework(error)),
     routerOptions: { maxParamLength: 600 },
     genReqId: door.newRequestId,
-    // A connection that an old stream kept open may bring a request behind it, and its caller heard of nothing: it is served.
+    // A connection that an open stream kept alive may bring one more request; its client does not know of the drain, so it is served.
     return503OnClosing: false,
   });
   const opened = parts.tls ? 'secureConnection' : 'connection';
@@ -65,7 +65,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   // `generate` asks for the body, once the headers have passed.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.server.on('connect', refuseTunnels(onClientError));
-  // Nobody sends expectations other than 100-continue; they may be ignored (RFC 9110, section 10.1.1).
+  // Clients send no expectations but 100-continue; others may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   for (const endpoint of endpointsOf(parts)) addPost(app, parts, door, endpoint);
@@ -174,7 +174,7 @@ function checkRequest(request: FastifyRequest): GatewayError | undefined {
 /** Node reads chunks in any version, whatever is in them; one in between may have found another end (RFC 9112, section 6.1). */
 function checkTransferEncoding(encoding: string | undefined, httpVersion: string): GatewayError | undefined {
   const codings = encoding?.toLowerCase().split(',') ?? [];
-  // The parser refuses all others by itself, right behind this: an answer from here would be cut by its own.
+  // The parser itself refuses all others right after this: its answer would cut off one from here.
   if (codings.at(-1)?.trim() !== 'chunked') return undefined;
   const refuse = (words: string): GatewayError =>
     new GatewayError('invalid_parameter', words, {
@@ -230,7 +230,7 @@ function addPost(app: FastifyInstance, parts: ServerParts, door: Door, endpoint:
   });
 }
 
-/** Codex asks for a WebSocket first, and goes on with HTTP at once where it is answered 426. */
+/** Codex asks for a WebSocket first, and continues with HTTP at once after a 426. */
 function addUpgradeRefusal(app: FastifyInstance): void {
   app.get('/v1/responses', (request) => {
     if (request.headers.upgrade === undefined) throw explainNotFound(request.method, request.url);

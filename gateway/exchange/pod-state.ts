@@ -25,7 +25,7 @@ interface PodStateParts {
 /** Upstreams come and go many times a second; an operator wants to know it once. */
 const healthEveryMs = 1_000;
 
-/** A machine whose clock was wrong is set right behind the start of its first pods. */
+/** The clock of a machine may be corrected after its first pods have started. */
 const offMaxMs = 1_000;
 
 export class PodState {

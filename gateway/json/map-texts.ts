@@ -2,7 +2,7 @@
 
 import type { JsonRecord } from './record.ts';
 
-/** What nests deeper is left out: nobody reads it, and writing it as JSON could take more stack than there is. */
+/** Deeper nesting is dropped: writing it as JSON could overflow the stack. */
 const depthMax = 8;
 
 export function mapTexts(members: JsonRecord, change: (text: string) => string, depth = 1): JsonRecord {

@@ -25,7 +25,7 @@ interface Open {
 
 /**
  * @param text JSON as latin1 of its UTF-8 bytes.
- * @param stepBytes So many bytes are looked at in one step, about.
+ * @param stepBytes About how many bytes are parsed in one step.
  * @throws {SyntaxError} where it is not valid JSON.
  * @throws {JsonStructureError} where it is not UTF-8.
  */
@@ -128,7 +128,7 @@ function decodePiece(piece: string): string {
 }
 
 function decodeUtf8(bytes: Buffer): string {
-  // Each wrong byte would be taken for a character that nobody sent.
+  // Each invalid byte would become a character that the client did not send.
   if (!isUtf8(bytes)) throw new JsonStructureError('the body is not valid JSON: it is not UTF-8');
   return bytes.toString('utf8');
 }

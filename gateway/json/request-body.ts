@@ -66,7 +66,7 @@ export class RequestBody {
   private textOf(bytes: Buffer): string {
     // Most bodies are ASCII, which is the same in both.
     if (this.latin1 !== undefined && isAscii(bytes)) return this.latin1;
-    // Each wrong byte would be taken for a character that nobody sent.
+    // Each invalid byte would become a character that the client did not send.
     if (!isUtf8(bytes)) throw new JsonStructureError('the body is not valid JSON: it is not UTF-8');
     return bytes.toString('utf8');
   }
@@ -195,7 +195,7 @@ export function removeMembers({ scan: { members } }: RequestBody, removed: reado
   return removed.map((member) => {
     const at = members.indexOf(member);
     const [before, after] = [members[at - 1], members[at + 1]];
-    // What is kept in front keeps its place; in front of it there is no comma to go with.
+    // Members kept at the beginning stay in place; there is no comma before the first one.
     if (before && firstKept !== -1 && firstKept < at)
       return { from: before.valueEnd, to: member.valueEnd, text: '' };
     return { from: member.start, to: after ? after.start : member.valueEnd, text: '' };

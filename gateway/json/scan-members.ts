@@ -74,7 +74,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Nobody gives a member a longer name; each is kept and compared. */
+/** Real members have shorter names; each name is kept and compared. */
 const nameBytesMax = 64 * 1024;
 
 /**
@@ -219,7 +219,7 @@ class Scanner {
     return true;
   }
 
-  /** False: it goes on beyond `until`. */
+  /** False: it continues beyond `until`. */
   private skipValue(): boolean {
     if (this.depth > 0) return this.skipNested();
     const code = this.code();
@@ -280,7 +280,7 @@ class Scanner {
     if (this.at === start) throw this.unexpected('a value');
   }
 
-  /** From an opening quote to one past the closing one; false: it goes on beyond `until`. */
+  /** From an opening quote to one past the closing one; false: it continues beyond `until`. */
   private skipString(): boolean {
     const { text } = this;
     let from = this.isInString ? this.at : this.at + 1;

@@ -4,15 +4,15 @@
 import type { AskedBudget } from './own-budgets.ts';
 import type { BudgetClaim, BudgetReading } from './reservation.ts';
 
-/** `held`: there is money left, and requests under way may need it. `exhausted`: there is none until the next period. */
+/** `held`: money is left, and requests in flight may need it. `exhausted`: none is left until the next period. */
 export type BudgetVerdict = 'granted' | 'held' | 'exhausted';
 
 /**
- * What is larger than the rest is let through where nothing else is under way: else the last cents could never be spent, and a budget
+ * A request larger than the rest is admitted if nothing else is in flight: otherwise the last cents could never be spent, and a budget
  * smaller than the longest answer would let nothing pass. It is the one request that may end beyond the budget.
  *
- * So it is with a request of which nobody knows how much it will read: it is let in with what is known, and holds the most, also beyond
- * the limit. All that are under way fit in with the most that each can cost, but for the last that was let in.
+ * The same holds for a request whose input is unknown: it is admitted by the known part and reserves the maximum, also beyond
+ * the limit. All requests in flight fit in at their highest cost, except the one admitted last.
  */
 function judgeBudget(limit: number, amount: number, spent: number, held: number): BudgetVerdict {
   if (spent >= limit) return 'exhausted'; // guard: budget-spent

@@ -19,7 +19,7 @@ interface BudgetStanding {
   readonly limit: number;
   /** As far as it is known here. */
   readonly spent: number;
-  /** Reserved for requests that are under way. */
+  /** Reserved for requests in flight. */
   readonly held: number;
   /** Unix milliseconds; undefined: the period never ends. */
   readonly endMs: number | undefined;

@@ -13,7 +13,7 @@ const probePauseMs = { first: 100, longest: 2_000 } as const;
 /** A connection that was silent for this many probes is dropped: its server may have vanished without closing it. */
 const silentProbesMax = 3;
 
-/** Reservations whose end the store has not heard of; of more it hears only by their lease. */
+/** Most settlements kept for an unreachable store; further reservations end by their lease. */
 const unsettledMax = 10_000;
 
 /** Limits one batch, so that other pods need not wait long. */
@@ -39,7 +39,7 @@ export interface Ended {
 /** How long a question waits that no request waits for. */
 const lookMs = 500;
 
-/** A place that nobody has. */
+/** A free seat. */
 const probePlace = { key: 'probe', id: 'probe' } as const;
 
 export class GuardedStore {
@@ -88,7 +88,7 @@ export class GuardedStore {
       this.probePause = probePauseMs.first;
       return answer;
     }
-    // It may have been heard, and only its answer is late.
+    // The store may have executed it, and only its answer is late.
     const { id, claims, amounts, budgets = [] } = reservation;
     if (id === undefined) return undefined;
     const unspent = budgets.map(({ key, endMs }) => ({ key, endMs, cost: 0 }));
@@ -108,7 +108,7 @@ export class GuardedStore {
     });
   }
 
-  /** Does not wait. What the store does not hear now it hears when it is back. */
+  /** Does not wait. Settlements that fail now are sent when the store is back. */
   settle(ended: Ended, isLate = false): void {
     if (!this.isOpen) {
       this.settleLater(ended);

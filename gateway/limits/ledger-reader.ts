@@ -11,14 +11,14 @@ import type { SpendPage } from '../../core/contract/spend.ts';
 import { LedgerSums } from './ledger-sums.ts';
 import type { Subject } from './subject.ts';
 
-/** Rejects where the ledger does not answer; behind a sequence, 0 for everything; on the day that it is here, `YYYY-MM-DD`. */
+/** Rejects where the ledger does not answer; after a sequence, 0 for everything; for this pod's date, `YYYY-MM-DD`. */
 export type AskSpend = (after: number, day: string) => Promise<SpendPage>;
 
 /** How far the ledger has come in the journal of this process. */
 interface JournalProgress {
   /** Records that were written down so far. */
   appended(): number;
-  /** Of them, the first so many that it has taken over; below 0 while it has not what an earlier process left behind. */
+  /** How many of them it has acknowledged, from the first on; below 0 while records of an earlier process are open. */
   taken(): number;
 }
 
@@ -26,7 +26,7 @@ export interface LedgerReaderParts {
   readonly clock: Clock;
   readonly ask: AskSpend;
   readonly progress: JournalProgress;
-  /** The sums hold the first so many records of the journal. */
+  /** The sums include this many first records of the journal. */
   onSeen(records: number): void;
   /** The ledger cannot be reached, reported once until that changes; without an error: the ledger answers again. */
   onTurn?(isHeard: boolean, error?: unknown): void;
@@ -45,7 +45,7 @@ const readyWithoutMs = 15_000;
 
 export class LedgerReader {
   private readonly parts: LedgerReaderParts;
-  /** What an earlier process left under way was written down again at our start: its spending is not counted here. */
+  /** Attempts that an earlier process left open were recorded at our start: their spending is not counted here. */
   private readonly leftBehind: number;
   private sums = new LedgerSums();
   private sequence = 0;
@@ -68,7 +68,7 @@ export class LedgerReader {
     return this.knownAt !== undefined;
   }
 
-  /** Milliseconds since the sums were asked for, or, while none are known, since they were needed first; undefined where nobody needs them. */
+  /** Milliseconds since the sums were asked for, or, while none are known, since they were needed first; undefined if they are not needed. */
   get ageMs(): number | undefined {
     const since = this.knownAt ?? this.begunAt;
     return since === undefined ? undefined : this.parts.clock.now() - since;
@@ -132,7 +132,7 @@ export class LedgerReader {
         for (const finish of [...this.waiting]) finish();
       }
     } catch (error) {
-      // The sums that are known stay, and so does all that was spent since: nobody may spend more for that.
+      // Known sums stay, and so does all spending since then: a failure never makes room in a budget.
       if (this.isOver) return;
       const failure = String(error);
       if (failure !== this.failure) onTurn?.(false, error);

@@ -11,7 +11,7 @@ interface PeriodSum {
   readonly spent: number;
 }
 
-/** Of the two latest periods, the later one first: where clocks disagree it goes on in both. */
+/** Of the two latest periods, the later one first: if clocks disagree, spending continues in both. */
 type Sums = Partial<Record<BudgetPeriod, readonly PeriodSum[]>>;
 
 export class LedgerSums {

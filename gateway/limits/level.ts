@@ -2,10 +2,10 @@
 // is not given back by time: see budget.ts. What is done here is done by scripts.ts in the store once more, operation by operation; a test
 // holds the two to each other.
 
-/** Sums of what leaked are not exact; nobody is refused for a millionth. */
+/** Sums of leaked amounts are inexact; a millionth refuses no request. */
 const tolerance = 1e-6;
 
-/** What more was used than estimated is owed, up to so many times the capacity: counts that are absurd close no key for good. */
+/** Use beyond the estimate is owed, up to this multiple of the capacity: absurd counts must not block a key for good. */
 export const owedMax = 10;
 
 /**
@@ -71,7 +71,7 @@ export class Level {
   }
 
   /**
-   * A request that was let in by another limit than today's is settled by today's, as if it had been changed before.
+   * A request that was admitted under an earlier limit is settled under the present one, as if that had applied already.
    *
    * @param change What was used beyond the estimate; below 0: what is given back.
    */
@@ -88,10 +88,10 @@ export class Level {
   }
 
   /**
-   * Counts what was let through elsewhere: it uses up what is here, and is never owed here.
+   * Counts requests that were admitted elsewhere: they use up this level, and are never owed here.
    *
    * @param amount Below 0: it is given back.
-   * @param isEnded It was let through earlier, perhaps by another limit.
+   * @param isEnded It was admitted earlier, perhaps under another limit.
    */
   charge(amount: number, limit: number, pods: number, nowMs: number, isEnded: boolean): void {
     const today = isEnded && this.limit > 0 ? this.limit : limit;

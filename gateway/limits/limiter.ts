@@ -30,12 +30,12 @@ import type { Seat } from './seat.ts';
 import type { LimitStore } from './store.ts';
 import type { Amounts, Subject, SubjectKind, Wanted } from './subject.ts';
 
-/** Who asks: of the whole process nothing but this is needed to serve a request. */
+/** The facts of the process that a reservation needs. */
 export interface Limits {
   /**
    * Undefined: none of the subjects has a limit that concerns the request. A promise only where a store is asked; never rejects.
    *
-   * @param lastsMs How long the request can be under way; one that says nothing by then is given up.
+   * @param lastsMs The longest time that the request can be in flight; after it, the reservation is released.
    */
   reserve(
     subjects: readonly Subject[],
@@ -78,7 +78,7 @@ const noBudgets: readonly AskedBudget[] = [];
 const noStandings: readonly Standing[] = [];
 const notFound: BudgetReading = { spent: 0, held: 0 };
 
-/** What one caller of the limiter asks for, and of whom; once it was let in, it is held until it has ended. */
+/** The amounts and subjects of one reservation; once granted, it is held until the request has ended. */
 class Held implements Ended {
   readonly type = 'granted';
   standings = noStandings;
@@ -172,7 +172,7 @@ export class Limiter implements Limits {
     const budgets = this.budgetsAsked(subjects, wanted);
     if (seats.length === 0 && budgets.length === 0) return undefined;
     if (budgets.length > 0 && ledger?.isKnown === false)
-      // Nobody spends of what may be spent already.
+      // Unknown spending may have used the budget up: the request waits for the ledger's sums.
       return ledger
         .untilKnown()
         .then((isKnown) =>
@@ -259,12 +259,12 @@ export class Limiter implements Limits {
     return asked;
   }
 
-  /** What the ledger says was spent; 0 where nobody keeps one. */
+  /** Spending by the ledger's sums; 0 without a ledger. */
   private known({ own }: AskedBudget): number {
     return this.ledger?.spentOf(own.subject, own, own.bounds) ?? 0;
   }
 
-  /** Of what the ledger says was spent; undefined where nobody has asked. */
+  /** Age of the ledger's sums; undefined if they were never needed. */
   get sumsAgeMs(): number | undefined {
     return this.ledger?.ageMs;
   }
@@ -308,7 +308,7 @@ export class Limiter implements Limits {
     return this.grant(ask);
   }
 
-  /** The share is not asked, and yet used: a store that comes and goes must not let through its own and every share besides. */
+  /** The share is not checked, but it is charged: an unstable store must not grant its own limit and every share as well. */
   private useShare(seats: readonly Seat[], requests: number, tokens: number, isEnded: boolean): void {
     const pods = this.pods();
     const nowMs = this.parts.clock.now();

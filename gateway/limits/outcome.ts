@@ -56,13 +56,13 @@ export type Outcome =
       readonly limit: number;
       readonly tokens: number;
     }
-  /** The store does not answer, and nobody is to pass without it. */
+  /** The store does not answer, and the settings let no request pass without it. */
   | { readonly type: 'unavailable' };
 
-/** Others end when they end: nobody knows when a place comes back. */
+/** It is unknown when a request in flight ends and frees its seat. */
 const placeWaitMs = 1_000;
 
-/** Seats at which something is asked for, and of which it is known how far they are used; for one of so many pods. */
+/** Limits that a request asks for, with their known use; for one of this many pods. */
 export interface Looked {
   readonly seats: readonly Seat[];
   readonly wanted: Wanted;

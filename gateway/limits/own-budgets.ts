@@ -1,4 +1,4 @@
-// What has this process spent of each budget, and what may it have to spend for requests under way? Kept until the ledger tells of it,
+// What has this process spent of each budget, and what may requests in flight still spend? Kept until the ledger reports it,
 // or the period is over.
 
 import { type Budget, type PeriodBounds, periodAt } from '../../core/contract/budget.ts';
@@ -47,7 +47,7 @@ interface Asked {
 interface Unseen {
   readonly budgets: readonly AskedBudget[];
   readonly cost: number;
-  /** Its records are among the first so many of the journal. */
+  /** Its records are among this many first records of the journal. */
   readonly recordsBefore: number;
 }
 
@@ -126,7 +126,7 @@ export class OwnBudgets {
     if (recordsBefore !== undefined && cost > 0) this.awaitLedger({ budgets, cost, recordsBefore });
   }
 
-  /** The sums of the ledger hold the first so many records of the journal: what was spent on those is among them. */
+  /** The ledger's sums include this many first records of the journal, with their spending. */
   see(records: number): void {
     const end = this.unseen.findIndex(({ recordsBefore }) => recordsBefore > records);
     for (const { budgets, cost } of this.unseen.splice(0, end === -1 ? this.unseen.length : end))

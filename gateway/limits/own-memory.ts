@@ -50,7 +50,7 @@ export class OwnMemory {
     return true;
   }
 
-  /** Counts here what was let through elsewhere, or is given back there. */
+  /** Counts a request here that was admitted, or settled, elsewhere. */
   charge(seats: readonly Seat[], amounts: Amounts, pods: number, nowMs: number, isEnded: boolean): void {
     for (const seat of seats) {
       this.keep(seat);
@@ -58,7 +58,7 @@ export class OwnMemory {
     }
   }
 
-  /** Forgets subjects of which nothing is used and nothing under way. */
+  /** Forgets subjects with nothing used and nothing in flight. */
   sweep(nowMs: number): void {
     for (const [key, cell] of this.cells) {
       if (!cell.isEmptyAt(nowMs)) continue;

@@ -20,7 +20,7 @@ export interface BudgetClaim {
   readonly known: number;
   /** What this process holds, and has spent since the ledger's last report: a store may have lost it, or been unreachable. */
   readonly own: BudgetReading;
-  /** What has to be left for the request, where others are under way. */
+  /** What must be left for the request while others are in flight. */
   readonly amount: number;
   /** What it can cost at most, and is held for it, whether or not so much is left; absent: `amount`. */
   readonly hold?: number | undefined;
@@ -31,7 +31,7 @@ export interface BudgetClaim {
 /** How far a budget is used. */
 export interface BudgetReading {
   readonly spent: number;
-  /** Reserved for requests that are under way. */
+  /** Reserved for requests in flight. */
   readonly held: number;
   /** From a store: the highest sum of the ledger that any process read, plus what processes have spent since then. */
   readonly reckoned?: number;
@@ -53,7 +53,7 @@ export interface Reservation {
   readonly by?: string;
 }
 
-/** What a subject had used, and how many were under way, before the reservation. */
+/** What a subject had used, and how many requests were in flight, before the reservation. */
 export interface Reading {
   /** Of each limit that was asked, in their order. */
   readonly used: readonly number[];

@@ -9,14 +9,14 @@ import { RATES, rateNames } from '../../core/catalog/limits.ts';
 import { owedMax } from './level.ts';
 import { leaseMs } from './reservation.ts';
 
-/** Levels are kept until everything that can be owed has run out, and a window more: so many of the longest window among the limits. */
+/** Levels are kept until everything that can be owed has run out, and a window more: a multiple of the longest window among the limits. */
 const keptWindows = 1 + owedMax + 1;
 
-/** Of budgets nothing is needed when their period is over; those of all time come back from the ledger where nobody spent in so long. */
+/** A budget is not needed after its period. A total budget comes back from the ledger if it was unused for this long. */
 const budgetKeepMs = { afterEnd: 24 * 3_600_000, ofAllTime: 400 * 24 * 3_600_000 } as const;
 
 /**
- * KEYS and ARGV are read from the first to the last: of each call its name and what store.ts writes behind it; what is not there is
+ * KEYS and ARGV are read from the first to the last: of each call its name and the values that store.ts appends; what is not there is
  * empty. Gives a text of numbers for each.
  */
 export const callsScript = `

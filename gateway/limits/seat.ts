@@ -15,7 +15,7 @@ import type { Amounts, Subject, Wanted } from './subject.ts';
 /** What is used of the limits of one subject in this process. */
 export class Cell {
   readonly levels = byRate((name) => new Level(RATES[name].windowMs));
-  /** Requests that were let in here and have not ended. */
+  /** Requests that were admitted here and have not ended. */
   underWay = 0;
   /** Else nothing is used of it. */
   isKept = false;
@@ -42,7 +42,7 @@ class Rate {
     this.windowMs = windowMs;
   }
 
-  /** What runs out in a millisecond, for one of so many pods. */
+  /** The amount that leaks in a millisecond, for one of this many pods. */
   leakFor(pods: number): number {
     return leakOf(this.limit, pods, this.windowMs);
   }
@@ -67,7 +67,7 @@ export class Seat {
   readonly rates: readonly Rate[];
   /** Its callers may know of it: not of the quota of an upstream. */
   readonly isTold: boolean;
-  /** Requests under way, as they were last looked at. */
+  /** Requests in flight at the last read. */
   held = 0;
   cell = new Cell();
 
@@ -83,7 +83,7 @@ export class Seat {
     this.isTold = kind !== 'provider' && kind !== 'provider-key';
   }
 
-  /** Of requests at a time, the part of one of so many pods; undefined: any number may be under way. */
+  /** One pod's share of a limit on requests in flight; undefined: no limit. */
   placesFor(pods: number): number | undefined {
     const { maxConcurrentRequests } = this.limits;
     return maxConcurrentRequests && Math.max(1, Math.floor(maxConcurrentRequests / pods));
@@ -132,7 +132,7 @@ export class Seat {
       cell.levels[rate.name].settle(used[rate.counts] - rate.amountOf(wanted), rate.limit, pods, nowMs);
   }
 
-  /** Counts here what was let through elsewhere. */
+  /** Counts a request here that was admitted elsewhere. */
   charge(amounts: Amounts, pods: number, nowMs: number, isEnded: boolean): void {
     for (const rate of this.rates) {
       const amount = rate.amountOf(amounts);
@@ -142,7 +142,7 @@ export class Seat {
   }
 }
 
-/** All of them, or it is let in by none. */
+/** All limits grant the request, or none is charged. */
 export function haveRoomFor(seats: readonly Seat[], wanted: Wanted, pods: number): boolean {
   for (const seat of seats) if (!seat.hasRoomFor(wanted, pods)) return false;
   return true;

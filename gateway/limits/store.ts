@@ -24,7 +24,7 @@ export interface LimitStore {
   look(reservation: Reservation): Promise<ReservationAnswer>;
   /** Gives the time by which it was done. */
   settle(settlement: Settlement): Promise<number>;
-  /** Keeps places whose reservation is still under way; gives the time. */
+  /** Renews the seats of open reservations; returns the store's time. */
   renew(places: readonly Place[]): Promise<number>;
   /** Settled when the first attempt to connect has succeeded or failed. Afterwards it connects by itself, again and again. */
   connect(): Promise<void>;

@@ -9,7 +9,7 @@ export type SubjectKind = 'api-key' | 'tenant' | 'model-route' | 'provider' | 'p
 /** The same object for as long as a table has it: what is found out about it once is kept by it. */
 export interface Subject {
   readonly kind: SubjectKind;
-  /** `namespace/name`; of a provider key with its own name behind it, of a tenant the namespace alone. */
+  /** `namespace/name`; for a provider key followed by its own name, for a tenant the namespace alone. */
   readonly id: string;
   readonly limits: RateLimits;
   readonly budgets?: readonly Budget[] | undefined;
@@ -23,8 +23,8 @@ export interface Wanted extends Amounts {
   readonly tokensMin?: number;
   /** What its owner may have to pay for what is known of it; absent or 0: budgets are no matter of it. */
   readonly nanodollars?: number;
-  /** And at most, with what nobody can know of it before; absent: no more. */
+  /** At most, with the part that cannot be known in advance; absent: no more. */
   readonly nanodollarsMax?: number | undefined;
-  /** It is under way for a while, and settled when it ends. */
+  /** It is in flight for a while, and settled when it ends. */
   readonly takesPlace: boolean;
 }

@@ -9,7 +9,7 @@ interface Mark {
   readonly records: number;
 }
 
-/** More are not kept where nobody takes anything over: some 100 s of a busy pod. */
+/** Most that are kept without an acknowledgement: some 100 s of a busy pod. */
 const marksMax = 1_000;
 
 export class AcknowledgedRecords {
@@ -28,7 +28,7 @@ export class AcknowledgedRecords {
     return this.appendedCount;
   }
 
-  /** The first so many; below 0 while something of an earlier process is left. Those that were dropped are among them: no ledger will have them. */
+  /** How many, from the first on; below 0 while records of an earlier process are open. Dropped records count: no ledger will read them. */
   taken(): number {
     return this.takenCount;
   }
@@ -41,7 +41,7 @@ export class AcknowledgedRecords {
     this.passed += records;
   }
 
-  /** Of places; bounded, however long nobody takes anything. */
+  /** Of positions; bounded, even without any acknowledgement. */
   get size(): number {
     return this.marks.length;
   }

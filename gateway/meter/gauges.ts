@@ -16,11 +16,11 @@ export interface MetricReadings {
   requestsInFlight(): number;
   /** Undefined before the first table. */
   tableSource(): TableOrigin | undefined;
-  /** Since an operator last showed that it lives; undefined where nobody is asked. */
+  /** Since the operator's last heartbeat; undefined for tables without an operator. */
   tableAgeSeconds(): number | undefined;
   /** Those that are not closed. */
   breakers(): readonly BreakerFacts[];
-  /** Those that rest. */
+  /** Keys in cooldown. */
   restingKeys(): readonly RestingKeyFacts[];
   /** Undefined where no journal is kept. */
   journal?(): JournalFigures | undefined;
@@ -39,15 +39,15 @@ interface RestingKeyFacts {
   readonly provider: string;
   /** Absent where the provider takes none. */
   readonly key?: string;
-  /** Absent: the key rests as a whole. */
+  /** Absent: the whole key is in cooldown. */
   readonly upstreamModel?: string;
   readonly reason: string;
-  /** For how long it rests still. */
+  /** Remaining cooldown. */
   readonly forMs: number;
 }
 
 interface LoadReadings {
-  /** 0 while nothing is under way. */
+  /** 0 while nothing is in flight. */
   loopDelaySeconds(): number;
   bodyBytes(): number;
   /** Of answers that their clients do not have yet. */

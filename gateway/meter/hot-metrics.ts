@@ -104,7 +104,7 @@ export class HotCounter<Label extends string> {
   }
 }
 
-/** A counter that somebody else counts; it is asked when metrics are read. */
+/** A counter that is kept elsewhere and read at each scrape. */
 export function exportCount(
   registry: Registry,
   { name, help, read }: { readonly name: string; readonly help: string; readonly read: () => number },

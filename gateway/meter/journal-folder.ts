@@ -34,7 +34,7 @@ const growingFile = 'journal.jsonl';
 
 const stateSchema = z.object({ identity: z.string().regex(/^[0-9a-f]{16}$/), active: z.int().min(1) });
 
-/** Made where it is missing. A line that a crash left half is cut off: it is nobody's record. */
+/** Created if missing. A line that a crash left incomplete is cut off: it is no record. */
 export function openJournalFolder(folder: string): JournalFolder {
   mkdirSync(folder, { recursive: true });
   const full = readdirSync(folder)

@@ -21,12 +21,12 @@ export interface JournalBounds {
 export interface JournalReport {
   /** Records are kept in memory and written at the next chance. */
   failed(reason: string): void;
-  /** So many attempts were in flight when an earlier process ended, and have estimated records now. */
+  /** The number of attempts that were in flight when an earlier process ended; each has an estimated record now. */
   replayed?(records: number): void;
-  /** So many lines were not as they had been written, and were set aside. */
+  /** The number of lines that were damaged and put into quarantine. */
   damaged?(lines: number): void;
-  /** Records, as lines, that nobody has taken over and that will not be kept. It goes on when the promise resolves. */
+  /** Unacknowledged records, as lines, that will not be kept. The journal continues when the promise resolves. */
   unclaimed?(lines: Buffer): Promise<void>;
-  /** So many records are lost: the disk took none for too long. */
+  /** The number of lost records: the disk took no writes for too long. */
   dropped(records: number): void;
 }

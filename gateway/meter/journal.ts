@@ -47,16 +47,16 @@ export interface JournalPage {
 /** A journal that hands out what it has written. One reader at a time. */
 export interface ReadableJournal extends Journal {
   /**
-   * The records behind the cursor, at most about a mebibyte of them; without a cursor from the oldest on. All up to
-   * the cursor counts as taken over.
+   * The records after the cursor, at most about a mebibyte of them; without a cursor from the oldest on. All up to
+   * the cursor is acknowledged.
    *
-   * @returns Undefined where the cursor is none of this journal.
+   * @returns Undefined if the cursor belongs to another journal.
    */
   read(after: string | undefined): Promise<JournalPage | undefined>;
   /** @returns A function that removes the listener. */
   onWritten(listener: () => void): () => void;
   /**
-   * Waits until the reader has taken over all there is, and hands what it has not to `JournalReport.unclaimed`.
+   * Waits until the reader has acknowledged all records, and hands the others to `JournalReport.unclaimed`.
    *
    * @param hasReader There is one, though it may not have asked this process yet; default: there is one if it has.
    */
@@ -74,7 +74,7 @@ const waitingMax = 100_000;
 
 const defaultBounds: JournalBounds = {
   segmentBytes: 16 * 1024 * 1024,
-  // Some 300,000 records: a day of three and a half a second that nobody takes over.
+  // Some 300,000 records: a day without the ledger at three and a half per second.
   folderBytesMax: 256 * 1024 * 1024,
 };
 
@@ -172,7 +172,7 @@ class FileJournal implements ReadableJournal {
   }
 
   async flush(): Promise<void> {
-    // A write under way may have missed the latest records.
+    // A write in progress may have missed the latest records.
     await this.writing;
     this.writing ??= this.writeGroup().finally(() => {
       this.writing = undefined;
@@ -216,7 +216,7 @@ class FileJournal implements ReadableJournal {
     await this.tellUnclaimed(this.taken && this.isHere(this.taken) ? this.taken : this.oldest());
   }
 
-  /** Whole sound lines from a place on, as many as fit a page, and the place behind them. */
+  /** Whole undamaged lines from a position on, as many as fit into a page, and the position after them. */
   private async pageAt(place: Place): Promise<{ readonly bytes: Buffer; readonly to: Place } | undefined> {
     for (let { segment, offset } = place; ; ) {
       const { active } = this.state;
@@ -229,7 +229,7 @@ class FileJournal implements ReadableJournal {
         await this.writing;
         return this.pageAt(place);
       }
-      // Not a place behind a line, or the file is gone.
+      // Not the end of a line, or the file is gone.
       if (!bytes) return undefined;
       if (bytes.length === 0 && !isGrowing) {
         segment++;
@@ -248,7 +248,7 @@ class FileJournal implements ReadableJournal {
     return () => this.listeners.delete(listener);
   }
 
-  /** Attempts that an earlier process had under way when it ended without a word. */
+  /** Attempts that were in flight when an earlier process crashed. */
   private replay(): void {
     const { records, damaged } = this.openAttempts.readLeft();
     void this.quarantine.add(damaged);
@@ -325,7 +325,7 @@ class FileJournal implements ReadableJournal {
     }
   }
 
-  /** Nobody takes the oldest over, and the disk is not ours alone. */
+  /** The oldest files are not acknowledged, and the disk has other users, too. */
   private async giveUpOldest(): Promise<void> {
     while (!this.isClosed && this.state.full.length > this.fullMax) {
       const [oldest = 0] = this.state.full;
@@ -442,7 +442,7 @@ class FileJournal implements ReadableJournal {
     }
   }
 
-  /** Where it cannot be done the file goes on growing, and it is tried again with the next group. */
+  /** If it fails, the file grows further, and the next group tries again. */
   private async startNext(): Promise<void> {
     this.isRenaming = true;
     try {

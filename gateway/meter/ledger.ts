@@ -38,7 +38,7 @@ export interface AttemptFacts {
   readonly usage: Usage | undefined;
   /** They are of its beginning alone: what they say of the output is no count of it. */
   readonly lacksOutput?: boolean | undefined;
-  /** Whether the upstream goes on with it by itself; undefined: it has not said. */
+  /** Whether the upstream goes on generating by itself; undefined: it has not said. */
   readonly goesOn?: boolean | undefined;
   /** It was asked to. */
   readonly isBackground?: boolean | undefined;
@@ -46,9 +46,9 @@ export interface AttemptFacts {
   readonly outputEstimate: number;
   /** Another call of the same request failed before anything of this one was delivered. */
   readonly isWasted?: boolean | undefined;
-  /** Tokens of the request sent, by its size; asked only where nobody has counted them. */
+  /** Input tokens estimated by size; called only if the upstream reported none. */
   estimateInput(): number;
-  /** The most that it was expected to answer; asked only of what goes on where nobody sees it. */
+  /** The reserved output; called only if the upstream goes on generating after a cancellation. */
   outputReserved(): number;
   /** Counted by us, where the upstream gave no counts; see `token-counter.ts`. */
   readonly counted?: Counted | undefined;
@@ -183,7 +183,7 @@ function estimateUsage(facts: AttemptFacts): Usage {
   };
 }
 
-/** Where it has not said so itself, it has to have taken the request. */
+/** If the upstream has not said so, it must at least have accepted the request. */
 function goesOn(facts: AttemptFacts): boolean {
   return facts.goesOn ?? (facts.isBackground === true && mayHaveWorked(facts));
 }

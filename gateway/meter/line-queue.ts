@@ -36,7 +36,7 @@ export class LineQueue {
     chunk.lines++;
   }
 
-  /** Drops the oldest lines until so many are left; gives how many it dropped. */
+  /** Drops the oldest lines until this many are left. @returns The number of dropped lines. */
   keepLatest(linesMax: number): number {
     const dropped = Math.max(0, this.lines - linesMax);
     for (let left = dropped; left > 0; ) {

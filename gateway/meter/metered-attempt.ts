@@ -223,7 +223,7 @@ export class MeteredAttempt extends OpenAttempt implements AttemptFacts {
   private look(isUndelivered: boolean): void {
     const { firstContentAt, startedAt, stream } = this;
     this.durationMs = this.clock.now() - startedAt;
-    // Of what is held back, nobody has seen anything.
+    // The client has seen nothing of a held answer.
     this.firstContentMs =
       firstContentAt === undefined || isUndelivered ? undefined : firstContentAt - startedAt;
     if (stream === undefined) return;

@@ -63,7 +63,7 @@ export class Metrics extends RequestMetrics {
     this.counters.ledgerRecordsDropped.add(records);
   }
 
-  /** Spans or events that nobody will be sent. */
+  /** Spans or events that were dropped. */
   onTelemetryDropped(signal: TelemetrySignal, reason: 'full' | 'failed', items: number): void {
     this.counters.telemetryDropped.add(items, signal, reason);
   }

@@ -3,7 +3,7 @@
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 
 export abstract class OpenAttempt {
-  /** Where it is in the list of those under way; kept by the list. Below 0: in none. */
+  /** Its position in the list of open attempts; kept by the list. Below 0: in none. */
   place = -1;
   /** Clock time of its newest line beside the journal; undefined: what is known of it is not written yet. */
   writtenAt: number | undefined = undefined;

@@ -1,12 +1,12 @@
-// Which whole lines stand behind a place in a file? As many as fit an answer, at least one.
+// Which whole lines follow a position in a file? As many as fit into an answer, at least one.
 
 import { type FileHandle, open } from 'node:fs/promises';
 
 const pageBytes = 1024 * 1024;
 
 /**
- * @param end Nothing behind it is read; absent: the end of the file.
- * @returns Undefined where the file is gone, or the place is not behind a line.
+ * @param end Reading ends there; absent: at the end of the file.
+ * @returns Undefined if the file is gone, or the position is not the end of a line.
  */
 export async function readLines(
   path: string,

@@ -1,5 +1,5 @@
-// How many tokens are in a request that nobody has counted? The strings of its JSON are counted, from its beginning, and what lies
-// behind is taken to be like it. Pure; how a text is counted comes in.
+// How many tokens are in a request that no upstream has counted? The strings at the beginning of its JSON are counted, and the rest is taken
+// to be similar. Pure; the way of counting a text is a parameter.
 
 import { mediaTexts } from '../json/media-texts.ts';
 

@@ -17,7 +17,7 @@ export function sealedBytesMax(json: string): number {
 
 /**
  * @param json An object with a member at least; the checksum becomes its last.
- * @returns The place behind it.
+ * @returns The position after it.
  */
 export function writeSealed(json: string, buffer: Buffer, at: number): number {
   const end = at + buffer.write(json, at);

@@ -23,7 +23,7 @@ export interface Counted {
   readonly output?: number;
 }
 
-/** Whether the vocabulary is that of the model, or near to it. Of other vendors' models nobody can count offline. */
+/** Whether the vocabulary is that of the model, or near to it. Other vendors' vocabularies are not available offline. */
 export function isCountable(upstreamModel: string): boolean {
   return /^(?:.*\/)?(?:gpt-|chatgpt-|o\d(?:-|$))/i.test(upstreamModel);
 }

@@ -7,7 +7,7 @@ import type { Exchange } from './parts.ts';
 /** How much of each member of the prompt is looked at: enough to tell conversations apart, and cheap. */
 const headBytes = 1_024;
 
-/** What does not count may stand in front of what does: four marks and a line about the client. */
+/** Four marks and a line about the client, which do not count, may precede the prompt. */
 const spareBytes = 512;
 
 /**
@@ -49,7 +49,7 @@ function lasting(text: string): string {
   return promptQuirks.reduce((rest, { inJson }) => rest.replace(inJson, '$1"'), unmarked).slice(0, headBytes);
 }
 
-/** What a model wrote, in the four dialects. Quotes inside of texts are escaped, so that nobody can write it into one. */
+/** What a model wrote, in the four dialects. Quotes inside of texts are escaped, so that a text cannot contain it. */
 const byModel = /"role"\s*:\s*"assistant"|"type"\s*:\s*"(?:reasoning|compaction|mcp_[a-z_]+|[a-z_]+_call)"/;
 
 const byCaller = /"role"\s*:\s*"(?:user|system|developer)"/;

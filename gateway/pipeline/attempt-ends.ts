@@ -254,7 +254,7 @@ function gatheredReader(
       const flaw = exchange.delivery.isAssured ? relayed.flaw?.() : undefined;
       if (flaw !== undefined) return unusable(flaw);
       const body = encodeJson(stream.answer());
-      // Who asks for the stream gets it.
+      // A stream is forwarded if the caller asks for one.
       return body ? whole.read(body) : unusable(stream.unanswered);
     },
   };

@@ -21,7 +21,7 @@ const contextLengthDefault = 200_000;
 
 type Tokens = Pick<SpendEstimate, 'input' | 'output'>;
 
-/** At the dearest of the candidates, in nanodollars; 0 where the caller pays all of their providers itself. */
+/** At the most expensive of the candidates, in nanodollars; 0 if the caller's own providers serve all of them. */
 export function costAtMost(
   exchange: Payer,
   { candidates, route }: Pick<Plan, 'candidates' | 'route'>,

@@ -44,7 +44,7 @@ export interface CallingRequest {
   readonly tokensOfCall: number;
   /** Of them, those of the answer. */
   readonly outputOfCall: number;
-  /** Nobody has been given anything of the request so far. */
+  /** Nothing has been sent to the client so far. */
   readonly isUndelivered: boolean;
   /** Whether all of it was for nothing; undefined: it depends on its other calls, and is known when it ends. */
   readonly isWasted: boolean | undefined;
@@ -63,7 +63,7 @@ export interface CallingRequest {
   onRecord(rated: RatedAttempt): void;
 }
 
-/** Who hears how a call ended. */
+/** Callbacks for the end of a call. */
 export type CallEnd = Pick<CallJob<Answer>, 'onOver' | 'onThrown'>;
 
 /** A quota that was used up is not asked again at once, however soon it lets another one in. */
@@ -102,7 +102,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   private watched: Watched | undefined;
   /** What a target refused in this request, until it has answered without. */
   private withheld: { readonly targetId: string; readonly names: ReadonlySet<string> } | undefined;
-  /** Members that the attempt under way is sent without. */
+  /** Members left out of the attempt in flight. */
   private refuses: ReadonlySet<string> | undefined;
 
   constructor(request: CallingRequest, call: number, end: CallEnd) {

@@ -1,4 +1,4 @@
-// Which of a client's headers goes on to the upstream, and which does a request of our own making carry?
+// Which of a client's headers are forwarded to the upstream, and which does a translated request carry?
 
 import type { Dialect } from '../dialects/dialect.ts';
 import { ownsProvider } from '../request/caller.ts';
@@ -22,8 +22,8 @@ export function isOwnProvider(
 }
 
 /**
- * The dialect's headers of one upstream request, names and values in turn. Only where client and upstream speak the same dialect can
- * the client's own mean anything; what the Provider sets wins, and what it is signed in with is nobody else's to send.
+ * The dialect's headers of one upstream request, names and values in turn. Only if client and upstream speak the same dialect can
+ * the client's own mean anything; what the Provider sets wins, and a client cannot set its sign-in headers.
  */
 export function dialectHeaders(
   ofProvider: ReadonlySet<string>,
@@ -65,7 +65,7 @@ function hasName(headers: readonly string[], name: string, to: number): boolean 
 
 const queryLengthMax = 1024;
 
-/** The query of the client's address, with its `?`; what is odd in it is left behind. */
+/** The query of the client's address, with its `?`; invalid parts are removed. */
 export function forwardedQuery({ request }: Exchange, upstream: Dialect, isNative: boolean): string {
   if (!isNative || !upstream.keepsQuery) return '';
   const at = request.url.indexOf('?');

@@ -22,7 +22,7 @@ export interface SpendEstimate {
    * the model. Absent: `input`.
    */
   readonly inputMost?: { readonly tokens: number; readonly calls: number } | undefined;
-  /** The most that may be answered, of all choices together, also of those that nobody is given. */
+  /** The largest output of all choices together, also of choices that the client does not get. */
   readonly output: number;
 }
 

@@ -4,23 +4,23 @@ import type { CallOutcome } from '../attempt/call.ts';
 import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
 import { nextTurn } from '../table/next-turn.ts';
 
-/** What calls under way take up together. */
+/** Memory of all calls in flight together. */
 interface Room {
-  /** False: there is none for this call beside those under way. */
+  /** False: there is none for this call in addition to those in flight. */
   begin(call: number): boolean;
   end(call: number): void;
 }
 
 /**
  * The outcomes in the order of the calls; the first call that fails takes the others with it, and
- * those that had not begun have none.
+ * calls that had not begun have none.
  *
- * A call that nobody could be asked for runs again whenever another one has ended, as long as there are others under way: one of them
- * may be the only trial of what was out of service, or have the last place of a quota. So does one for which there is no room beside them.
+ * A call without a usable target runs again whenever another one has ended, as long as others are in flight: one of them
+ * may be the only trial of an open breaker, or hold the last seat of a quota. The same holds for a call without free memory.
  *
- * Each begins in a turn of its own: what it sends may take a while to be written.
+ * Each begins in a turn of its own, because writing its request may take a while.
  *
- * @param atOnce Calls under way at the same time.
+ * @param atOnce Calls in flight at the same time.
  */
 export async function runCalls<Answer>(
   calls: number,
@@ -69,7 +69,7 @@ export async function runCalls<Answer>(
   try {
     await Promise.all(workers);
   } finally {
-    // Where one has thrown, the others are still under way.
+    // If one has thrown, the others are still in flight.
     group.leave();
   }
   return [...outcomes].sort(([a], [b]) => a - b).map(([, outcome]) => outcome);

@@ -12,13 +12,13 @@ import {
 } from '../attempt/failure.ts';
 import type { HealthSignal } from '../route/health.ts';
 
-/** Rests of a key: out of money and rejected keys need a person; they are tried again now and then. */
+/** Cooldowns of a key. Rejected keys and keys without money need a person, and get a trial call now and then. */
 const outOfMoneyRestMs = 300_000;
 const rejectedRestMs = 60_000;
 const rateLimitRestMaxMs = 300_000;
 
 export interface SignalFacts {
-  /** How long a key rests after a rate limit that says no time. */
+  /** Cooldown of a key after a rate limit without a Retry-After. */
   readonly rateLimitCooldownMs: number;
   /** The request refers to something that the provider has stored. */
   readonly hasStoredState: boolean;

@@ -55,7 +55,7 @@ export function enterRequest(
   return outcome && concludeRequest(parts, exchange, outcome);
 }
 
-/** Undefined where neither ApiKey, namespace nor ModelRoute has a limit, and nobody a budget. */
+/** Undefined if neither ApiKey, namespace nor ModelRoute has a limit or a budget. */
 export function limitsOfRequest(
   exchange: Omit<LimitedExchange, 'response'>,
   spender: Spender | undefined,
@@ -143,12 +143,12 @@ export function limitError(
   }
 }
 
-/** An attempt is let in by the quotas of its provider and of the key; or for how long they are used up, as far as is known. */
+/** Whether the quotas of its provider and of the key admit an attempt; otherwise how long they are used up, as far as known. */
 export type Entrance = Granted | ({ readonly type: 'full' } & Fullness);
 
 export interface Fullness {
   readonly waitMs: number;
-  /** Nobody can say how far they are used up: the store is to be asked, and does not answer. */
+  /** Their use is unknown: the store does not answer. */
   readonly isUnknown: boolean;
 }
 
@@ -203,7 +203,7 @@ function entranceOf(outcome: Outcome): Entrance {
   return { type: 'full', ...fullness };
 }
 
-/** Undefined where an attempt is let in, and of what no attempt asks. */
+/** Undefined if an attempt is admitted, and for limits that attempts do not use. */
 export function fullnessOf(
   outcome: Exclude<Outcome, { readonly type: 'granted' }> | { readonly type: 'granted' },
 ): Fullness | undefined {

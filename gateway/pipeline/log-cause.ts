@@ -1,4 +1,4 @@
-// Which answers are reported in the log as ones that nobody can use? The first of each cause at each upstream model in a minute:
+// Which unusable answers are logged? The first of each cause at each upstream model in a minute:
 // an upstream that sends nothing else must not fill the log.
 
 import type { Clock } from '../../core/clock.ts';

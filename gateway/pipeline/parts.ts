@@ -60,7 +60,7 @@ export interface PipelineParts {
   readonly limits: Limits;
   /** A failure of ours, for the log: the caller has seen `requestId`; `clientRequestId` is the caller's own. */
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
-  /** An upstream's answer that nobody can use, for the log; absent in drills. */
+  /** An unusable answer of an upstream, for the log; absent in drills. */
   readonly onUnusable?: ((answer: UnusableAnswer) => void) | undefined;
   /** A request takes its table once, at its start. Only what an upstream refused is looked up in the newest. */
   readonly holder: Pick<TableHolder, 'current'>;
@@ -80,7 +80,7 @@ export interface PipelineDefaults {
   /** A stream without content is opened with a comment after this long. */
   readonly openAfterMs: number;
   readonly keepAliveMs: number;
-  /** Upstream calls that one request may have under way at the same time. */
+  /** Upstream calls that one request may have in flight at the same time. */
   readonly callsAtOnce: number;
   /** Whether answers name the provider that served them. */
   readonly showProvider: boolean;
@@ -96,9 +96,9 @@ interface ClientRequest {
 
 /** Room for what is made of a body and kept beside it. */
 interface CopyRoom {
-  /** Whether there would be room for so many bytes more; nothing is taken. */
+  /** Whether there is room for this many more bytes; reserves nothing. */
   mayCopy(bytes: number): boolean;
-  /** False: there is none for so many bytes more. */
+  /** False: there is no room for this many more bytes. */
   addCopy(bytes: number): boolean;
   dropCopy(bytes: number): void;
 }

@@ -20,7 +20,7 @@ export function tellFailure(
   return failureError(parts, exchange, failed, full);
 }
 
-/** A candidate that is passed over, because its quotas are used up, or because nobody can say how far. */
+/** A candidate that is skipped because its quotas are used up, or their use is unknown. */
 export interface Full extends Pick<Fullness, 'isUnknown'> {
   /** Clock time. */
   readonly untilMs: number;
@@ -37,7 +37,7 @@ export function failureError(
   const now = clock.now();
   const fullMs = (candidate: Candidate): number => Math.max(0, (full.get(candidate)?.untilMs ?? 0) - now);
   if (failures.length === 0 && full.values().some(({ isUnknown }) => isUnknown)) return unavailableError();
-  // A quota that is used up is a rate limit that nobody has to run into.
+  // A quota that is used up is a rate limit known in advance.
   const rests = candidates.map(
     (candidate) => health.restReason(candidate, now) ?? (fullMs(candidate) > 0 ? 'rate-limit' : undefined),
   );

@@ -67,7 +67,7 @@ interface Wanted {
   readonly declared: ReadonlySet<Headline>;
 }
 
-/** Where nobody has said what a model can do, it may do all. */
+/** A model without stated capabilities may have all of them. */
 function wantedOf(capabilities: readonly string[]): Wanted {
   const declared = new Set(
     capabilities.filter(isModelCapability).flatMap((name) => MODEL_CAPABILITIES[name].headline ?? []),

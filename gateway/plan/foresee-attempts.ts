@@ -29,7 +29,7 @@ const ways: readonly { readonly words: string; readonly judgement: Judgement }[]
 export interface Foreseen {
   /** Position of the candidate that is asked first; undefined: none is. */
   readonly first: number | undefined;
-  /** By position of those behind it: how all before it would have to fail. */
+  /** By position of the later candidates: how all earlier ones would have to fail. */
   readonly after: ReadonlyMap<number, readonly string[]>;
 }
 
@@ -61,5 +61,5 @@ function attemptsWhere(circumstance: Circumstance, judgement: Judgement): readon
   return [...new Set(failed.map(({ candidate }) => candidate))];
 }
 
-/** All ways that there are: who is asked after each of them is asked whatever happens. */
+/** All kinds of failure: a candidate that is tried after each of them is tried in any case. */
 export const WAYS: readonly string[] = ways.map(({ words }) => words);

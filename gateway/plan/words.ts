@@ -16,7 +16,7 @@ interface RestSaid {
   readonly reason: RestReason;
   /** For this model, and not as a whole. */
   readonly isForModel: boolean;
-  /** How long it still rests; undefined where the trial after it is under way. */
+  /** How long its cooldown still lasts; undefined if the trial after it is in flight. */
   readonly restMs: number | undefined;
   readonly isOnTrial: boolean;
 }

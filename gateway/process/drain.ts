@@ -136,7 +136,7 @@ async function closeParts({ limiter, telemetry, pools, internal, exchange }: Dra
   }
 }
 
-/** Nobody connects any more; unlike `server.close()` it leaves idle connections alone. Resolves when there is no connection left. */
+/** Stops accepting connections; unlike `server.close()` it keeps idle ones. Resolves when no connection is left. */
 function stopAccepting(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.once('close', resolve);

@@ -8,7 +8,7 @@ interface InternalParts {
   readonly registry: Registry;
   /** False until one whole table has been loaded, and with budgets for a while until it is known what was spent; and again while draining. */
   isReady(): boolean;
-  /** Nobody can ask it yet what it runs. */
+  /** The exchange is not served yet. */
   lacksCertificate(): boolean;
 }
 

@@ -1,4 +1,4 @@
-// What does a process that crashes leave behind? No memory of it: keys and prompts are in there.
+// What does a process leave after a crash? No core dump: its memory holds keys and prompts.
 
 import { writeFileSync } from 'node:fs';
 

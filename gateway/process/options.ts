@@ -33,7 +33,7 @@ export interface GatewayOptions {
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
   onFailure(error: unknown, requestId: string, clientRequestId?: string): void;
-  /** An upstream's answer that nobody can use; once a minute for each cause at each upstream model. */
+  /** An unusable answer of an upstream; once a minute for each cause at each upstream model. */
   readonly onUnusable?: (answer: UnusableAnswer) => void;
   /** Kept up to date by the source of tables; absent: a new one. */
   readonly tableStatus?: TableStatus;
@@ -41,13 +41,13 @@ export interface GatewayOptions {
   operatorSeenMs?(): number | undefined;
   /** How names of upstreams are looked up; by the system where left out. */
   readonly lookups?: Omit<UpstreamPoolsOptions, 'onLookupMiss'>;
-  /** What operator and ledger may ask; nobody where left out. */
+  /** The exchange with operator and ledger; absent: none. */
   readonly exchange?: ExchangeOptions;
   /** How limits are kept; each pod its share where left out. */
   readonly limits?: Partial<LimitSettings>;
   /** Asks the ledger that reads the journal what was spent; where left out, budgets hold for what passes here. */
   readonly askSpend?: AskSpend | undefined;
-  /** Why the ledger cannot be heard, once until that changes; and, without an error, that it is heard again. */
+  /** Called once when the ledger cannot be reached, with the error; without an error: it answers again. */
   onLedger?(isHeard: boolean, error?: unknown): void;
   /** The store of limits is asked from now on, or no longer. */
   onLimitStore?(isInUse: boolean, why: string): void;
@@ -72,7 +72,7 @@ export interface GatewayOptions {
   readonly random?: () => number;
   readonly timeouts?: Partial<PipelineDefaults['timeouts']>;
   readonly patience?: SenderPatience;
-  /** How long the tokens of an attempt are counted where nobody else has. */
+  /** How long the tokens of an attempt may be counted here, if its upstream reported none. */
   readonly countPatienceMs?: number;
   readonly keepAliveMs?: number;
   readonly openAfterMs?: number;

@@ -44,7 +44,7 @@ const settingsSchema = z.object({
   PENSTOCK_JOURNAL_DIR: z.string().min(1),
   /** Bytes of records that it may hold; above, the oldest go to the log and are counted. */
   PENSTOCK_JOURNAL_BYTES_MAX: count.optional(),
-  /** How long a draining gateway keeps accepting, until every load balancer has heard of it. */
+  /** How long a draining gateway keeps accepting, until every load balancer has removed it. */
   PENSTOCK_DRAIN_ACCEPT_MS: milliseconds.default(10_000),
   /** How long running streams may take to end after that. */
   PENSTOCK_DRAIN_GRACE_MS: milliseconds.default(600_000),
@@ -70,7 +70,7 @@ const settingsSchema = z.object({
   PENSTOCK_CONNECTIONS_PER_ADDRESS_MAX: count.optional(),
   /** Bad keys that one address may send in a minute before it gets 429 instead of 401; 0: any number. */
   PENSTOCK_FAILED_KEYS_PER_MINUTE: z.coerce.number().int().min(0).optional(),
-  /** Addresses of proxies in front, as CIDRs: no bound on their connections, and their X-Forwarded-For is believed. */
+  /** Addresses of trusted proxies, as CIDRs: no bound on their connections, and their X-Forwarded-For is believed. */
   PENSTOCK_PROXIES: z
     .string()
     .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
@@ -93,11 +93,11 @@ const settingsSchema = z.object({
     .default('penstock'),
   /** How long a request may wait for it, once, in milliseconds; a store that takes longer is not asked for a while. */
   PENSTOCK_LIMITS_STORE_BUDGET_MS: z.coerce.number().int().min(5).max(5_000).default(callBudgetMsDefault),
-  /** While it does not answer: each gateway keeps its share of the limits, or nobody with a limit is let in. */
+  /** While it does not answer: each gateway keeps its share of the limits, or limited requests are rejected. */
   PENSTOCK_LIMITS_ON_STORE_ERROR: z.enum(['LocalShare', 'Deny']).default('LocalShare'),
   /** How many gateways share limits, where no operator tells how many are ready. */
   PENSTOCK_LIMITS_GATEWAYS: count.default(1),
-  /** The ledger's read API, which knows what all gateways spent; without it budgets hold for what each gateway lets through. */
+  /** The ledger's read API, which knows what all gateways spent; without it, each gateway counts budgets for itself. */
   PENSTOCK_LEDGER_ADDRESS: z
     .url({ protocol: /^http$/, error: 'must be http://host:port of the ledger' })
     .optional(),
@@ -154,7 +154,7 @@ export interface GatewaySettings {
   readonly bounds: Partial<DoorBounds>;
   readonly watchdogMs: number;
   readonly limits: LimitSettings;
-  /** Undefined: nobody tells what was spent. */
+  /** Undefined: no ledger. */
   readonly ledgerAddress: string | undefined;
   /** Undefined: it is asked in plain HTTP. */
   readonly ledgerTlsAddress: string | undefined;
@@ -170,7 +170,7 @@ export interface LimitSettings {
   /** How long a request may wait for the store, once. */
   readonly callBudgetMs: number;
   readonly onStoreError: 'LocalShare' | 'Deny';
-  /** How many share limits, where nobody tells how many are ready. */
+  /** Gateways that share limits, if no operator reports the number of ready ones. */
   readonly gateways: number;
 }
 

@@ -182,7 +182,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
         metrics.onReadyGateways(count);
       },
     });
-  // Where one of the ports is taken, nothing stays behind.
+  // If one of the ports is taken, all that has started is stopped.
   await using started = new AsyncDisposableStack();
   started.defer(stopListening);
   started.defer(() => app.close());

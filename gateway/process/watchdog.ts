@@ -40,7 +40,7 @@ setInterval(() => {
 }, workerData.beatMs);
 `;
 
-/** @param patienceMs How long the event loop may be blocked; 0: nobody watches. */
+/** @param patienceMs How long the event loop may be blocked; 0: no watchdog. */
 export function startWatchdog(patienceMs: number, clock: Clock): Watchdog {
   if (patienceMs === 0) return { close: () => Promise.resolve() };
   const shared = new SharedArrayBuffer(4);

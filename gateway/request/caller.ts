@@ -1,4 +1,4 @@
-// Who is asking, and what may they? One of the nouns that cross the stages.
+// Which caller sends the request, and with which rights? One of the nouns that cross the stages.
 
 import type { KeyEntry, ProviderEntry } from '../../core/contract/routing-table.ts';
 

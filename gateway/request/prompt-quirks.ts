@@ -1,5 +1,5 @@
-// What do programs put in front of a prompt that is no part of it? One row each: for the accounts of the program's vendor alone, and another
-// one in every call or release, so that no two calls would begin alike.
+// What do programs put before a prompt that is no part of it? One row each: only for accounts of the program's vendor, and different
+// in every call or release, so that no two calls would begin alike.
 
 interface PromptQuirk {
   readonly client: string;

@@ -21,7 +21,7 @@ export class AnsweredLately {
     return this.latest.has(id);
   }
 
-  /** @returns whether nobody knew. */
+  /** @returns Whether this is news. */
   note(id: string, answered: Answered): boolean {
     const isNews = !this.latest.has(id) && !this.before.has(id);
     this.latest.set(id, answered);

@@ -7,7 +7,7 @@
 //
 // A trial is answered with the first content of its stream, long before it ends, or with its end where it is none. Only
 // then may the next one begin, or five seconds later. What an attempt says that began before the circuit last opened is
-// old news, and not heard.
+// outdated, and ignored.
 
 export interface CircuitLimits {
   /** 0: the circuit is closed, whatever was before. */
@@ -75,7 +75,7 @@ const streamFailuresMax = 3;
 /** Broken streams further apart are no row. Plain answers between them do not count: a proxy may end just what takes long. */
 const streamRowMs = 300_000;
 
-/** What nobody has tried for so long, though it might have been, may be as well as any other; or it is in no table any more. */
+/** State that is unused for this long is dropped: the target may have recovered, or is in no table any more. */
 const untriedMemoryMs = 600_000;
 
 /** An upstream that fails now and then never fails five times in a row, and is no better for it. */
@@ -92,7 +92,7 @@ export function phaseOf({ openings, openUntilMs, closedAtMs }: Circuit, nowMs: n
   return nowMs - closedAtMs < slowStart.forMs ? 'slow-start' : 'closed';
 }
 
-/** One request at a time is let through when the open time is up. */
+/** One request at a time is admitted after the open time. */
 export function mayTry(circuit: Circuit, nowMs: number): boolean {
   switch (phaseOf(circuit, nowMs)) {
     case 'closed':

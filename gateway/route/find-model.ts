@@ -29,7 +29,7 @@ export class ModelUnavailableError extends GatewayError {
   }
 }
 
-/** Somebody has to act: nobody knows how long that takes, and a table that serves it again is in use after a second. */
+/** A person has to act, after an unknown time; a table that serves it again is in use a second later. */
 const unavailableForSeconds = 10;
 
 /**
@@ -69,7 +69,7 @@ export function listUnavailable(view: TableView, caller: Caller | undefined): re
   );
 }
 
-/** The route behind one id of the list, by model id or alias. */
+/** The route with one id of the list, by model id or alias. */
 export function findListedModel(
   view: TableView,
   caller: Caller | undefined,

@@ -42,7 +42,7 @@ export function reportHealth(
   }));
   const open = phased.filter(({ phase }) => phase === 'open' || phase === 'half-open');
   const starting = phased.filter(({ phase }) => phase === 'slow-start');
-  // A key that rests for one model may work for others.
+  // A key in cooldown for one model may work for others.
   const silent = new Set([...open.map(({ id }) => id), ...resting.map(([id]) => id)]);
   return [
     ...open.map(({ id, circuit: { openUntilMs, cause }, phase }): UpstreamHealth => {

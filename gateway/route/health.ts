@@ -43,10 +43,10 @@ export type HealthSignal =
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
 
-/** This key must rest. */
+/** This key goes into cooldown. */
 interface KeyRest {
   readonly type: 'key-rest';
-  /** Of a rate limit: the key as a whole rests, and not for this model alone. */
+  /** Of a rate limit: it puts the whole key into cooldown, not only for this model. */
   readonly isAccount?: boolean;
   readonly reason: RestReason;
   readonly forMs: number;
@@ -59,13 +59,13 @@ const lastResortEveryMs = 1_000;
 
 /** What is counted of a target, or of a key. */
 class Cell {
-  /** Attempts under way. */
+  /** Attempts in flight. */
   inFlight = 0;
   /** Of a target. */
   readonly budget = new RetryBudget();
 }
 
-/** One attempt under way. */
+/** One attempt in flight. */
 export interface Watched {
   readonly candidate: Candidate;
   readonly target: Cell;
@@ -86,7 +86,7 @@ interface BreakerReading {
 /** A breaker of one candidate that is not closed. */
 export interface BreakerOfCandidate extends Pick<BreakerReading, 'phase'> {
   readonly of: 'provider' | 'model';
-  /** Half-open, and the one trial is under way. */
+  /** Half-open, and the one trial is in flight. */
   readonly isOnTrial: boolean;
   /** While it is open. */
   readonly forMs: number;
@@ -134,7 +134,7 @@ export class Health {
     return this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'half-open');
   }
 
-  /** Whether its breakers are closed, in a slow start too, and whether or not its key rests. */
+  /** Whether its breakers are closed, slow start included; the cooldown of its key does not matter. */
   isClosed(candidate: Candidate, nowMs: number): boolean {
     return this.circuitsOf(candidate).every((circuit) => {
       const phase = phaseOf(circuit, nowMs);
@@ -148,10 +148,10 @@ export class Health {
   }
 
   /**
-   * The panic rule: where no candidate is usable, the position of the one that has to wait least for its open breaker, if it
-   * has not been tried as the last resort within a second. Keys that rest, and trials under way, are no last resort.
+   * The panic rule: if no candidate is usable, the position of the one whose open breaker closes soonest, if it
+   * has not been tried as the last resort within a second. Keys in cooldown, and trials in flight, are no last resort.
    *
-   * @param isPassedOver Who is not usable for another cause than the upstream's health.
+   * @param isPassedOver Candidates that are unusable for another reason than the upstream's health.
    */
   lastResort(
     candidates: readonly Candidate[],
@@ -179,7 +179,7 @@ export class Health {
     return Math.min(share(provider.healthId), share(healthId));
   }
 
-  /** Attempts of this pod under way at a target or with a key, by its health id. */
+  /** Attempts of this pod in flight at a target or with a key, by its health id. */
   inFlight(healthId: string): number {
     return this.cells.get(healthId)?.inFlight ?? 0;
   }
@@ -293,28 +293,28 @@ export class Health {
     this.changes += this.answered.keepOnly(addresses);
   }
 
-  /** Why the candidate's key rests, or is on trial after it; undefined where it may be used. */
+  /** Why the candidate's key is in cooldown, or on trial after one; undefined if it may be used. */
   restReason(candidate: Candidate, nowMs: number): RestReason | undefined {
     const id = this.restId(candidate, nowMs);
     return id === undefined ? undefined : this.rests.reasonOf(id, nowMs);
   }
 
-  /** Whether the candidate's key rests for its model alone. */
+  /** Whether the candidate's key is in cooldown for its model only. */
   restsForModel(candidate: Candidate, nowMs: number): boolean {
     const id = this.restId(candidate, nowMs);
     return id !== undefined && id !== candidate.endpoint.healthId;
   }
 
-  /** When it is worth while to look again whether the candidate's key may be used; undefined where it does not rest. */
+  /** When to check again whether the candidate's key may be used; undefined without a cooldown. */
   restMs(candidate: Candidate, nowMs: number): number | undefined {
     const waits = restIds(candidate).flatMap((id) => this.rests.lookAgainMs(id, nowMs) ?? []);
     return waits.length === 0 ? undefined : Math.max(...waits);
   }
 
   /**
-   * For how long its key still cools after a rate limit, where nothing else keeps the candidate from being used.
+   * How long its key is still in cooldown after a rate limit, if nothing else rules the candidate out.
    *
-   * @param hasWaited Who has waited for it waits for its trial too.
+   * @param hasWaited A request that has waited for the key waits for its trial too.
    */
   coolsForMs(candidate: Candidate, nowMs: number, hasWaited: boolean): number | undefined {
     if (this.restReason(candidate, nowMs) !== 'rate-limit') return undefined;
@@ -322,7 +322,7 @@ export class Health {
     return this.isClosed(candidate, nowMs) ? this.restMs(candidate, nowMs) : undefined;
   }
 
-  /** Whether the one attempt is under way that shows if its key works again. */
+  /** Whether the trial call of its key is in flight. */
   isOnTrial(candidate: Candidate, nowMs: number): boolean {
     return restIds(candidate).some((id) => this.rests.isOnTrial(id, nowMs));
   }
@@ -367,7 +367,7 @@ export class Health {
     for (const [id, triedAtMs] of this.lastResorts) {
       if (nowMs - triedAtMs >= lastResortEveryMs) this.lastResorts.delete(id);
     }
-    // Circuits and rests go on by the mere passing of time.
+    // Circuits and cooldowns also change with time alone.
     const phases = [
       ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),
       ...this.unanswered(nowMs).map(({ provider, calls }) => `${provider} ${calls}`),
@@ -386,7 +386,7 @@ export class Health {
     });
   }
 
-  /** Keys that rest. */
+  /** Keys in cooldown. */
   restingKeys(nowMs: number): readonly RestReading[] {
     return this.rests
       .resting(nowMs)
@@ -448,7 +448,7 @@ export class Health {
     const { candidate, caller, startedAtMs } = watched;
     const { target, endpoint } = candidate;
     const [keyId, modelId] = restIds(candidate);
-    // A former value of the key: nobody will ask with it again, and so find that it works.
+    // A former value of the key is never used again, so no call would find that it works.
     if (this.keys?.has(keyId) === false) return;
     const isModels = signal.reason === 'rate-limit' && signal.isAccount !== true;
     const model = isModels ? target.healthId : undefined;
@@ -482,7 +482,7 @@ export class Health {
     return this.ownFailures.onFailure(target.healthId, caller, Math.max(...othersAtMs), nowMs);
   }
 
-  /** What rests of the candidate's key: the one that rests longer. */
+  /** The cooldown of the candidate's key, whole or for its model: the longer one. */
   private restId(candidate: Candidate, nowMs: number): string | undefined {
     if (this.rests.isEmpty) return undefined;
     const [keyId, modelId] = restIds(candidate).filter((id) => this.rests.reasonOf(id, nowMs) !== undefined);

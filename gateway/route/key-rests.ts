@@ -1,4 +1,4 @@
-// Which keys has this pod seen refused, and until when do they rest? By an id of the whole key, or of the key for one model.
+// Which keys were refused at this pod, and how long are their cooldowns? By an id of the whole key, or of the key for one model.
 
 import { isForgotten, phaseOfRest, type Refusal, type Rest, type RestReason, restAfter } from './rest.ts';
 
@@ -9,7 +9,7 @@ export interface KeyAtProvider {
   readonly key?: string;
 }
 
-/** What rests. */
+/** One cooldown. */
 export interface RestingKey extends KeyAtProvider {
   /** Absent: the key as a whole. */
   readonly upstreamModel?: string;
@@ -31,7 +31,7 @@ export class KeyRests {
     return this.rests.size === 0;
   }
 
-  /** Why the key rests, or is on trial after it; undefined where it may be used. */
+  /** Why the key is in cooldown, or on trial after one; undefined if it may be used. */
   reasonOf(id: string, nowMs: number): RestReason | undefined {
     const phase = this.phaseOf(id, nowMs);
     return phase === 'resting' || phase === 'on-trial' ? this.rests.get(id)?.reason : undefined;
@@ -42,12 +42,12 @@ export class KeyRests {
     return this.phaseOf(id, nowMs) === 'due';
   }
 
-  /** The one attempt is under way that shows if it works again. */
+  /** The trial call that shows whether it works again is in flight. */
   isOnTrial(id: string, nowMs: number): boolean {
     return this.phaseOf(id, nowMs) === 'on-trial';
   }
 
-  /** When it is worth while to look again whether the key may be used; undefined where it does not rest. */
+  /** When to check again whether the key may be used; undefined without a cooldown. */
   lookAgainMs(id: string, nowMs: number): number | undefined {
     if (this.isOnTrial(id, nowMs)) return trialLookMs;
     const untilMs = this.untilMs(id);
@@ -59,7 +59,7 @@ export class KeyRests {
     return this.rests.get(id)?.untilMs ?? 0;
   }
 
-  /** Whether the key rests for another model than that of this id. */
+  /** Whether the key is in cooldown for another model than that of this id. */
   restsForOther(keyId: string, id: string, nowMs: number): boolean {
     return this.rests
       .entries()
@@ -92,13 +92,13 @@ export class KeyRests {
     this.rests.set(id, { ...restAfter(this.rests.get(id), refusal, nowMs), keyId, at });
   }
 
-  /** Only what is still used keeps its rest. @returns How many do not. */
+  /** Drops the cooldowns of keys that are no longer in use. @returns How many. */
   keepOnly(keyIds: ReadonlySet<string>): number {
     const gone = this.rests.entries().filter(([, { keyId }]) => !keyIds.has(keyId));
     return [...gone].filter(([id]) => this.rests.delete(id)).length;
   }
 
-  /** Rests that are over, and say nothing of the next one. */
+  /** Drops cooldowns that are over and do not lengthen the next one. */
   forget(nowMs: number): void {
     for (const [id, rest] of this.rests) if (isForgotten(rest, nowMs)) this.rests.delete(id);
   }
@@ -109,7 +109,7 @@ export class KeyRests {
   }
 
   /**
-   * Those that rest, and of those that want a person also the ones that have not been answered since, for so long behind their time;
+   * Keys in cooldown; also, for this long after it, keys that need a person and have had no answer since then;
    * by id.
    */
   untrusted(nowMs: number, memoryMs: number): ReturnType<KeyRests['resting']> {

@@ -9,13 +9,13 @@ export interface Weighed<T> {
   readonly name: string;
   /** Above 0. */
   readonly weight: number;
-  /** Attempts of this pod under way at it. */
+  /** Attempts of this pod in flight at it. */
   readonly inFlight: number;
 }
 
 /**
  * Each place by the power of two choices: two are drawn by weight, without putting back, and the one with fewer attempts
- * under way for its weight is taken. A tie keeps the first, so that while nothing is under way shares are exactly weighted.
+ * in flight for its weight is taken. A tie keeps the first, so that shares are exactly weighted while nothing is in flight.
  *
  * @param random From 0 (inclusive) to 1 (exclusive).
  */
@@ -36,7 +36,7 @@ export function orderByDraw<T>(items: readonly Weighed<T>[], random: () => numbe
   return [...ordered, ...left];
 }
 
-/** Where the first has nothing under way, nobody is less busy: no second one is drawn. */
+/** If the first has nothing in flight, none is less busy: no second one is drawn. */
 function isBusy({ inFlight }: Weighed<unknown>): boolean {
   return inFlight > 0;
 }
@@ -54,7 +54,7 @@ function drawByWeight(items: readonly Weighed<unknown>[], random: () => number):
   return items.length - 1;
 }
 
-/** Clearly overloaded: so many attempts under way, and so much more than its fair part of all. */
+/** Clearly overloaded: this many attempts in flight, and this much more than its fair share of all. */
 const overload = { inFlightMin: 16, timesFair: 1.5 } as const;
 
 /**

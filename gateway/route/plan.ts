@@ -26,7 +26,7 @@ export interface Plan {
 
 /** What this pod knows of its upstreams that decides about the order. */
 interface Load {
-  /** Attempts under way at a target or with a key, by its health id. */
+  /** Attempts in flight at a target or with a key, by its health id. */
   inFlight(healthId: string): number;
   /** The part of its usual calls that a target is to get, from 0 to 1. */
   shareOf(target: TargetView): number;

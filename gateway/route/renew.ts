@@ -9,7 +9,7 @@ import type { Candidate } from './plan.ts';
  * that one is gone. Undefined where the newest table would send what has been sent already.
  *
  * @param routeId `namespace/name`.
- * @param rests Of a key that is not to be asked now.
+ * @param rests Cooldown of a key that must not be used now.
  */
 export function renewCandidate(
   { target, endpoint, dialect }: Candidate,

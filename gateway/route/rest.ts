@@ -1,6 +1,6 @@
-// May a key be used that its provider refused? A rest as plain decisions: how long it is, and who tries the key after it.
+// May a key be used that its provider refused? The cooldown as plain decisions: its length, and the trial call after it.
 
-/** Why a key rests: rate limits pass by themselves, the others want a person. */
+/** Why a key is in cooldown: rate limits pass by themselves, the other reasons need a person. */
 export type RestReason = 'rate-limit' | 'out-of-money' | 'rejected';
 
 export interface Rest {
@@ -8,7 +8,7 @@ export interface Rest {
   readonly reason: RestReason;
   /** When the one attempt began that is to show whether the key works again. */
   readonly trialSinceMs?: number | undefined;
-  /** Shorter than the provider asked for, or by our own rule. After it nobody has to try the key for the others. */
+  /** Shorter than the provider asked for, or by our own rule. After it no trial call is needed. */
   readonly short?: ShortRest;
 }
 
@@ -33,11 +33,11 @@ export interface Refusal {
   readonly othersAtMs: number;
 }
 
-/** `due`: its time is up, and the next attempt shows whether the key works again; `on-trial`: that one is under way. */
+/** `due`: the cooldown is over, and the next attempt shows whether the key works again; `on-trial`: that attempt is in flight. */
 type RestPhase = 'resting' | 'due' | 'on-trial' | 'over';
 
 /**
- * Who refuses a key does so at once: an attempt that has gone on for so long was let in. And a rate limit that was over for so
+ * A provider refuses a key at once: an attempt that has lasted this long was accepted. And a rate limit that was over for that
  * long says nothing any more.
  */
 const refusalPatienceMs = 5_000;
@@ -45,7 +45,7 @@ const refusalPatienceMs = 5_000;
 /** A refusal is hardly news about a key that has answered others this lately. */
 const othersWithinMs = 1_000;
 const shortestMs = 1_000;
-/** How long a short rest is remembered after its end, so that the next one can be longer. */
+/** How long a short cooldown is remembered after its end, so that the next one can be longer. */
 const shortMemoryMs = 30_000;
 const callersMax = 8;
 
@@ -56,13 +56,13 @@ export function phaseOfRest({ untilMs, reason, trialSinceMs, short }: Rest, nowM
   return reason === 'rate-limit' && nowMs - untilMs >= refusalPatienceMs ? 'over' : 'due';
 }
 
-/** Whether the next refusal is judged as if there had been no rest. */
+/** Whether the next refusal counts as the first one. */
 export function isForgotten(rest: Rest, nowMs: number): boolean {
   if (phaseOfRest(rest, nowMs) !== 'over') return false;
   return rest.short === undefined || nowMs - rest.untilMs >= shortMemoryMs;
 }
 
-/** The rest after a refusal. */
+/** The cooldown after a refusal. */
 export function restAfter(rest: Rest | undefined, refusal: Refusal, nowMs: number): Rest {
   const { reason, forMs, isOwnRule } = refusal;
   const isDoubtful = hasJustAnsweredOthers(rest, refusal, nowMs);
@@ -73,7 +73,7 @@ export function restAfter(rest: Rest | undefined, refusal: Refusal, nowMs: numbe
   return restFurther(rest, next, nowMs);
 }
 
-/** During a short rest nobody is answered: then it counts what was just before it. */
+/** No call is answered during a short cooldown: answers just before it count. */
 function hasJustAnsweredOthers(rest: Rest | undefined, { othersAtMs }: Refusal, nowMs: number): boolean {
   const isJust = (atMs: number): boolean => othersAtMs <= atMs && atMs - othersAtMs < othersWithinMs;
   if (isJust(nowMs)) return true;

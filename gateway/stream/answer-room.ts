@@ -4,7 +4,7 @@
 /** What the answers to one request hold, until it is closed. */
 export interface AnswerShare {
   /**
-   * It grows by so many bytes (or, below 0, shrinks).
+   * @param change By how many bytes it grows (below 0: shrinks).
    *
    * @returns False: that is more than there is room for. It counts all the same, until it is given back.
    */
@@ -56,7 +56,7 @@ export class AnswerRoom {
     return new Share(this, callerId);
   }
 
-  /** What a caller holds grows by so many bytes. */
+  /** Adds to the bytes that a caller holds. */
   add(callerId: string, bytes: number): void {
     this.bytes += bytes;
     const ofCaller = this.heldBy(callerId) + bytes;

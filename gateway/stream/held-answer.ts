@@ -78,7 +78,7 @@ export class HeldAnswer implements Client {
     if (bytes.length > 0) this.options.onHeld(-bytes.length);
   }
 
-  /** The answer failed: nobody hears of it. */
+  /** The answer failed: no callback follows. */
   discard(): void {
     if (this.parts.length > 0) this.options.onHeld(-this.parts.length);
     this.parts.take();

@@ -1,4 +1,4 @@
-// Which requests are under way? Counted for the drain, and reachable for its last word.
+// Which requests are in flight? Counted for the drain, which breaks off the last of them.
 
 import type { GatewayError } from '../request/errors.ts';
 import { OpenList } from './open-list.ts';
@@ -28,7 +28,7 @@ export class OpenStreams {
     for (const resolve of this.waiters.splice(0)) resolve();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   empty(): Promise<void> {
     if (this.size === 0) return Promise.resolve();
     return new Promise((resolve) => {

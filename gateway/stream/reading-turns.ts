@@ -14,7 +14,7 @@ interface ReadingTurnsOptions {
 /** Of each turn; what is not paced comes on top. */
 const turnMs = 5;
 
-/** So much between two looks at the process is more than comes in a tenth of a second: the turn under way is long already. */
+/** More bytes than arrive in a tenth of a second: the current turn of the event loop is already long. */
 const burstBytes = 8 * 1024 * 1024;
 
 export class ReadingTurns {
@@ -44,7 +44,7 @@ export class ReadingTurns {
   }
 
   /**
-   * Asked behind each chunk while that is so.
+   * Called after each chunk while that is so.
    *
    * @returns True: the reader pauses until `resume` is called.
    */

@@ -3,7 +3,7 @@
 import { REVOCATION_CHARS } from '../../core/contract/manifest.ts';
 import type { TableView } from './view.ts';
 
-/** Up to so many, comparing with each is quicker than cutting a text out of every digest. */
+/** Up to this number, comparing with each is faster than cutting a text out of every digest. */
 const fewMax = 8;
 
 /** The same view where it holds none of them. */

@@ -167,7 +167,7 @@ function attemptAttributes(record: LedgerRecord, { target, servedModel }: Attemp
   };
 }
 
-/** Who is asked, and for what. */
+/** Provider, model and operation of the attempt. */
 function targetAttributes({ provider, entry }: TargetView): Attributes {
   const address = new URL(provider.entry.baseUrl);
   return {

@@ -40,7 +40,7 @@ export function createRequestTracer({ clock, tracer }: RequestTracerParts): Requ
   };
 }
 
-/** Others trace it perhaps: their context goes on as it came. */
+/** Other systems may trace the request: their context is forwarded unchanged. */
 function passedOn(headers: readonly string[]): RequestTracing {
   const attempt = { headers, span: undefined };
   return { openAttempt: () => attempt, endAttempt() {}, endCount() {}, onServed() {}, end() {} };

@@ -1,4 +1,4 @@
-// Seat: where does one request to an upstream go? Most provider types have their dialect's path behind the base URL. Others have
+// Seat: where does one request to an upstream go? Most provider types append their dialect's path to the base URL. Others have
 // the model in the path, a path of their own for streams, or a query.
 
 import type { OperationName } from '../../core/catalog/operations.ts';
@@ -13,9 +13,9 @@ export interface UpstreamAsk {
   readonly operation: OperationName;
   /** The upstream is asked for a stream, whatever its client gets. */
   readonly isStream: boolean;
-  /** The dialect's own path for the operation, behind a base URL that ends in `/v1`. */
+  /** The dialect's own path for the operation, after a base URL that ends in `/v1`. */
   readonly path: string;
-  /** The part of the client's query that goes on, with its `?`; empty: none. */
+  /** The part of the client's query that is forwarded, with its `?`; empty: none. */
   readonly query: string;
 }
 
@@ -30,7 +30,7 @@ export interface Address {
 
 export type AddressFor = (provider: ProviderView, ask: UpstreamAsk) => Address;
 
-/** The path of the dialect behind the base URL, with the client's query. */
+/** The path of the dialect after the base URL, with the client's query. */
 export const dialectAddress: AddressFor = ({ host, basePath }, { path, query }) => ({
   host,
   path: basePath + path,

@@ -1,6 +1,6 @@
 // Which words hold a secret, or a good part of it, however it is spelled?
 
-/** So many characters of a secret in a row are no accident, wherever in it they stand. Providers show less of a key on purpose. */
+/** This many characters of a secret in a row are no accident, at any position. Providers show fewer characters of a key on purpose. */
 const runLength = 12;
 /** Of its end, and of its beginning where a text is cut. Shorter values are no secrets: to take them out would garble what is said. */
 const lengthMin = 8;
@@ -11,7 +11,7 @@ const longWords = /\S{8,}/g;
 const mark = '[redacted]';
 
 /**
- * The text without the secrets, none of which has blanks in it. What is looked for is made once: an upstream that fails may do so many times a second.
+ * The text without the secrets, none of which has blanks in it. The patterns are built once: an upstream may fail many times a second.
  */
 export function openRedactor(secrets: readonly string[]): (text: string) => string {
   const spelled = secrets
@@ -29,7 +29,7 @@ export function openRedactor(secrets: readonly string[]): (text: string) => stri
       for (let at = index; at <= index + word.length - lengthMin; at++) {
         const end = at === cutAt ? text.length : endOfRun(folded, at, runs);
         if (end === undefined) continue; // guard: redact-upstream-key
-        // A run that begins in the one before it, or right behind it, is more of the same secret.
+        // A run that overlaps or directly follows the one before is more of the same secret.
         if (at > done || done === 0) clean += text.slice(done, at) + mark;
         done = Math.max(done, end);
       }

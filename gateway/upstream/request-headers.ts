@@ -10,7 +10,7 @@ import { openRedactor } from './redact.ts';
 interface BaseHeaders {
   /** Names in lower case and values in turn. */
   readonly headers: readonly string[];
-  /** Those that the Provider sets, and that it is signed in with: nobody else sends them. */
+  /** Headers of the Provider and of its sign-in: a client cannot set them. */
   readonly ofProvider: ReadonlySet<string>;
 }
 
@@ -20,7 +20,7 @@ export function baseHeaders({ headers: own }: ProviderView, lease: Lease, accept
   cached.set(accept, byLease);
   const known = byLease.get(lease);
   if (known) return known;
-  // One of each name: what the Provider sets takes the place of ours, and its key that of both.
+  // One of each name: the Provider's headers override ours, and its key overrides both.
   const byName = new Map([
     ['content-type', 'application/json'],
     ['accept', accept],

@@ -16,7 +16,7 @@ export interface UnsignedRequest {
 /**
  * Headers to add, names and values in turn; at once, since nothing may come between it and the request.
  *
- * @param bodyParts The chunks as they are sent, one behind the other. They may be large: never joined, never changed.
+ * @param bodyParts The chunks in the order in which they are sent. They may be large: never joined, never changed.
  * @param nowMs Unix milliseconds.
  */
 export type Sign = (

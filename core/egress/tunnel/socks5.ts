@@ -97,7 +97,7 @@ function requestFor({ host, port }: TunnelTarget): Buffer {
 function readReply(bytes: Buffer): HandshakeStep {
   const [first, code, , addressType, nameBytes] = bytes;
   if (first !== undefined && first !== version) return noSocks;
-  // The rest of a refusal says nothing more, and some proxies leave it out.
+  // The remaining bytes of a refusal carry no information, and some proxies omit them.
   if (code !== undefined && code !== 0) return { type: 'refused', fact: factOf(code) };
   if (addressType === undefined || nameBytes === undefined) return { type: 'more' };
   const addressBytes = addressBytesOf(addressType, nameBytes);
@@ -136,7 +136,7 @@ function factOf(code: number): string {
   }
 }
 
-/** With its length in front, which is one byte. */
+/** With its length before it, in one byte. */
 function counted(text: string): Buffer {
   const bytes = Buffer.from(text);
   if (bytes.length === 0 || bytes.length > 255) {

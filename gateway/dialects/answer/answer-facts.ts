@@ -18,7 +18,7 @@ export function freshFacts(): AnswerFacts {
   };
 }
 
-/** The answer is whole, or cannot be used: what comes behind that is not read. */
+/** The answer is complete or unusable: later bytes are not read. */
 export function isOver({ isComplete, fault }: AnswerFacts): boolean {
   return isComplete || fault !== undefined;
 }

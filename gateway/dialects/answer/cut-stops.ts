@@ -37,7 +37,7 @@ function cutChoice(choice: AnswerChoice, matcher: StopMatcher): AnswerChoice {
   return choice;
 }
 
-/** The tokens that begin before so many characters. */
+/** The tokens that begin before this character position. */
 function firstTokens(logprobs: readonly unknown[], length: number): readonly unknown[] {
   let at = 0;
   return logprobs.filter((entry) => {
@@ -48,7 +48,7 @@ function firstTokens(logprobs: readonly unknown[], length: number): readonly unk
   });
 }
 
-/** A decoder of one choice whose text ends at the first stop sequence; nothing comes behind it. */
+/** A decoder of one choice whose text ends at the first stop sequence. */
 export function cutStream(decoder: StreamDecoder, stops: readonly string[]): StreamDecoder {
   return new CutStream(decoder, stops);
 }
@@ -130,7 +130,7 @@ class CutStream implements StreamDecoder {
     );
   }
 
-  /** Gives out so many of the characters that are held; log probabilities go with the first of a token. */
+  /** Releases this many held characters; log probabilities go with the first character of a token. */
   private release(length: number, index: number, kept: StreamPart[]): void {
     let left = length;
     while (left > 0) {

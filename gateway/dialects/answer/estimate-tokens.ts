@@ -1,4 +1,4 @@
-// How many tokens is a text, where nobody has counted?
+// How many tokens does a text have, if the upstream reported no usage?
 
 import type { Usage } from '../../../core/contract/ledger-record.ts';
 

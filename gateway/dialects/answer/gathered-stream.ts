@@ -5,7 +5,7 @@ import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
 import type { AnswerFacts, AnswerGatherer, AnswerStream, SameDialect } from '../dialect.ts';
 import { readSse, responseEventBytesMax } from '../events/sse-events.ts';
 
-/** A stream that goes on as it is, and remembers what it has said. */
+/** A stream that is forwarded unchanged and also kept as an answer. */
 export class GatheredStream implements AnswerStream {
   readonly facts: AnswerFacts;
   readonly errorFrame: AnswerStream['errorFrame'];

@@ -2,7 +2,7 @@
 
 import type { AnswerFacts, AnswerFault } from '../dialect.ts';
 
-/** What is wrong with an event that clients would parse in vain. */
+/** The fault of an event that clients could not parse. */
 const noObject = 'an event is not a JSON object';
 
 export function failMalformed(facts: AnswerFacts, detail: string): void {
@@ -37,7 +37,7 @@ export function checkCallsAreWhole(facts: AnswerFacts): void {
   if (facts.malformedFrames > 0) failMalformed(facts, 'an event was lost, and the answer calls tools');
 }
 
-/** Says nothing about who sent it: what is wrong is only that we do not take so much. */
+/** Not a fault of the upstream: the size is beyond our own bound. */
 export function failTooLarge(facts: AnswerFacts, detail: string): void {
   facts.fault = { kind: 'too-large', detail };
 }

@@ -91,17 +91,17 @@ export class PartWriter {
       failMalformed(this.facts, `the answer has more than ${partsMax} tool calls or parts at once`);
   }
 
-  /** So many entries were looked at, in all searches of one kind; see `looksMax`. */
+  /** Entries checked in all searches of one kind; see `looksMax`. */
   checkLooks(looks: number): void {
     if (looks > looksMax) failMalformed(this.facts, 'the pieces of the answer are in no order');
   }
 
-  /** So many bytes more (or, below 0, fewer) are kept of this choice for later. */
+  /** Adds to the bytes kept of this choice for later (below 0: subtracts). */
   keep(bytes: number): void {
     this.facts.keptBytes += bytes;
   }
 
-  /** Text goes on where the last part is open and of its kind; else a new part begins. Empty text is nothing. */
+  /** Text continues the last part if that is open and of its kind; otherwise a new part begins. Empty text is ignored. */
   text(kind: TextKind, text: string, logprobs?: readonly unknown[]): void {
     if (text === '' || this.isClosed) return;
     this.facts.hasContent = true;
@@ -167,7 +167,7 @@ export class PartWriter {
       this.keepFor(part, heapBytesOf(text));
     } else this.piece(part, text, undefined);
     noteEnd(part, text);
-    // Another part has begun behind it.
+    // Another part has begun after it.
     if (part.isWhole && part !== this.queue.at(-1)) endOf(part);
     this.flush();
   }
@@ -295,12 +295,12 @@ export class PartWriter {
   }
 }
 
-/** Looked at once, where the object ends: nothing that comes behind it makes another one of it. */
+/** Checked once, at the end of the object: later text cannot change it. */
 function noteEnd(part: WaitingPart, text: string): void {
   const { inputEnd, wrapped } = part;
   if (!inputEnd || inputEnd.isReached) return;
   inputEnd.feed(text);
-  // What a model did not wrap is text, and goes on behind a brace.
+  // An answer that a model did not wrap is text, and may continue after a brace.
   if (inputEnd.isReached) part.isWhole = !wrapped || asRecord(tryParseJson(wrapped.toString())) !== undefined;
 }
 

@@ -42,7 +42,7 @@ export const answerLimits: StructureLimits = {
 /** Of what is smaller, nothing that it may hold can hurt. */
 const scannedBytesMin = 4 * 1024;
 
-/** What is wrong with JSON that would take too long to parse, or too much memory. */
+/** The fault of JSON that would take too much time or memory to parse. */
 export function findBomb(text: string): ReturnType<typeof tooLarge> | undefined {
   try {
     checkStructure(text, answerLimits);

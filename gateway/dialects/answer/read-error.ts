@@ -10,7 +10,7 @@ import { readRetryDelayMs } from './retry-info.ts';
 /** `user:password@` in an address (RFC 3986, section 3.2.1); a password may hold an unescaped `@`. */
 const userinfo = /(?<=:\/\/)[^\s/?#"'<>]*@/g;
 
-/** Longest text taken over from an upstream's error, in bytes of UTF-8. */
+/** Longest text copied from an upstream's error, in bytes of UTF-8. */
 const textBytesMax = 2048;
 
 /** From the body of an error answer. */

@@ -15,5 +15,5 @@ export function readRetryDelayMs(details: unknown): number | undefined {
   return undefined;
 }
 
-/** As protobuf writes a span of time in JSON: seconds, with up to nine digits behind the point. */
+/** As protobuf writes a span of time in JSON: seconds, with up to nine decimal places. */
 const duration = /^(\d{1,12}(?:\.\d{1,9})?)s$/;

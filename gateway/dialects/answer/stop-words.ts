@@ -37,7 +37,7 @@ export function buildStopWords(stops: readonly string[]): StopWords {
   const complete = new Map<number, string>();
   const words = { codes: new Int32Array(size + 1).fill(-1), shorter: new Int32Array(size), rows, branches };
   let free = start + 1;
-  // What goes on behind another of them is never complete first.
+  // A sequence that continues another one is never complete first.
   for (const stop of stops.toSorted((a, b) => a.length - b.length)) {
     let from = start;
     let length = 0;
@@ -61,7 +61,7 @@ export function buildStopWords(stops: readonly string[]): StopWords {
 
 type Steps = Pick<StopWords, 'codes' | 'branches'>;
 
-/** The state behind this one; undefined: no sequence goes on so. */
+/** The next state; undefined: no sequence continues with this character. */
 function follow({ codes, branches }: Steps, state: number, code: number): number | undefined {
   return codes[state + 1] === code ? state + 1 : branches.get(branchKey(state, code));
 }

@@ -79,7 +79,7 @@ const forms: readonly (readonly [prefix: string, form: Form])[] = [
   ['memory_', memory],
 ];
 
-/** Undefined for tools that the provider runs, and for those whose inputs nobody has published. */
+/** Undefined for tools that the provider runs, and for those whose inputs are not published. */
 export function clientToolForm(type: string): Form | undefined {
   return forms.find(([prefix]) => type.startsWith(prefix))?.[1];
 }

@@ -118,7 +118,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   }
 
   private start(message: JsonRecord): void {
-    // Two answers in one stream: joined they would be one that nobody gave.
+    // Two answers in one stream: joined, they would be an answer that no model gave.
     if (this.hasStarted) {
       failMalformed(this.facts, "the stream has a second 'message_start'");
       return;

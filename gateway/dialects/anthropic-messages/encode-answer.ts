@@ -58,7 +58,7 @@ function encodePart(
   }
 }
 
-/** What the provider wants back with the call behind it. */
+/** State that the provider wants back together with the call that follows. */
 function isStateOf(part: Part, next: Part): part is PartOf<'thinking'> & { readonly opaque: MarkedState } {
   return part.type === 'thinking' && next.type === 'tool-call' && belongsTo(part.opaque, next.id);
 }

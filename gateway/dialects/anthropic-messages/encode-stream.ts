@@ -4,7 +4,7 @@
 //   message_start (content_block_start content_block_delta* content_block_stop)* message_delta message_stop
 //
 // The start is held back until there is something to begin: until then the answer may still fail
-// with a status of its own. The end waits for the last usage, which some upstreams send behind the
+// with a status of its own. The end waits for the last usage, which some upstreams send after the
 // finish reason.
 
 import type { Usage } from '../../../core/contract/ledger-record.ts';
@@ -47,7 +47,7 @@ class MessageEncoder implements PartsEncoder {
   /** What the open part's deltas are. */
   private part: PartHead['type'] | undefined;
   private isBlockOpen = false;
-  /** Came with the call that follows, or with one before: nobody knows yet. */
+  /** Belongs to the call that follows or to an earlier one; not known yet. */
   private callState: MarkedState | undefined;
 
   constructor(head: AnswerHead) {

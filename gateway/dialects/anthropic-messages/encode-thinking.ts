@@ -90,7 +90,7 @@ function encodePreset(
   return fitted.isThinking ? fitted : off;
 }
 
-/** The limit, raised where nobody has set it: thinking counts inside it, and the answer needs room too. */
+/** The limit, raised if it is only a default: thinking counts inside it, and the answer needs room too. */
 function withRoom(
   { maxTokens, isSet }: Limit,
   thinking: number,

@@ -1,7 +1,7 @@
 // What does a model of this dialect take? Read off its name: upstreams do not tell. Models of other
 // vendors behind this dialect follow its older form.
 //
-// The lines drawn here are between releases of the vendor's; they can go when the older models are gone.
+// These rules distinguish releases of the vendor's models; remove them together with the older models.
 
 export interface ModelTraits {
   /** As much as it sees fit, led by an effort; or up to a budget of tokens. */

@@ -87,7 +87,7 @@ function contentOf(turn: unknown): readonly unknown[] {
 
 const signatureName = '"signature"';
 
-/** Also where the value is cut off: then nobody knows. */
+/** True also if the value is cut off and its end unknown. */
 function mayHoldEmptySignature(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(signatureName); at !== -1; at = bytes.indexOf(signatureName, at + 1)) {
     const behind = bytes.toString('latin1', at + signatureName.length, at + signatureName.length + 16);
@@ -97,8 +97,8 @@ function mayHoldEmptySignature(bytes: Buffer): boolean {
 }
 
 /**
- * With a budget for thinking, the calls that are being answered must stand behind their thinking;
- * it may have been in front of earlier ones of the same loop.
+ * With a budget for thinking, the calls that are being answered must follow their thinking;
+ * it may have preceded earlier calls of the same loop.
  */
 export function losesThinking(turns: readonly unknown[], origin: string): boolean {
   const loop = turns.slice(turns.findLastIndex(isQuestion) + 1).filter(isAssistant);

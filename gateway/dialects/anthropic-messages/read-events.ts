@@ -43,7 +43,7 @@ export function hasEnded(reason: unknown): boolean {
   return isText(reason);
 }
 
-/** What is wrong with a message that has its end mark only. */
+/** The fault of a message that has only its end mark. */
 export const saysNothing = 'the message ended without content and without a stop reason';
 
 /** Of a plain message. One that says nothing, and not how it ended, is none: another upstream can give the whole answer. */

@@ -32,7 +32,7 @@ export class EventReader {
     const isKept = events.length === 0 && !endsWhole(bytes) && !isOver(this.facts);
     this.unendedBytes = isKept ? this.unendedBytes + bytes.length : 0;
     this.facts.pendingBytes = Math.min(this.unendedBytes, this.lengthMax);
-    // Lines that are no field are kept by nobody, and still no stream goes on in them for ever.
+    // Lines without a field are not kept, but a stream of such lines must not run for ever.
     if (this.unendedBytes > this.lengthMax + frameBytesMax) this.failTooLong();
   }
 

@@ -12,13 +12,13 @@ import type { AnswerFacts, AnswerStream } from '../dialect.ts';
 import { doneMark, parseLatin1, readLines } from './event-text.ts';
 import { Output } from './output.ts';
 
-/** What a dialect makes of the events of one stream. It is not asked again behind a fault or the end. */
+/** A dialect's handling of the events of one stream. It is not called again after a fault or the end. */
 export interface EventJudge {
   readonly facts: AnswerFacts;
   /** A longer event is too much for us. */
   readonly eventBytesMax: number;
   /**
-   * Nearly all of a stream: what goes on of bytes that are whole events none of which needs a look. Undefined: they may be something else.
+   * The fast path, for nearly all of a stream: the output for bytes that are whole events without need of parsing. Undefined: parse them.
    */
   pass(bytes: Buffer): Buffer | undefined;
   /**

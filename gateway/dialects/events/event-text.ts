@@ -4,7 +4,7 @@
 import { tryParseJson } from '../../json/record.ts';
 import { readErrorMember } from '../answer/read-error.ts';
 
-/** Ends the streams of the OpenAI text dialects; some providers put it behind others too. */
+/** Ends the streams of the OpenAI text dialects; some providers append it to streams of other dialects, too. */
 export const doneMark = '[DONE]';
 
 /** Whether data holds nothing at all, so that an event of it is none. */

@@ -30,7 +30,7 @@ export interface FrameReader {
 
 export const serverSentEvents: Framing = { mediaType: 'text/event-stream', formOf };
 
-/** The server-sent events of a whole body, or what is wrong with it. */
+/** The server-sent events of a whole body, or its fault. */
 export function readFrames(
   { open }: Framing,
   body: Buffer,

@@ -24,20 +24,20 @@ export interface NamedEvents {
   readonly family: RegExp;
   /**
    * `delta`: one piece of the output, only looked at. `read`: parsed and given to `read`. `step`: goes on unread, and shows the
-   * upstream at its answer. `pass`: goes on unread, like every name of the family that nobody knows.
+   * upstream at its answer. `pass`: is forwarded unread, like every unknown name of the family.
    */
   kindOf(name: string): 'delta' | 'read' | 'step' | 'pass';
   /** Whether events of this name are pieces of the output, of which a stream can do without one. */
   isPiece(name: string): boolean;
   /**
-   * Notes in `facts` what an event says; behind a fault it does not go on.
+   * Notes in `facts` what an event says; stops after a fault.
    *
    * @param data What the value was parsed from, as latin1 of UTF-8 bytes.
    */
   read(name: string, value: JsonRecord, data: string): void;
   /** Called for an event that is forwarded without parsing; `data` as for `read`. */
   readonly note?: (name: string, data: string) => void;
-  /** Data that goes on in the place of what was read last; undefined: that itself. */
+  /** Data to forward in place of the event that was read last; undefined: forward it unchanged. */
   readonly rewritten?: () => string | undefined;
   /** From the data of an error event. */
   readError(data: string): UpstreamError;
@@ -179,7 +179,7 @@ class NamedJudge implements EventJudge {
     return false;
   }
 
-  /** The data as it goes on. */
+  /** The data to forward. */
   private marked(name: string, data: string): string {
     if (!this.marks?.places.mayHold(name, data)) return data;
     const value = asRecord(parseLatin1(data));

@@ -2,7 +2,7 @@
 
 const nothing = Buffer.alloc(0);
 
-/** Gathers what goes on: ranges of the bytes that came, or rewritten events. One a stream: nearly always all of a chunk is one range. */
+/** Collects the output: ranges of the incoming bytes, or rewritten events. One per stream: a chunk is nearly always one range. */
 export class Output {
   private bytes: Buffer = nothing;
   /** Before the range. */

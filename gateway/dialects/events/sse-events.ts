@@ -47,7 +47,7 @@ export function readSse(dataLengthMax: number): SseReader {
     },
   });
   const feed = (text: string): readonly SseEvent[] => {
-    // The parser throws when it is fed behind an overflow.
+    // The parser throws on input after an overflow.
     if (!isOverfull) parser.feed(text);
     const taken = events;
     events = [];
@@ -106,7 +106,7 @@ function readPlain(chunk: Buffer, dataLengthMax: number): SseEvent[] | undefined
   return events;
 }
 
-/** Nothing is kept behind it. */
+/** Nothing after it is kept. */
 export function endsWhole(chunk: Buffer): boolean {
   return chunk[chunk.length - 1] === 0x0a && chunk[chunk.length - 2] === 0x0a;
 }

@@ -73,7 +73,7 @@ const probe = 'the text of this event';
 function findTemplate(one: string, other: string, parsed: unknown): Template | undefined {
   const start = other.lastIndexOf('"', firstDifference(one, other) - 1);
   const end = stringEnd(other, start);
-  // A failing parse is dear, so what is no text of a member is sorted out first.
+  // A failing parse is expensive, so a cheap check of the text's place comes first.
   if (end === -1 || !/: ?$/.test(other.slice(Math.max(0, start - 2), start))) return undefined;
   const before = other.slice(0, start);
   const after = other.slice(end);

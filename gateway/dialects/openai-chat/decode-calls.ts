@@ -29,7 +29,7 @@ export class CallReader {
   constructor(writer: PartWriter, reading: CallReading) {
     this.writer = writer;
     this.reading = reading;
-    // The reader hears of a call when its name has come.
+    // A call is passed on once its name has arrived.
     this.pieces = new CallPieces(reading.isWhole, (known) => ({
       ...known,
       id: '',

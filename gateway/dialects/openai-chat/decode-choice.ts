@@ -99,7 +99,7 @@ function callsOf({ tool_calls: calls, function_call: legacy }: JsonRecord): read
   return isRecord(legacy) ? [{ index: 0, function: legacy }] : [];
 }
 
-/** Gemini marks every delta of thinking in the same place, which nobody wants back. */
+/** Gemini marks every delta of thinking in the same place; these marks are not needed later. */
 function isSigned(extra: unknown): extra is JsonRecord {
   return typeof asRecord(asRecord(extra)?.google)?.thought_signature === 'string';
 }

@@ -13,7 +13,7 @@ const bridge = { role: 'assistant', content: 'Understood.' };
 
 /** What has to change of one message. */
 interface Change {
-  /** The bridge comes in front. */
+  /** The bridge comes first. */
   readonly isBridged: boolean;
   /** System text becomes a reminder of the user's. */
   readonly isReminder: boolean;

@@ -59,7 +59,7 @@ export class ChatChoiceRepair implements ChoiceRepair {
   }
 
   private soundCalls(entries: unknown): unknown {
-    // So many calls are no answer that anybody could use; what is kept of them is bounded.
+    // No client can use this many calls; memory for them is bounded.
     if (!Array.isArray(entries) || entries.length === 0 || this.count > partsMax) return entries;
     this.known ??= openCalls(this.member === 'message');
     const { known } = this;

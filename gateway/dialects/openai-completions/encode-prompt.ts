@@ -9,7 +9,7 @@
 import type { Conversation, Part, Turn } from '../conversation.ts';
 import { documentText } from '../openai/text-document.ts';
 
-/** Ends what the assistant says: behind it the user would speak. */
+/** Ends the assistant's text: the user's turn would follow. */
 export const userStop = '\nuser:';
 
 interface EncodedPrompt {

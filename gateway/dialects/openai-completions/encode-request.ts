@@ -24,7 +24,7 @@ export function openCompletionCall(conversation: Conversation, target: UpstreamT
   };
 }
 
-/** The caller's stop sequences, behind our own where there are labels. */
+/** The caller's stop sequences, after our own if turns are labelled. */
 function stopsOf({ sampling, choices }: Conversation, isLabelled: boolean): readonly string[] {
   const { stop = [] } = sampling;
   if (!isLabelled) return stop;
@@ -32,7 +32,7 @@ function stopsOf({ sampling, choices }: Conversation, isLabelled: boolean): read
   return choices > 1 && stop.length >= stopsMax ? stop : [userStop, ...stop];
 }
 
-/** Without a limit this dialect stops after 16 tokens, which nobody who chats means. */
+/** Without a limit this dialect stops after 16 tokens, too few for a chat. */
 const chatTokensMax = 2048;
 
 function encodeBody(

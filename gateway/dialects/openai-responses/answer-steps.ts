@@ -2,7 +2,7 @@
 
 /**
  * Those about a part of it: an item, a text, a call of the upstream's own tools. What is about the response as a whole
- * (`response.in_progress`, `response.queued`, names that nobody knows) may be sent by an upstream that only waits.
+ * (`response.in_progress`, `response.queued`, unknown names) may be sent by an upstream that only waits.
  */
 export function isStep(name: string): boolean {
   return ofPart.test(name);

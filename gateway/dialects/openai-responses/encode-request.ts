@@ -38,7 +38,7 @@ export function encodeResponsesRequest(
     ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
     ...encodeAnswerForm(conversation),
     ...encodeCaller(conversation),
-    // Nobody could refer to what is stored there.
+    // The caller could not refer to anything stored there.
     ...(target.refuses?.has('store') ? {} : { store: false }),
     ...(target.isStream ? { stream: true } : {}),
   };

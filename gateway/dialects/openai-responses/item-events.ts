@@ -20,7 +20,7 @@ interface ItemState {
   readonly type: unknown;
   isCallOpen: boolean;
   isDone: boolean;
-  /** Input of a call that nobody has named yet. */
+  /** Input of a call whose name has not arrived yet. */
   heldInput: KeptText;
   /** The texts of which something was written, by kind and place. */
   readonly written: Set<string>;
@@ -168,7 +168,7 @@ export class ItemEvents {
   private done(index: number, item: JsonRecord): void {
     let state = this.stateOf(index);
     if (state.isDone) {
-      // Of an item that was never announced, behind another one of this index.
+      // Of an item that was never announced, after another one with this index.
       if (this.seenIds.has(item.id) || this.seenIds.has(item.call_id)) return;
       state = this.newState(index, item.type);
     }

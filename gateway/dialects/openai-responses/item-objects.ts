@@ -11,7 +11,7 @@ type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 interface ShownText {
   readonly isRefusal: boolean;
   readonly text: KeptText;
-  /** Of tokens, as JSON: objects take three times as much. Each with a comma behind it. */
+  /** Of tokens, as JSON: objects take three times as much. A comma follows each. */
   readonly logprobs: KeptText;
 }
 

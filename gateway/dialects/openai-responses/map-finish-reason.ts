@@ -10,7 +10,7 @@ export function decodeResponsesFinish(response: Readonly<Record<string, unknown>
   return asRecord(response.incomplete_details)?.reason === 'content_filter' ? 'content-filter' : 'length';
 }
 
-/** There is no end of it yet: its provider goes on with it. */
+/** Not ended: its provider goes on generating. */
 export function isUnderWay(status: unknown): status is 'queued' | 'in_progress' {
   return status === 'queued' || status === 'in_progress';
 }

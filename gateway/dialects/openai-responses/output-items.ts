@@ -221,7 +221,7 @@ export class OutputItems {
     this.emitText(`response.${inputEvent(this.item.head)}.delta`, this.deltaStart + JSON.stringify(delta));
   }
 
-  /** Of a model that did not keep to the schema, the client hears as of a function that it does not have. */
+  /** If a model breaks the schema, the client gets a call of an unknown function. */
   private openClientCall(item: OpenCall, form: ClientToolType): void {
     const input = item.input.toString();
     if (encodeClientCall(form, input)) {

@@ -65,7 +65,7 @@ export function settingsOf(read: ReadMember): ResponseSettings {
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     safety_identifier: read('safety_identifier') ?? null,
     service_tier: tier === 'auto' ? 'default' : tier,
-    // Nothing is kept: an id of ours cannot be referred to.
+    // The gateway stores nothing: its own ids cannot be referred to.
     store: false,
     temperature: read('temperature') ?? 1,
     text: textOf(read('text')),

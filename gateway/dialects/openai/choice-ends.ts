@@ -1,11 +1,11 @@
 // Which choices of an OpenAI-shaped stream have ended? A finish reason says so, but not for those providers that put one on every chunk.
 //
-// A reason in a chunk without content is the end for sure, but in the chunk that begins an answer, or once content has come behind a reason.
-// Any other is the end if nothing comes behind it; with content, only where no content has come behind one before.
+// A reason in a chunk without content is the end for sure, except in the chunk that begins an answer, or once content has followed a reason.
+// Any other is the end if nothing follows it; with content, only if no content has followed an earlier reason.
 
 interface ChoiceState {
   readonly end: 'open' | 'said' | 'sure';
-  /** Content came behind a reason. */
+  /** Content came after a reason. */
   readonly wentOn: boolean;
 }
 
@@ -48,7 +48,7 @@ export class ChoiceEnds {
     return this.reasons > 0;
   }
 
-  /** Each choice had a reason, be it one with content behind it: enough where the stream itself says that it is over. */
+  /** Each choice had a reason, even if content followed it: enough if the stream itself says that it is over. */
   get haveReasons(): boolean {
     return this.reasons >= this.asked;
   }
@@ -82,7 +82,7 @@ export class ChoiceEnds {
     return this.choices.get(index)?.end === 'sure';
   }
 
-  /** Content came behind a reason of this choice. */
+  /** Content came after a reason of this choice. */
   wentOn(index: number): boolean {
     return this.choices.get(index)?.wentOn === true;
   }

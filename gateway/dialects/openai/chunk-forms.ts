@@ -88,7 +88,7 @@ export class ChunkForms {
     return -1;
   }
 
-  /** For callers that have not asked for usage: what goes on of the one event that was found in these bytes; undefined: it needs a look. */
+  /** For callers without usage in the stream: the output for the one event in these bytes; undefined: parse it. */
   withoutUsage(bytes: Buffer): Buffer | undefined {
     const { form, quoteAt } = this;
     if (form === undefined || form.usageAt === odd) return undefined;

@@ -12,7 +12,7 @@ import { TextEvents } from '../events/text-events.ts';
 
 /**
  * Hands over the chunks, one by one, each until the next; completion and faults are noted in the facts as soon as they are
- * read, and nothing is read behind them.
+ * read, and nothing after them is read.
  */
 export class OpenAiChunkReader {
   private readonly facts: AnswerFacts;

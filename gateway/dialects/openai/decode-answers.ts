@@ -99,7 +99,7 @@ class OpenChoice {
     return this.reason !== undefined;
   }
 
-  /** @param wentOn Content came behind a finish reason. */
+  /** @param wentOn Content came after a finish reason. */
   read(entry: JsonRecord, wentOn = false): void {
     if (this.hasEnded) return;
     this.reader.read(entry);
@@ -109,7 +109,7 @@ class OpenChoice {
     this.stopSequence = readStopSequence(entry, this.stops);
   }
 
-  /** Nothing comes behind this. */
+  /** Nothing follows. */
   end(): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
@@ -181,7 +181,7 @@ class OpenAiStreamDecoder implements StreamDecoder {
     const usage = laterUsage(this.facts.usage, reported);
     this.facts.usage = usage;
     this.parts.push({ type: 'usage', usage });
-    // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
+    // The usage chunk is the last one: a client need not wait for a provider that forgets `[DONE]` and stays open.
     if (choices.length === 0 && this.ends.haveReasons) this.facts.isComplete = true;
   }
 
@@ -201,7 +201,7 @@ class OpenAiStreamDecoder implements StreamDecoder {
   }
 
   /**
-   * At the end of the stream only, as some upstreams send text behind a finish reason. Others end
+   * At the end of the stream only, as some upstreams send text after a finish reason. Others end
    * without one; where a stream breaks, such a choice stays open.
    */
   private endAll(): void {

@@ -49,9 +49,9 @@ const none: readonly Member[] = [];
 const emptyBytesMax = 64;
 
 /**
- * A plain answer goes on as its own bytes; it is parsed to see that it is whole and what it used.
+ * A plain answer is forwarded as its own bytes; it is parsed to check that it is complete and to read its usage.
  *
- * @param repair Puts in what clients go by; absent: the answer goes on as it is, whatever it lacks.
+ * @param repair Adds missing members that clients need; absent: the answer is forwarded unchanged.
  */
 export function relayOpenAiAnswer(
   body: Buffer,

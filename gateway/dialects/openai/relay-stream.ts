@@ -1,7 +1,7 @@
 // How does an OpenAI-shaped stream get through untouched, and what does the gateway learn of it on
 // the way? Only whole events go on, as their original bytes; what would break clients is dropped.
 //
-// Once the first content has been seen, an event that differs from an earlier one in its text alone goes on unread
+// After the first content, an event that differs from an earlier one only in its text is forwarded unread
 // (`chunk-forms.ts`), and one that begins alike is searched for three markers, which costs a fifth of a parse. All
 // others are parsed, so the markers may also stand inside generated text. What clients go by and a chunk lacks is put
 // in (`repair.ts`).
@@ -36,7 +36,7 @@ interface RelayOptions {
   readonly repair?: OpenAiRepair | undefined;
 }
 
-/** What is wrong with a stream that holds its end mark only. */
+/** The fault of a stream that holds only its end mark. */
 export const emptyStream = 'the stream ended without content and without a finish reason';
 
 export function relayOpenAiStream(options: RelayOptions): AnswerStream {
@@ -164,7 +164,7 @@ class OpenAiEvents implements EventJudge {
     this.usageChunk = undefined;
   }
 
-  /** Before the first content everything is looked at, and behind a finish reason whether content comes all the same. */
+  /** Events are parsed before the first content, and after a finish reason, which content may still follow. */
   private mustParseAll(): boolean {
     return !this.facts.hasContent || this.facts.malformedFrames > 0 || this.ends.hasReason;
   }
@@ -191,7 +191,7 @@ class OpenAiEvents implements EventJudge {
     return true;
   }
 
-  /** The data as it goes on; undefined: it does not. */
+  /** The data to forward; undefined: drop the event. */
   private look(data: string, isMarked: boolean): string | undefined {
     const trimmed = data.trim();
     if (trimmed === doneMark) {
@@ -238,7 +238,7 @@ class OpenAiEvents implements EventJudge {
       });
     }
     this.facts.awaitsEnd = this.ends.areSure;
-    // One that holds nothing is counted too, as those are that nobody reads.
+    // An event without content is counted too, as unread events are.
     if (hasContent || isOrdinary) {
       this.facts.hasContent = true;
       this.facts.outputEstimate++;
@@ -252,7 +252,7 @@ class OpenAiEvents implements EventJudge {
     repair?.note(chunk);
     if (!usage) return undefined;
     if (this.options.wantsUsage) this.usageChunk = this.sound(chunk, data, choices);
-    // Nothing comes behind the usage chunk: a provider that forgets `[DONE]` and stays open keeps nobody waiting.
+    // The usage chunk is the last one: a client need not wait for a provider that forgets `[DONE]` and stays open.
     if (this.ends.haveReasons) this.facts.isComplete = true;
     return undefined;
   }

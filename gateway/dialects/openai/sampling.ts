@@ -57,7 +57,7 @@ export function encodeOpenAiSampling(sampling: Sampling): Record<string, unknown
   };
 }
 
-/** Upstreams take so many stop sequences; where there are more, the gateway cuts at all of them. */
+/** Most stop sequences that upstreams take; if there are more, the gateway cuts at all of them. */
 export const stopsMax = 4;
 
 function numberOf(values: ParameterValues, name: string): number | undefined {
@@ -67,7 +67,7 @@ function numberOf(values: ParameterValues, name: string): number | undefined {
 
 function decodeStop(value: unknown): readonly string[] {
   const stops = Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];
-  // An empty text would stop before the first token: nobody means it.
+  // An empty text would stop before the first token, which is never meant.
   return stops.filter((stop) => stop !== '');
 }
 

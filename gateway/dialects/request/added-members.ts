@@ -32,6 +32,6 @@ export function refusedMember({ message, param }: UpstreamError): string | undef
 const unknownMember =
   /\b(?:unknown|unrecogni[sz]ed|unsupported|unexpected|extra (?:inputs?|fields?)|extra_forbidden|not (?:supported|permitted|allowed)|additional properties)\b/i;
 
-/** A name is only taken for one where it is marked as one: in quotes, behind `body.`, or behind the colon of such a sentence. */
+/** A word counts as a parameter's name only if it is marked as one: in quotes, after `body.`, or after the colon of such a sentence. */
 const marked =
   /['"`]([a-z_]{1,30})['"`]|\bbody\.([a-z_]{1,30})\b|\b(?:argument|parameter|field|option)s?(?: [a-z]{1,15})?: ?([a-z_]{1,30})\b/g;

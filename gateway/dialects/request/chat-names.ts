@@ -14,7 +14,7 @@ export function nameKnown({ parameters, chatNames }: Namer, newer: string, older
 export const boundNewer = 'max_completion_tokens';
 export const boundOlder = 'max_tokens';
 
-/** Whether type or parameters say which name of the bound it knows. Where nobody says it, it may take the newer one, or pass over it without a word. */
+/** Whether type or parameters say which name of the bound it knows. Otherwise the upstream may take the newer one, or ignore it silently. */
 export function saysBoundName({ parameters, chatNames }: Namer): boolean {
   return chatNames !== undefined || boundNewer in parameters || boundOlder in parameters;
 }

@@ -1,4 +1,4 @@
-// Does a value keep to the rule of its parameter? What is wrong comes as words to put behind its name.
+// Does a value follow the rule of its parameter? A fault is returned as words to append to the parameter's name.
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 
@@ -24,7 +24,7 @@ export type ParameterRule =
   | { readonly kind: 'object-or-string' }
   | { readonly kind: 'text-or-list' };
 
-/** What is wrong with the value; undefined where nothing is. */
+/** The fault of the value; undefined if there is none. */
 export function judgeValue(value: unknown, rule: ParameterRule): string | undefined {
   switch (rule.kind) {
     case 'number':
@@ -84,7 +84,7 @@ function judgeTexts(items: readonly unknown[]): string | undefined {
   return at === -1 ? undefined : `must be a string or a list of strings; item ${at} is ${kindOf(items[at])}`;
 }
 
-/** Names in messages are cut to so many characters. */
+/** Names in messages are cut to this length. */
 const shownLengthMax = 64;
 
 function judgeNumbers(
@@ -128,7 +128,7 @@ const bytesPerEntry = 16;
 /** What is no prompt is never as long. */
 const bytesMax = 1024 * 1024;
 
-/** What is wrong with a value of so many bytes; found out before it is parsed, which takes long where it is long. */
+/** The fault of a value of this size; checked before parsing, which takes long for long values. */
 export function judgeLength(bytes: number, rule: ParameterRule): string | undefined {
   if (rule.kind === 'string' && rule.lengthMax !== undefined) {
     const isTooLong = bytes > rule.lengthMax * bytesPerCharacter + 2;

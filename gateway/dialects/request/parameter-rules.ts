@@ -32,7 +32,7 @@ export function checkParameters(body: RequestBody, table: ParameterTable): Param
     const { name } = member;
     const parameter = Object.hasOwn(table, name) ? table[name] : undefined;
     if (!parameter) {
-      // To an upstream that does not look at case it would be the parameter all the same, and nobody has looked at its value.
+      // An upstream that ignores case would read it as the parameter, whose value nothing has checked.
       const meant = foldName(name);
       if (meant !== name && Object.hasOwn(table, meant)) throw invalid(name, `is written '${meant}'`);
       continue;

@@ -1,5 +1,5 @@
 // How does opaque state get its mark in an answer that otherwise passes untouched? Only where a
-// route has several providers that speak the caller's dialect: unmarked, nobody could tell which of
+// route has several providers that speak the caller's dialect: without a mark, it is unknown which of
 // them gave it when it comes back (`foreign-state.ts`).
 
 import type { Path } from '../../json/read-parts.ts';

@@ -1,4 +1,4 @@
 // How does a model learn that a tool failed, where the dialect has no flag for it?
 
-/** The line in front of the result. */
+/** The line before the result. */
 export const toolErrorMark = 'The tool failed:';

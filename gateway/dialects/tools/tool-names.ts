@@ -23,7 +23,7 @@ export interface NamedTool extends ToolName {
 export interface ToolNames {
   /** What the upstream knows the tool by. */
   wireName(tool: ToolName): string;
-  /** The way back. A name that nobody offered comes back as it is, as a function. */
+  /** The way back. An unknown name comes back unchanged, as a function. */
   toolOf(wireName: string, wireNamespace?: string): NamedTool;
 }
 
@@ -89,7 +89,7 @@ interface OtherNames {
 
 const alone: OtherNames = { isTaken: () => false, nextRound: () => 0 };
 
-/** Eight hex digits of the whole name stand behind what is left of it. */
+/** Eight hex digits of the whole name follow the part that is kept. */
 function fitName(name: string, lengthMax: number, { isTaken, nextRound }: OtherNames): string {
   const clean = name.replace(/[^A-Za-z0-9_-]/g, '_');
   if (clean === name && name.length <= lengthMax && name !== '' && !isTaken(name)) return name;

@@ -1,5 +1,5 @@
 // Which words of a JSON Schema do OpenAI-shaped upstreams take? All but two: `$schema`, and Codex's own
-// `encrypted`. Everything else goes on as it came.
+// `encrypted`. Everything else is forwarded unchanged.
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 
@@ -17,7 +17,7 @@ export function functionSchema(schema: unknown): unknown {
   return isObject ? { ...cleaned, ...emptySchema } : cleaned;
 }
 
-/** A schema without the words that upstreams refuse; names of properties are nobody's words. */
+/** A schema without the words that upstreams refuse; names of properties are not keywords. */
 export function cleanSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(cleanSchema);
   if (!isRecord(schema)) return schema;

@@ -2,7 +2,7 @@
 // unique in a conversation; the first call keeps its own.
 
 /**
- * Gives each id it is asked for once; one that has been given before gets a number behind it. What
+ * Returns each id once; a duplicate gets a number as suffix. What
  * comes later in a conversation changes nothing of what came before, so that prompt caches stay warm.
  */
 export function uniqueIds(): (id: string) => string {

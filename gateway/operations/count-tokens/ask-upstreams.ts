@@ -11,13 +11,13 @@ import type { LeaveSignal } from '../../stream/leaving.ts';
 import { askOnce, type SmallAnswer } from '../ask-once.ts';
 import { countRequest } from './count-request.ts';
 
-/** For all attempts together. Clients ask this in bursts, and can do without: nobody waits long for an exact number. */
+/** For all attempts together. Clients ask this in bursts and can do without, so the wait for an exact number is short. */
 const countWithinMs = 5_000;
 
 const attemptsMax = 3;
 
 interface Asked {
-  /** Undefined where nobody has counted. */
+  /** Undefined if no upstream has counted. */
   readonly counted: number | undefined;
   readonly attempts: number;
 }

@@ -45,7 +45,7 @@ export async function serveTokenCount(parts: PipelineParts, exchange: Exchange):
   const headers = servedHeaders(exchange);
   headers.push('cache-control', 'no-store', 'content-type', 'application/json');
   headers.push('content-length', String(Buffer.byteLength(body)));
-  // Where nobody has counted.
+  // If no upstream has counted.
   if (counted === undefined) headers.push('x-penstock-estimated', 'true');
   exchange.response.writeHead(200, headers);
   exchange.response.end(body);

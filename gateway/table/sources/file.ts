@@ -45,7 +45,7 @@ export function openFileSource(path: string, holder: TableHolder, report: Source
     }
   };
 
-  /** Changes that come while a read is under way lead to one more read. */
+  /** Changes during a read lead to one more read. */
   const read = async (): Promise<void> => {
     do {
       isDirty = false;

@@ -120,7 +120,7 @@ class WatchedPointer implements SecretSource {
       },
       idleMs,
     });
-    // Closed before the first list: nobody waits for it here.
+    // Closed before the first list: this promise has no reader then.
     this.reflector.synced.catch(() => {});
   }
 
@@ -200,7 +200,7 @@ class WatchedPointer implements SecretSource {
   /** What has a pointer to say that names this manifest? */
   private consider(manifest: Manifest): void {
     const isSame = this.isInUse(manifest);
-    // A read that is behind takes back nothing that was heard.
+    // A stale read does not undo newer events.
     if (!this.announced || compareVersions(manifest, this.announced) >= 0) this.announced = manifest;
     const isFresh = this.revokeFresh(manifest);
     if (isSame) {
@@ -237,7 +237,7 @@ class WatchedPointer implements SecretSource {
     return fresh.length > 0;
   }
 
-  /** The number of the table in use: it is the same one, or somebody has given a number twice. */
+  /** The generation of the table in use: the same table, or a generation was used twice. */
   private meetSame(manifest: Manifest): void {
     if (!this.whole || !hasSameContent(manifest, this.whole.manifest)) {
       throw new TableLoadError(

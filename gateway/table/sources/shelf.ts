@@ -35,7 +35,7 @@ export class ShardShelf {
           packed.set(ref, await read(ref));
         } catch (error) {
           faults.push(error);
-          // Who does not answer is not asked a hundred times more.
+          // An API server that does not answer is not asked a hundred times more.
           return;
         }
       }
