@@ -14,13 +14,13 @@ export type Capability =
   /** Lossy: a hint, left out without a word. */
   | 'dropped'
   /** Lossy: left out or weakened, and named in the header `x-penstock-dropped`. */
-  | 'told'
+  | 'reported'
   /** Refused with 400 `unsupported_parameter`, naming the parameter. */
   | 'impossible';
 
 const t = 'translated';
 const d = 'dropped';
-const w = 'told';
+const w = 'reported';
 const x = 'impossible';
 
 type Row = readonly [chat: Capability, responses: Capability, messages: Capability, completions: Capability];
@@ -187,5 +187,5 @@ export function judgeHeadline(
   if (client === upstream) return 'native';
   const found = headlines[headline].map((feature) => capability(client, upstream, feature));
   if (found.includes('impossible')) return 'impossible';
-  return found.some((each) => each === 'told' || each === 'dropped') ? 'lossy' : 'translated';
+  return found.some((each) => each === 'reported' || each === 'dropped') ? 'lossy' : 'translated';
 }

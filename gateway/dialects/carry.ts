@@ -46,7 +46,7 @@ export function listDropped(
     const lost = asUpstream.lost?.(tidy(conversation, target, asUpstream), target) ?? [];
     return conversation.asks.filter(
       ({ feature }) =>
-        capability(client, name, feature) === 'told' ||
+        capability(client, name, feature) === 'reported' ||
         lost.includes(feature) ||
         (feature === 'max-tokens' && asksForTooMuch(conversation, target.maxOutputTokens)),
     );

@@ -20,7 +20,7 @@ const VERDICTS: Readonly<Record<Capability, string>> = {
   native: 'native',
   translated: 'kept',
   dropped: 'dropped',
-  told: '**reported**',
+  reported: '**reported**',
   impossible: '**refused**',
 };
 

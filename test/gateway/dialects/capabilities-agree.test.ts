@@ -1,5 +1,5 @@
 // Does the gateway do what the capabilities table says? For each client dialect and feature a request
-// that asks for it, sent to each upstream dialect: refused, told, dropped, or seen by the upstream,
+// that asks for it, sent to each upstream dialect: refused, reported, dropped, or seen by the upstream,
 // exactly as the table has it.
 
 import { readFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ describe.each(dialects)('%s', (client) => {
       const verdict = capability(client, upstream, feature);
       const dropped = listDropped(client, findDialect(upstream), conversations, target);
       const names = asked.map(({ param }) => param);
-      if (verdict === 'told') expect(dropped).toEqual(expect.arrayContaining([...new Set(names)]));
+      if (verdict === 'reported') expect(dropped).toEqual(expect.arrayContaining([...new Set(names)]));
       else expect(dropped.filter((name) => names.includes(name) && verdict !== 'impossible')).toEqual([]);
       const impossible = findImpossible(client, upstream, conversation);
       if (verdict === 'impossible') expect(impossible).toBeDefined();
