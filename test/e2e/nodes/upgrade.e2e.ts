@@ -52,9 +52,9 @@ test.each([
   },
 );
 
-/** Of the Deployments: nothing of the ledger changes, and its pod stays. */
+/** Of operator and gateways. The ledger does not change, and its pod stays. */
 async function podNames(): Promise<string[]> {
-  const ofDeployments = ['-l', 'pod-template-hash'];
+  const ofDeployments = ['-l', 'pod-template-hash,app.kubernetes.io/component!=ledger'];
   const names = await cluster.mustKubectl([
     'get',
     'pods',
