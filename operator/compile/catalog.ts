@@ -1,9 +1,7 @@
-// What do vendors charge for their models, as far as a public list knows? `@pydantic/genai-prices`, read as data and counted
-// in whole picodollars.
+// List prices of vendors' models, from `@pydantic/genai-prices`, in whole picodollars.
 //
-// A wrong price is worse than none. So a model is found under its own vendor only, by its own name or a dated version of
-// it; and an entry with prices that the tokens of a call cannot be told apart by is not used at all, nor one that leaves out
-// the dearest of what its model is made for.
+// A wrong price is worse than none. So a model is looked up under its own vendor only, by its name or a dated version of it. An entry
+// is not used if its prices need more kinds of tokens than a call reports, or if it has no price for the main use of its model.
 
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices';
 import type { Price } from '../../core/contract/routing-table.ts';

@@ -9,7 +9,7 @@ export type CertificatesRead =
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** What stands around and between certificates is left out, so that a key among them goes nowhere. */
+/** Text around and between certificates is dropped, so that a private key among them is never published. */
 export function readCertificates(text: string): CertificatesRead {
   const blocks = text.match(BLOCK) ?? [];
   if (blocks.length === 0) return { kind: 'unreadable', fact: 'holds no PEM certificate' };

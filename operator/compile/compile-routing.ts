@@ -169,7 +169,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         ),
       );
       const claims = drafts.map((draft) => (draft.kind === 'claim' ? draft.claim : undefined));
-      // Who leaves service keeps no id against others any more: begun anew without them, until no more leave.
+      // A route that leaves service no longer keeps its ids: repeat without these routes until no more leave.
       const leaving = new Set<string>();
       for (;;) {
         const { settled, conflicts } = settleClaims(drafts, claims, leaving, turns);
@@ -223,7 +223,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
         : { settled, conflicts };
     }
 
-    /** What the table in use has of a route; an object that was made anew under an old name goes on with what is served. */
+    /** The entry of a route in the table in use. An object that was recreated under an old name inherits it. */
     function servedBy({ namespace, name }: Claim): Served | undefined {
       const entry = lastGood.route(`${namespace}/${name}`);
       return entry && { ids: [entry.model, ...entry.aliases], sharedWith: entry.sharedWith };

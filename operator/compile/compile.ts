@@ -43,7 +43,7 @@ export interface CompileResult {
    * held long enough.
    */
   readonly staleAtMs?: number;
-  /** How many objects had to be looked at anew; the rest was taken over from the run before. */
+  /** How many objects were compiled again; the others are reused from the previous run. */
   readonly compiled: { readonly providers: number; readonly routes: number; readonly keys: number };
 }
 

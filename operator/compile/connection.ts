@@ -129,7 +129,7 @@ function resolveCa(
   const secret = ref.kind === 'Secret' ? input.secret(ref.name) : undefined;
   const data = dataOf(ref, input);
   const lent = { field: 'spec.tls.caRef', namespace, secret: ref.name, key: ref.key };
-  // Nothing of it is sent anywhere, so it need not be bound to a host; but its values are not ours unless it is lent.
+  // An authority is sent nowhere, so no host has to be allowed; but reading its values needs the opt-in.
   const refusal =
     (secret && (secretNotOptedIn(lent, secret) ?? secretTypeNotAllowed(lent, secret, CA_SECRET_TYPES))) ??
     caNotFound(use, data);

@@ -1,8 +1,8 @@
-// Our own code fails at an object: what becomes of the others? They go on, and that one is told so.
+// A bug that throws at one object must not stop the others: that object gets a condition, the others are compiled.
 
 import type { Finding } from './verdict.ts';
 
-/** @param instead what stands for the result; the words hold nothing of the object, which may hold secrets. */
+/** @param instead makes the result after a failure; its text has nothing of the object, which may hold secrets. */
 export function contain<T>(run: () => T, instead: (fault: Finding) => T): T {
   try {
     return run();

@@ -36,7 +36,7 @@ export function resolveCredential(
   kind: CredentialKind = { isValid: (value) => secretValueInvalid(use, value) },
 ): ResolvedCredential {
   if (secret === undefined) return { kind: 'refused', finding: secretNotFound(use) };
-  // Consent first: of a Secret that is not lent, nothing is told but that.
+  // Consent first: of a Secret that is not opted in, report only that.
   const finding =
     // guard: secret-opt-in
     secretNotOptedIn(use, secret) ??

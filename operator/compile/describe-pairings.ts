@@ -19,7 +19,7 @@ export function describePairings(pairings: readonly Pairing[]): string {
   const shown: string[] = [];
   for (const sentence of sentences) {
     const isTooLong = shown.join('; ').length + sentence.length > lengthMax;
-    // A line that says nothing helps nobody: the first stands in any case.
+    // The first pairing is shown in any case, so that the line is never empty.
     if (isTooLong && shown.length > 0) break;
     shown.push(sentence);
   }

@@ -86,9 +86,9 @@ export function proxyOf({ proxy }: Pick<Connected, 'proxy'>): ProxyEndpoint | un
 }
 
 /**
- * Who gets to see what is sent to the Provider: its host; and its proxy too, where nothing but the Provider itself says
- * who may stand at the other end of the tunnel. Whoever writes a Provider chooses the proxy, and could with an authority
- * or a name of their own have it answer in the upstream's place.
+ * Hosts that can read requests to the Provider: its own; and its proxy, over plain HTTP or if spec.tls changes how the upstream is
+ * verified. The author of the Provider chooses the proxy too, and with an authority or a name of their own the proxy could answer in
+ * the upstream's place.
  */
 export function readersOf(spec: Connected, endpoint: Endpoint): readonly Destination[] {
   const proxy = proxyOf(spec);

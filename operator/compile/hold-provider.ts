@@ -1,5 +1,5 @@
-// May a form of a Provider that the table holds already be used on? It is judged anew by what others have to allow: the Secrets,
-// the addresses, the platform. What is wrong with the present form of the object is not asked here.
+// May a Provider serve on in the form of the table in use? The consent of others is checked again: Secrets, addresses, platform. Faults
+// of the object's present form do not matter here.
 
 import { apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
@@ -79,7 +79,7 @@ function regrantCredential(
   if (resolved.kind === 'refused') {
     return ruleOfCredential(resolved.finding.reason) === 'held' ? credential : undefined;
   }
-  // The key of a client certificate belongs to the chain that stands in the form.
+  // The key of a client certificate belongs to the chain of this form.
   const isPaired = id === tls?.clientCertificate?.key;
   return isPaired || resolved.credential.value === credential.value ? credential : resolved.credential;
 }

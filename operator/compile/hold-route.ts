@@ -1,5 +1,5 @@
-// May a form of a ModelRoute that the table holds already be used on? It keeps its ids against those that come to ask for them,
-// and it is judged anew by what others have to allow: the platform, the Providers, and its owner's own consent as it is now.
+// May a ModelRoute serve on in the form of the table in use? It keeps its ids against other routes. The consent of others is checked
+// again: the platform, the Providers, and its owner's present consent.
 
 import type { RouteEntry } from '../../core/contract/routing-table.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject } from '../watch/snapshot.ts';

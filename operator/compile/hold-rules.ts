@@ -1,8 +1,8 @@
-// The present form of an object cannot be served: does the last good one stay for a while, or does it leave at once?
+// The present form of an object cannot be served: is its last known good form held, or does it leave at once?
 //
-// Held is what looks like a mistake or a mishap. What somebody may have meant leaves at once: an object that is deleted or
-// suspended, a key that is switched off. Whatever is held is judged anew at every run by what others have to allow (see
-// `hold-provider.ts`, `hold-route.ts`), so a consent that is taken back acts at once, whatever else is wrong.
+// A form is held after a likely mistake. A possible intent takes effect at once: an object that is deleted or suspended, a key that is
+// disabled. The consent of others is checked again at every run (see `hold-provider.ts`, `hold-route.ts`), so a withdrawn consent
+// takes effect at once.
 
 import type { Reason } from '../../core/catalog/conditions.ts';
 

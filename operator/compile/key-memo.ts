@@ -19,7 +19,7 @@ export interface KeyReader {
 
 interface KeyMemoInput {
   readonly objects: readonly RawObject[];
-  /** Undefined: the object is on its way out. Looks into it, at some cost; only called where something has to be computed. */
+  /** Undefined: the object is being deleted. Parses it, which is costly; only called where something has to be computed. */
   read(object: RawObject): KeyReader | undefined;
   /** What becomes of an object at which our own code fails. */
   failed(object: RawObject, fault: Finding): CompiledKey;
@@ -31,7 +31,7 @@ interface KeyMemoInput {
 }
 
 interface RememberedKeys {
-  /** One for each that is not on its way out; in no order. */
+  /** One for each object that is not being deleted; in no order. */
   readonly keys: readonly CompiledKey[];
   /** When some result changes by itself. */
   readonly nextTurnMs: number | undefined;
@@ -61,7 +61,7 @@ export function createKeyMemo(): KeyMemo {
   const seekers = new Map<string, Set<RawObject>>();
   /** The turns of those that change by themselves. */
   const timed = new Map<RawObject, readonly number[]>();
-  /** Around the last run; undefined: to be found anew. */
+  /** Around the last run; undefined: to be computed again. */
   let calm: Calm | undefined;
   let lastMs = 0;
   let lastObjects: readonly RawObject[] = [];

@@ -1,5 +1,5 @@
-// Which keys does the Secret of an ApiKey hold, and until when does each work? The Secret is the source of truth: what must
-// outlive a lost status stands in it.
+// Which keys does the Secret of an ApiKey hold, and until when does each work? The Secret is the source of truth: it has all that must
+// survive the loss of a status.
 //
 //   apiKey           the present key
 //   previousApiKey   the one before it, while the overlap lasts
@@ -110,7 +110,7 @@ export function rotationDueMs(
   return expiresAt !== undefined && dueMs >= Date.parse(expiresAt) ? undefined : dueMs;
 }
 
-/** Undefined where it has no end that anybody was told of, or is to have none: then it does not work. */
+/** Undefined: no end is stored, or there is no overlap any more. The previous key does not work then. */
 function previousEnd(
   { rotation, expiresAt }: ApiKeySpec,
   notAfterMs: number | undefined,

@@ -35,7 +35,7 @@ export interface CompiledKey extends DigestClaim {
 
 const SOON_MS = 7 * 24 * 3_600_000;
 
-/** One key that an ApiKey stands for, made here or elsewhere. */
+/** One key of an ApiKey, issued or imported. */
 interface Version {
   readonly sha256: string;
   readonly notAfterMs?: number;
@@ -196,7 +196,7 @@ function importedVersions(spec: ApiKeySpec, nowMs: number): Issued {
   };
 }
 
-/** A new key is added behind those that are in their overlap. One that has ended stands for the others only where all have. */
+/** New keys are appended to those in their overlap, so the last one is the newest. An ended key counts only if all have ended. */
 function newestHint(imports: NonNullable<ApiKeySpec['imports']>, nowMs: number): string | undefined {
   const working = imports.filter(({ notAfter }) => notAfter === undefined || Date.parse(notAfter) > nowMs);
   return (working.length === 0 ? imports : working).findLast(({ hint }) => hint !== undefined)?.hint;

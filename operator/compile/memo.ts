@@ -4,8 +4,8 @@ import { isSameList } from '../lists/differing.ts';
 
 interface Memo {
   /**
-   * The last result for `subject`, if all inputs are identical to then; else computes it. One memo serves
-   * one kind of result, so that a subject always stands for the same type. Forgets with the subject.
+   * The last result for `subject`, if all inputs are identical; otherwise computes it. Use one memo for one kind of result, so that a
+   * subject always has the same type. Entries are collected with their subject.
    */
   get<T>(subject: object, inputs: readonly unknown[], compute: () => T): T;
   /** How many results were computed since this was last asked. */

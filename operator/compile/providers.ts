@@ -164,7 +164,7 @@ export function priceListOf({ type }: Pick<ProviderSpec, 'type'>, endpoint: Endp
   const { priceVendor } = PROVIDER_TYPES[type];
   if (priceVendor === undefined) return { why: `models of a Provider of type ${type} have no list price` };
   if (endpoint.isBuiltIn) return { vendor: priceVendor };
-  // Not which address: whoever targets a Provider of another namespace reads this too.
+  // Without the address: users who target a Provider of another namespace read this too.
   return { why: "its Provider is not at the vendor's own address, so the vendor's list prices do not count" };
 }
 

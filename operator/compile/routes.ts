@@ -65,7 +65,7 @@ interface DraftInput {
   readonly platform: PlatformSettings;
 }
 
-/** Judges what stands in the route itself. */
+/** Checks the route's own fields. */
 export function draftRoute({ object, parsed, namespaces, platform }: DraftInput): RouteDraft {
   if (!parsed.ok) return { kind: 'refused', verdict: refuse(object, invalid(parsed.problems)) };
   const { spec, metadata } = parsed.value;
@@ -162,7 +162,7 @@ export function compileRoute(
     conditions: [
       acceptedCondition(fault, spec.suspended, wordsOnLimits([spec.limits], platform)),
       ...referenceConditions(bad, usable.length),
-      // Where the dialects alone keep every target out, it is they that are told of.
+      // If every target fails by its dialects alone, report the dialects.
       translatableCondition(
         spec.apis === undefined ? served : offered,
         usable.length > 0 ? pairings : pairAll(offered, targets, declared),

@@ -4,7 +4,7 @@ import type { AllowedNamespaces, LabelSelector } from '../resources/fields.ts';
 import type { NamespaceRecord } from '../watch/snapshot.ts';
 import { compareText } from './order.ts';
 
-/** Namespaces besides the own one; `*` stands for all, those to come included. */
+/** Namespaces in addition to its own; `*` means all, later ones included. */
 export type SharedWith = '*' | string[];
 
 export function resolveNamespaces(

@@ -1,4 +1,4 @@
-// Does an object count? One on its way out is out: nothing of ours holds a deletion up, and access ends at once.
+// An object that is being deleted no longer counts: the operator uses no finalizers, and access ends at once.
 
 import type { RawObject } from '../watch/snapshot.ts';
 

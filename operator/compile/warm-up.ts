@@ -9,7 +9,7 @@ import type { Compile } from './compile.ts';
 const KEYS_AT_ONCE = 1_000;
 const ROUTES_AT_ONCE = 100;
 
-/** @param breathe lets others have their turn. */
+/** @param breathe yields to other work. */
 export async function warmUp(
   compile: Compile,
   snapshot: Snapshot,

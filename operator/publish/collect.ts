@@ -1,5 +1,5 @@
-// Which shards and copies of manifests may go? Those that no table of late names, and copies but the last ones. By this leader's own clock and memory: a shard that it
-// has not known unused for ten minutes may be on its way into a gateway.
+// Which shards and copies of manifests can be deleted? Shards that no recent table names, and all but the last copies. A shard must have
+// been unused for ten minutes by this leader's own clock, since a gateway may still be reading it.
 
 import type { Clock } from '../../core/clock.ts';
 import { isKeptManifest } from '../../core/contract/manifest.ts';

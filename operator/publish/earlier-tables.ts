@@ -1,4 +1,4 @@
-// Which tables of before can be used again? Of the last manifests copies are kept, and with them the shards that they name.
+// Which earlier tables can be used again? Those of the last manifests: copies of them, and the shards that they name, are kept.
 
 import { keptManifestName } from '../../core/contract/manifest.ts';
 import type { TableContent } from '../../core/contract/routing-table.ts';

@@ -1,5 +1,5 @@
-// Which table stands in the pointer, and is it still ours? One leader's hold on it. Every write names the
-// resourceVersion that was seen; of two leaders one loses, and then this one is never to write again.
+// Which table is in the pointer, and did this leader write it? Every write names the resourceVersion that was read, so of two leaders
+// one loses. The one that loses never writes again.
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
@@ -17,7 +17,7 @@ export const ACCEPT_ABSENCE_ANNOTATION = 'penstock.dev/accept-absence';
 /** On the pointer, by a human: the table generation to go back to, and to stay at while it is there. */
 export const PIN_ANNOTATION = 'penstock.dev/pin';
 
-/** On the pointer, by a human: an operator may begin a table anew over one that a newer operator wrote, once. */
+/** Set on the pointer by hand: lets an operator replace, once, a table that a newer operator wrote. */
 export const ACCEPT_DOWNGRADE_ANNOTATION = 'penstock.dev/accept-downgrade';
 
 /**
@@ -40,7 +40,7 @@ interface PointerHolderOptions<Table> {
   readonly table: Table;
   /** No gateway can have seen a higher one. */
   readonly highest: TableVersion;
-  /** Throws where leadership has ended meanwhile. */
+  /** Throws if leadership has ended. */
   mustStillLead(): void;
   onRecreated(): void;
   onAbsenceAccepted(): void;
@@ -50,7 +50,7 @@ interface PointerHolderOptions<Table> {
   onPinChanged(): void;
 }
 
-/** A manifest that stands in the pointer, and the very bytes of it. */
+/** The manifest in the pointer, and its exact bytes. */
 export interface Standing<Table> {
   readonly manifest: Manifest;
   readonly text: string;
@@ -66,11 +66,11 @@ export interface PointerHolder<Table> {
     table: Table,
     options?: { readonly endsAcceptance?: boolean },
   ): Promise<number>;
-  /** Writes what stands there anew: the heartbeat, and the epoch where it is not told yet. */
+  /** Writes the same table again, with the heartbeat, and with the epoch if it is missing. */
   renew(): Promise<void>;
   /** What it brings to gateways and ledger now. */
   internalTls(): InternalTls | undefined;
-  /** More is known of the table that stands there. */
+  /** Replaces what is known of the table in the pointer. */
   know(table: Table): void;
   /** A gateway has a table of this number: what is written from now on has a higher one. False: it has so already. */
   outnumber(version: TableVersion): boolean;
@@ -86,11 +86,11 @@ export interface PointerHolder<Table> {
   /** That was done; the next write takes the annotation off, unless it says something else by then. */
   endRelease(release: string): void;
   /**
-   * Where numbers began anew, because the pointer was gone or a gateway had a higher one: a table of a lower epoch is of
-   * another history, and its generation says nothing. 0 where they go on.
+   * The first epoch of the present numbering, which starts again when the pointer was deleted or a gateway had a higher number. The
+   * generation of a table with a lower epoch cannot be compared. 0: the numbering was never restarted.
    */
   epochFloor(): number;
-  /** Also of writes that may not have succeeded: no number stands for two tables. */
+  /** Includes writes that may have failed: a number is never used for two tables. */
   highest(): TableVersion;
 }
 
@@ -130,7 +130,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
       if (standing !== undefined) standing = { ...standing, table };
     },
     outnumber(version) {
-      // A write of our own whose answer was lost, or one that is on its way, is of this history.
+      // A write of this leader whose answer was lost, or that is in progress, belongs to this numbering.
       if (!isAbove(version, standing?.manifest ?? highest) || !isAbove(version, highest)) return false;
       highest = higher(highest, version);
       least = { epoch: highest.epoch + 1, generation: highest.generation };
@@ -152,7 +152,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
     highest: () => highest,
   };
 
-  /** Canonical, so byte for byte what stands there, unless it has to have another number. */
+  /** Canonical, so equal to the pointer byte for byte, unless it needs another number. */
   function renewed(): Standing<Table> {
     if (standing === undefined) throw new Error('there is no table to renew');
     const { manifest, table } = standing;
@@ -162,15 +162,15 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
 
   /**
    *   write ──► done
-   *     ├─ 404, or 409 and there is none ─► deleted by hand: made anew, numbered above all before
-   *     ├─ 409, what stands is ours ──────► somebody touched its labels: again, on top of that
-   *     ├─ 409, what stands is another's ─► deposed
-   *     └─ else ──────────────────────────► thrown; it may have been written all the same
+   *     ├─ 404, or 409 and there is none ─► deleted by hand: created again, with a number above all earlier ones
+   *     ├─ 409, the table is ours ────────► somebody changed its labels: write again on that version
+   *     ├─ 409, the table is another's ───► deposed
+   *     └─ else ──────────────────────────► throws; the write may have succeeded
    */
   async function write(build: () => Standing<Table>, endsAcceptance: boolean): Promise<number> {
     for (let conflicts = 0; ; conflicts += 1) {
       options.mustStillLead();
-      // Each time anew: what has been seen meanwhile raises the numbers.
+      // Built for each try: numbers that were read since the last one raise it.
       const next = build();
       highest = higher(highest, next.manifest);
       const isRecreated = pointer === undefined && standing !== undefined;

@@ -48,8 +48,8 @@ export interface Publisher {
   /** Every ten seconds, and after taking over. Does nothing before the first table. Throws as `publish`. */
   heartbeat(): Promise<void>;
   /**
-   * Makes anew what was deleted by hand. A shard that is there but in doubt is left out of `presentShardNames`,
-   * then it is read and compared. Throws as `publish`.
+   * Writes shards again that were deleted by hand. Leave a doubtful shard out of `presentShardNames`: it is then read and compared.
+   * Throws as `publish`.
    */
   repair(presentShardNames: ReadonlySet<string>): Promise<{ readonly shardsWritten: number }>;
   /**

@@ -18,7 +18,7 @@ export type PublishReport =
   | { readonly type: 'release-asked'; readonly message: string }
   /** Its keys are not refused to other namespaces any more. */
   | { readonly type: 'retired-unreadable'; readonly message: string }
-  /** A human has pinned the table, or ended that: publish anew. */
+  /** The pin annotation was set or removed: publish again. */
   | { readonly type: 'pin-changed'; readonly message: string }
   /** There will be no way back to this generation. */
   | { readonly type: 'manifest-not-kept'; readonly message: string };

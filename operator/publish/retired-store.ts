@@ -24,10 +24,10 @@ export interface RetiredStore {
   /** All that there are, oldest first. Begins a term. */
   read(): Promise<readonly RetiredKey[]>;
   /**
-   * Writes the namespaces that differ from what was read or written last. Killed between two writes it leaves more than it
-   * should, never less.
+   * Writes the namespaces that differ from what was read or written last. A crash between two writes leaves too many entries, never
+   * too few.
    *
-   * @param mustStillLead throws where leadership has ended meanwhile.
+   * @param mustStillLead throws if leadership has ended.
    */
   write(retired: readonly RetiredKey[], mustStillLead: () => void): Promise<void>;
   /** Deletes the Secrets that a newer one replaces. Until then the next term reads their keys as well. */

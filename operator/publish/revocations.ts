@@ -9,7 +9,7 @@ import { lowerBound } from '../lists/lower-bound.ts';
 export interface Revocation {
   /** The first 16 hex digits. */
   readonly digest: string;
-  /** On the clock of whoever keeps the list. */
+  /** By the clock of the process that keeps the list. */
   readonly addedMs: number;
 }
 

@@ -27,12 +27,12 @@ export interface Shard {
 
 export interface ShardCutter {
   /**
-   * The shards by kind and index, without empty ones. The same content after the same `earlier` gives the same
-   * shards; a cutter only remembers those of its last cut, so that they need not be made again.
+   * The shards by kind and index, without empty ones. The same content and `earlier` give the same shards. A cutter remembers only
+   * those of its last cut, to reuse them.
    *
-   * @param earlier the shards of the table in use, which tell how many there are of a kind.
-   * @param breathe lets others have their turn: of a table that is cut for the first time there may be hundreds to make.
-   * @throws {UnfitEntryError} naming an object that no shard can hold, or that no gateway would take.
+   * @param earlier the shards of the table in use; their number per kind is kept.
+   * @param breathe yields to other work: the first cut of a table may have hundreds of shards.
+   * @throws {UnfitEntryError} naming an object that fits into no shard, or that gateways would reject.
    */
   cut(
     content: TableContent,

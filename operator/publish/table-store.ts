@@ -33,7 +33,7 @@ import { compareText } from '../compile/order.ts';
 import { eachOf } from './each-of.ts';
 import type { Shard } from './shards.ts';
 
-/** The pointer as it stands in the cluster. */
+/** The pointer as it is in the cluster. */
 export interface Pointer {
   readonly metadata: ObjectMeta;
   /** The very text of the manifest; a heartbeat writes it back byte for byte. */
@@ -79,7 +79,7 @@ interface ReadShards {
 /** A copy of an earlier manifest. */
 export interface KeptManifest {
   readonly generation: number;
-  /** It stands for all generations from here on: they differ in keys and hints alone. */
+  /** The copy serves for all generations from this one on: they differ only in keys and hints. */
   readonly since: number;
 }
 
@@ -96,7 +96,7 @@ export interface TableStore {
   readShards(manifest: Manifest): Promise<ReadShards>;
   /** Makes it, or finds that it is there; one that holds something else under this name is replaced. */
   ensureShard(shard: Shard): Promise<'created' | 'present' | 'replaced'>;
-  /** Keeps a copy of a manifest that stands in the pointer. Also where there is one already. */
+  /** Stores a copy of the manifest in the pointer. It may exist already. */
   keepManifest(kept: KeptManifest, manifestText: string): Promise<void>;
   /** The copies that there are, newest first. */
   listKept(): Promise<readonly KeptManifest[]>;

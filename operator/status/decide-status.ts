@@ -180,8 +180,8 @@ type Said = Condition & { readonly observedGeneration?: number };
 const JUDGE_THE_FORM: readonly ConditionType[] = ['Accepted', 'ResolvedRefs', 'Translatable', 'Priced'];
 
 /**
- * Of an object that serves in its last good form, what was accepted stays told, at the generation that it was told of; what is
- * wrong with the present form stands in Degraded.
+ * An object that serves in its last known good form keeps Accepted, with the generation of that form. Degraded reports the fault of the
+ * present form.
  */
 function keepAccepted(
   own: readonly Condition[],

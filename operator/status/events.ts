@@ -1,5 +1,5 @@
-// What is told as Kubernetes events? Transitions of conditions, in `kubectl describe` and `kubectl events`. Telling is a
-// courtesy: it is bounded, it never waits, and where it fails nothing else does.
+// Sends Kubernetes events about transitions of conditions, for `kubectl describe` and `kubectl events`. Best effort: bounded, without
+// waiting, and a failure has no other effect.
 
 import { type ConditionType, REASONS, type Reason } from '../../core/catalog/conditions.ts';
 import type { Clock } from '../../core/clock.ts';

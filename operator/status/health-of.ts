@@ -18,9 +18,9 @@ export interface ProviderHealth {
   /** Pods that find it working, of those that sent calls to it lately. */
   readonly healthyPods: number;
   readonly totalPods: number;
-  /** Models that no pod which sent calls to the Provider lately can reach; `*` stands for all of them. */
+  /** Models that no pod with recent calls to the Provider can reach; `*`: all models. */
   readonly failing: '*' | ReadonlySet<string>;
-  /** Models that the upstream told some pod, within ten minutes, it does not know. */
+  /** Models that the upstream reported as unknown to any pod in the last ten minutes. */
   readonly unknownModels: ReadonlySet<string>;
   /** Keys that no pod can use now, though nothing is wrong with their Secrets. */
   readonly keys: ReadonlyMap<string, KeyTrouble>;

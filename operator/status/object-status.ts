@@ -1,4 +1,4 @@
-// What stands in the status of an object now, as far as it is ours?
+// Reads the operator's own fields from the status of an object.
 
 import { isRecord } from '../../core/kube/object.ts';
 import type { Verdict } from '../compile/verdict.ts';
@@ -9,7 +9,7 @@ import type { RawObject } from '../watch/snapshot.ts';
 
 export type ObjectStatus = ProviderStatus | ModelRouteStatus | ApiKeyStatus;
 
-/** A condition as it stands in a status. */
+/** A condition as stored in a status. */
 export type StoredCondition = NonNullable<ObjectStatus['conditions']>[number];
 
 /** What is written in the status now; undefined where there is none, or none of this form. */

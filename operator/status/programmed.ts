@@ -11,8 +11,7 @@ interface Published {
   /** By `Kind/namespace/name`. */
   readonly verdicts: { get(key: string): Verdict | undefined; keys(): Iterable<string> };
   /**
-   * Stands for what the table holds for an object, compared by `Object.is`: the identity or a fingerprint of its
-   * entries; undefined where it has none.
+   * Identifies an object's entries in the table: their identity or a fingerprint, compared by `Object.is`; undefined if there are none.
    */
   formOf(verdict: Verdict): unknown;
   /** The only ones whose form may be another than in the call before, or that came or went; absent: all of them. */
@@ -31,8 +30,8 @@ export interface ProgrammedTracker {
   /** To be called after each publish, also where there was nothing to write. Forgets objects without a verdict. */
   onPublished(published: Published): void;
   /**
-   * It may stand in the cluster, because only the answer was lost or because keys were revoked ahead of it: what has
-   * another form in it counts anew with the next publish, though it were the form of before.
+   * The table may be in the cluster: only the answer was lost, or keys were revoked ahead of it. Objects with another form in it are
+   * counted from the next publish on, even if they return to their earlier form.
    */
   onAttempted(attempted: Attempted): void;
   /**
@@ -65,7 +64,7 @@ export function createProgrammedTracker(): ProgrammedTracker {
           forms.set(key, { form, since });
           continue;
         }
-        // Never later than now: a table made anew counts from another number.
+        // Never later than now: the numbering may have been restarted.
         const since = Math.min(recorded?.(verdict) ?? generation, generation);
         forms.set(key, { form, since });
       }

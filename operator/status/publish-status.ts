@@ -28,16 +28,16 @@ export interface StatusResult {
 
 export interface StatusPublisher {
   /**
-   * Decides, writes and tells. To be called for one object by one caller at a time.
+   * Decides the status, writes it and sends its events. Call it for one object by one caller at a time.
    *
-   * @throws {KubeError} where the write failed, or the object changed meanwhile (409); the next call decides anew.
+   * @throws {KubeError} if the write failed, or the object has changed (409); the next call decides again.
    */
   publish(facts: Omit<StatusFacts, 'nowMs' | 'waitingSinceMs'>, signal?: AbortSignal): Promise<StatusResult>;
   /** The object is gone. */
   forget(object: ObjectRef): void;
 }
 
-/** A wait is one form's: where another form follows, its time begins anew. */
+/** The wait of one form; another form starts a new wait. */
 interface Wait {
   readonly form: number | undefined;
   readonly sinceMs: number;

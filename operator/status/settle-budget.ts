@@ -4,7 +4,7 @@ import type { Condition } from '../compile/verdict.ts';
 import { type Exhausted, sayExhausted, tellsTheSame } from '../usage/exhausted.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-/** @param exhausted undefined while the ledger was not heard in this term: then what was said before stands. */
+/** @param exhausted undefined until the ledger has answered in this term: then the present condition is kept. */
 export function settleBudget(
   exhausted: readonly Exhausted[] | undefined,
   present: ObjectStatus | undefined,
@@ -13,7 +13,7 @@ export function settleBudget(
   if (exhausted === undefined) return before && say(before.message);
   if (exhausted.length === 0) return undefined;
   const message = exhausted.map(sayExhausted).join('; ');
-  // What is spent beyond the limit is in the usage; a condition is not written anew for it.
+  // The usage shows spend beyond the limit; the condition is not rewritten for it.
   return say(before !== undefined && tellsTheSame(before.message, message) ? before.message : message);
 }
 

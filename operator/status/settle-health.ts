@@ -35,7 +35,7 @@ const MESSAGES: Readonly<Record<ProviderHealth['reason'], string>> = {
   NoTraffic: 'no call was made lately',
 };
 
-/** @param fresh undefined while not every pod was heard: then what was said before stands. */
+/** @param fresh undefined until every pod has answered: then the present status is kept. */
 export function settleHealth(
   verdict: ProviderVerdict,
   fresh: ProviderHealth | undefined,
@@ -115,7 +115,7 @@ function settleUpstream(
     );
   }
 
-  /** What failed stays told when it works again; of a new trouble, what was said of the one before is not told. */
+  /** A recovered upstream keeps its last error. A new failure does not keep the error of the previous one. */
   function errorAtTurn(): Pick<NonNullable<ProviderStatus['health']>, 'lastError'> {
     const isSameUpstream = verdict.isInTable && before?.observedGeneration === verdict.generation;
     const goesOn = !isTrouble(known) || isTrouble(before?.reason);

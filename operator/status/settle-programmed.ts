@@ -1,8 +1,8 @@
-// Is the object programmed, and is it time to say so? True is said once for a table generation and then stands, however
-// many pods come and go (their number is counted again); that it is pending is said only after it has been so for a while.
+// Is the object programmed, and is it time to report it? True is reported once for a table generation and then kept when pods come and
+// go (their number is counted again). Pending is reported only after it has lasted for a while.
 //
 //            published, some pod lags                5 s            30 s
-//   (any) ──────────────────────────► nothing said ─────► Pending ─────► Pending, naming the pods
+//   (any) ──────────────────────────► not reported ─────► Pending ─────► Pending, naming the pods
 //                                          │                 │               │
 //                                          └───── every pod runs it ─────────┴──► Programmed, for good
 

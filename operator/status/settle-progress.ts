@@ -1,10 +1,10 @@
-// Is an object that is not Ready on its way, or does it wait for a human? For tools that read statuses by the rules of kstatus
-// (Helm, Flux): the first is in progress, the second has failed, and nothing is in progress for ever.
+// Is an object that is not Ready in progress, or does it need a change by hand? For tools that read statuses by the rules of kstatus
+// (Helm, Flux): the first is in progress, the second has failed, and progress has a time limit.
 //
 //   Ready ───────────────────────────────────────────────► neither
-//   the operator or the gateways are at it ──────────────► Reconciling ── 10 min ──► Stalled
-//   something that it refers to may still be on its way ─► Reconciling ── 1 min ───► Stalled
-//   anything else: nothing changes until somebody acts ──► Stalled
+//   the operator or the gateways work on it ─────────────► Reconciling ── 10 min ──► Stalled
+//   a referenced object may not have arrived yet ────────► Reconciling ── 1 min ───► Stalled
+//   anything else: needs a change by hand ───────────────► Stalled
 
 import type { Reason } from '../../core/catalog/conditions.ts';
 import type { Condition } from '../compile/verdict.ts';
@@ -43,7 +43,7 @@ export function settleProgress(
     present?.conditions?.find(
       (one) => one.type === type && one.status === 'True' && one.observedGeneration === generation,
     );
-  // What has failed once is not in progress again until something changes: a new leader must not begin to wait anew.
+  // A stalled object stays stalled until it changes: a new leader must not start another wait.
   if (said('Stalled')?.reason === ready.reason)
     return { condition: { ...ready, type: 'Stalled', status: 'True' } };
   const sinceMs = Date.parse(said('Reconciling')?.lastTransitionTime ?? '') || nowMs;

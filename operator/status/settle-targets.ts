@@ -20,8 +20,7 @@ export type TargetTrouble = 'failing' | 'exhausted' | 'misconfigured';
 const gapMs = 60_000;
 
 /**
- * @param failing targets at which no gateway pod gets an answer, by name; undefined while not every pod was heard: then
- *   what was said before stands.
+ * @param failing names of targets that answer no gateway pod; undefined until every pod has answered: then the present status is kept.
  */
 export function settleTargets(
   verdict: ModelRouteVerdict,

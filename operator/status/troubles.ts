@@ -1,5 +1,5 @@
-// Which gateway pods do not use what of an upstream now, and why; and is it worth a write? Breakers and rests come and go by the
-// second, so it is told with what else there is to say of the upstream, and by itself no sooner than a minute after that.
+// Which gateway pods do not use an upstream, a model or a key now, why, and is it worth a write? Circuit breakers and cooldowns change by
+// the second, so they are written with other news of the upstream, and alone at most once a minute.
 
 import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import { timeOf } from '../../core/kube/time.ts';
@@ -63,10 +63,10 @@ export function troublesOf(views: readonly PodView[], usedKeys: readonly string[
 }
 
 /**
- * Another time of the next try, or a further pod beside those that are named, is no reason to write.
+ * A new time of the next try, or a further pod, is no reason to write.
  *
- * @param fresh undefined while not every pod was heard: then what was said before stands.
- * @param isWrittenAnyway Other news of the same upstream goes out now.
+ * @param fresh undefined until every pod has answered: then the present status is kept.
+ * @param isWrittenAnyway Other news of the same upstream is written now.
  */
 export function settleTroubles(
   fresh: readonly Trouble[] | undefined,
@@ -87,7 +87,7 @@ export function settleTroubles(
   return { ...(next.length === 0 ? {} : { troubles: next }), troublesObservedAt: timeOf(nowMs) };
 }
 
-/** From when on something is told of the upstream that is no turn: a minute after whatever was told of it last. */
+/** Earliest time of the next write without a change of health: a minute after the last one. */
 export function tellAgainMs(before: Health | undefined): number {
   const { troublesObservedAt, lastTransitionTime } = before ?? {};
   const times = [troublesObservedAt, lastTransitionTime].map((time) => Date.parse(time ?? '') || 0);

@@ -28,7 +28,7 @@ type StatusWritten =
   | { readonly type: 'written'; readonly resourceVersion: string | undefined }
   | { readonly type: 'gone' };
 
-/** @throws {KubeError} among others with 409, where the object has changed meanwhile: read it again, and decide again. */
+/** @throws {KubeError} with 409 if the object has changed: read it again, and decide again. */
 export async function writeStatus(write: StatusWrite): Promise<StatusWritten> {
   const { client, object, resourceVersion, status, signal } = write;
   const { kind, namespace, name } = object;

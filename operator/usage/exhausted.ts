@@ -15,7 +15,7 @@ export interface Exhausted {
   readonly spend: string;
   /** First day of the period; empty for one without beginning. */
   readonly since: string;
-  /** Unix milliseconds at which it begins anew; undefined: it does not by itself. */
+  /** Unix milliseconds of its reset; undefined: it has none. */
   readonly untilMs: number | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Who hears of every spend? One loop asks the ledger behind the last that it was told, and hands on what is new. While the ledger is
-// away it goes on asking, ever more seldom, and nothing else minds.
+// Follows the spend in the ledger: one loop asks for changes after the last sequence, and passes them on. While the ledger is away it
+// retries with a backoff.
 
 import type { Clock } from '../../core/clock.ts';
 import type { SpendReport } from '../../core/contract/spend.ts';
@@ -14,12 +14,12 @@ export interface LedgerFollowerParts {
   /** From 0 up to 1. */
   random(): number;
   readonly ask: AskLedger;
-  /** The bearer; asked anew for each call. Undefined: there is none yet. */
+  /** The bearer token, read for each call. Undefined: there is none yet. */
   tokenOf(): string | undefined;
   onNews(news: SpendNews): void;
-  /** What was told could not be taken in: a fault of the operator, which the ledger is not to blame for. */
+  /** An answer could not be processed: a fault of the operator, not of the ledger. */
   onFault(error: unknown): void;
-  /** It has not answered for longer than it may take to be started anew; told once. The reason is fit to be shown. */
+  /** The ledger has not answered for longer than a restart takes; called once. The reason has no secrets. */
   onAway(reason: string): void;
   /** It answers again, after `onAway`. */
   onBack(): void;
@@ -31,7 +31,7 @@ interface LedgerFollower {
   close(): Promise<void>;
 }
 
-/** A budget that is used up is told so late at most. */
+/** The longest delay until a used-up budget is reported. */
 export const pollMs = 1_000;
 const backoffMinMs = 500;
 const backoffMaxMs = 15_000;

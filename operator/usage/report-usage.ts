@@ -1,5 +1,5 @@
-// How does what was spent come to stand in `status.usage`? Object by object, paced: fifty thousand of them are a walk of three
-// quarters of an hour, and statuses that somebody waits for go on beside it. Whoever passes a budget goes before all others.
+// Writes spend into `status.usage`, object by object and paced: fifty thousand take three quarters of an hour, and must not delay other
+// statuses. ApiKeys that pass a budget are written first.
 
 import type { Clock } from '../../core/clock.ts';
 import { isNotFound, type KubeClient } from '../../core/kube/client.ts';
@@ -81,7 +81,7 @@ export function createUsageReporter(parts: UsageReporterParts): UsageReporter {
   return {
     queues: [urgent, slow],
     look(apiKey) {
-      // Has its turn coming, and no budget that it could pass meanwhile: most keys of a large installation, again and again.
+      // Queued already, and without a budget that it could pass: the common case in a large installation.
       if (waiting.has(apiKey) && !isLimited(apiKey)) return;
       const decision = decide(apiKey);
       if (decision.type === 'same') return;
@@ -188,7 +188,7 @@ async function applyUsage(
   }
 }
 
-/** That a budget with the action Block is used up is told by its condition. */
+/** A used-up budget with the action Block is reported by its condition. */
 function tell({ budget, passed, spend, period }: Crossing): EventFact | undefined {
   if (passed === 'limit' && budget.action === 'Block') return undefined;
   const reason = passed === 'limit' ? 'BudgetExceeded' : 'BudgetWarning';

@@ -150,7 +150,7 @@ function inDollars({ requests, unheardMicrodollarsMax }: Overshoot) {
   return { requests, dollars: dollarsOf(BigInt(unheardMicrodollarsMax) * 1_000_000n) };
 }
 
-/** What the status did not show yet. What it shows was told when it was written, by whoever led then. */
+/** Crossings that the status does not show yet. The leader that wrote the others has reported them. */
 function crossingsOf(
   budgets: readonly Budget[],
   present: ApiKeyUsage | undefined,

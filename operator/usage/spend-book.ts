@@ -3,7 +3,7 @@
 import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 import type { SpendReport, SpendUse, Spent } from '../../core/contract/spend.ts';
 
-/** What an answer brought; `anew`: it is of another ledger than the one before, so nothing is known and all has to be asked for. */
+/** The news of an answer; `anew`: it is from another ledger than the last one, so ask for everything again. */
 export type SpendNews =
   | { readonly type: 'changed'; readonly keys: readonly string[]; readonly namespaces: readonly string[] }
   | { readonly type: 'anew' };
@@ -62,8 +62,8 @@ const NOTHING: SpendUse = {
 };
 
 /**
- * What was used in the period that now is in. The ledger told it of the period that it was in then: where that is over, nothing
- * was used since, or the ledger would have told of it.
+ * Use in the present period. The ledger's number is for the period of its answer: if that is over, nothing was used since, or the ledger
+ * would have reported it.
  */
 export function useIn(spent: Spent | undefined, period: BudgetPeriod, nowMs: number): SpendUse {
   if (spent === undefined) return NOTHING;

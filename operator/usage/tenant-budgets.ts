@@ -1,5 +1,5 @@
-// Which budgets of whole namespaces are passed? No object of ours shows how far one was, so it is remembered while this process leads;
-// what was passed before it led is taken to have been told.
+// Which budgets of namespaces are passed? No object stores the last state, so it is remembered while this process leads. Budgets passed
+// before that count as reported.
 
 import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 import type { EventReason } from '../resources/event-reasons.ts';

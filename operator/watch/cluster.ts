@@ -37,7 +37,7 @@ export interface ClusterOptions {
   readonly platform: PlatformSettings;
   /** TenantPolicies of the chart's values: each holds until there is an object of its name. */
   readonly policies?: readonly RawPolicy[] | undefined;
-  /** Nothing is told before everything has been read once; then, once of each. */
+  /** Not called before everything has been read once; then, once for each change. */
   onChange(change: ClusterChange): void;
   onTrouble(trouble: WatchTrouble): void;
 }
@@ -47,7 +47,7 @@ export type ClusterChange =
   | { readonly type: 'resources'; readonly urgency: Urgency }
   /** The ready gateway pods are others, or it is another matter whether they are known. */
   | { readonly type: 'pods' }
-  /** The pointer came, went, or holds something else; a heartbeat alone is not told. */
+  /** The pointer was created, deleted or changed; a heartbeat alone is not reported. */
   | { readonly type: 'pointer' }
   /** A shard was deleted; somebody may have put another one in its place. */
   | { readonly type: 'shard-gone'; readonly name: string }
@@ -70,8 +70,8 @@ export interface Cluster {
   /** The Secret with an issued key, as it was read last. */
   issuedSecret(namespace: string, name: string): HeldSecret | undefined;
   /**
-   * Whether the deletion of what is not there was told, or has begun. False: it is there, was never there, or was
-   * missing in a later list, which can be the fault of whoever answered it.
+   * Whether the watch has reported the deletion of a missing object, or its start. False: the object exists, never existed, or was only
+   * missing in a later list, which can be a fault of the API server.
    *
    * @param id `namespace/name`.
    */

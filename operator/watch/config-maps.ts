@@ -1,5 +1,5 @@
-// What stands in the ConfigMaps that Providers name? Of all others only their place is known: metadata are watched, and
-// the few that are named are read one by one, each time their version moves.
+// Contents of the ConfigMaps that Providers name. The metadata of all are watched; the few named ones are read one by one, each time
+// their version changes.
 
 import type { Clock } from '../../core/clock.ts';
 import { isNotFound, type KubeClient, KubeError } from '../../core/kube/client.ts';
@@ -128,14 +128,14 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
       const { metadata, data } = parseObject(
         await client.call({ method: 'GET', path, timeoutMs, signal: ending.signal }),
       );
-      // It may have been deleted, or let go, while it was on its way; then the watch tells of it anew, if it is back.
+      // It may have been deleted, or is no longer named. If it returns, the watch reports it.
       if (wanted.get(key) !== want || !places.has(key)) return;
       Object.assign(want, { readVersion: metadata.resourceVersion, isOutOfReach: false });
       keep(key, { namespace, name, data: textsOf(data) });
     } catch (error) {
       if (ending.signal.aborted) return;
       if (!isNotFound(error)) throw error;
-      // Its deletion is on its way to the watch; what was known holds until it is there.
+      // The watch has not reported its deletion yet; the last value is used until then.
       want.isOutOfReach = true;
       changed(key);
     }

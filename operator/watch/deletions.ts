@@ -1,4 +1,4 @@
-// Was a deletion told, or is an object just not there any more? Only what was told is certain.
+// Did the watch report a deletion, or is an object only missing? Only a reported deletion is certain.
 
 export interface Deletions {
   seen(kind: string, id: string): void;

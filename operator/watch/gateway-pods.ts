@@ -16,7 +16,7 @@ export interface GatewayPod {
 /** Name of the container port. */
 const INTERNAL_PORT = 'internal';
 
-/** Undefined for a pod that is not ready, is on its way out, or has no port for us. */
+/** Undefined for a pod that is not ready, is being deleted, or has no port for the exchange. */
 export function readGatewayPod({ metadata, spec, status }: KubeObject): GatewayPod | undefined {
   if (metadata.deletionTimestamp !== undefined || metadata.uid === undefined) return undefined;
   if (!isRecord(spec) || !isRecord(status) || typeof status.podIP !== 'string') return undefined;

@@ -1,4 +1,4 @@
-// What stands in the Secret that points at the table, as it was read last?
+// The last known content of the pointer Secret.
 
 import { POINTER_DATA } from '../../core/contract/manifest.ts';
 import type { KubeObject } from '../../core/kube/object.ts';

@@ -1,13 +1,12 @@
-// Which Secrets are there, and which of them may be looked into? Three views of the same Secrets come
-// together here, so that the values of all that are not meant for us never stand in memory.
+// Which Secrets exist, and which may be read? Three watches of the same Secrets are joined here, so that values of Secrets that are not
+// for Penstock are never in memory.
 //
-//   places       metadata of every Secret: what exists, and by its labels, which values belong to us
-//   credentials  whole Secrets that are lent to Providers, also where they hold keys that were made here
-//   issued       whole Secrets with keys that were made here, and that are lent to nobody
+//   places       metadata of every Secret: it exists, and its labels say whether its values may be read
+//   credentials  whole Secrets that are shared with Providers, also if they hold issued keys
+//   issued       whole Secrets with issued keys that are not shared
 //
-// Each view is a watch of its own, and they run apart for moments: a Secret whose label is taken off leaves one
-// view before or after it is seen elsewhere. So only `places` decides whether a Secret exists; the other two
-// bring values. While a value that belongs to us has not come, what was known last stays.
+// The watches are not in step: a Secret whose label is removed leaves one before or after another. So only `places` decides whether a
+// Secret exists; the other two supply values. Until a value arrives, the last known one is kept.
 
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord, type KubeObject } from '../../core/kube/object.ts';
@@ -66,7 +65,7 @@ export function readPlace({ metadata }: KubeObject): SecretPlace {
   return { namespace, name, view };
 }
 
-/** Bytes that are no UTF-8 become U+FFFD, which no check lets pass: such a value is told as invalid, not cut. */
+/** Bytes that are not UTF-8 become U+FFFD, which every check refuses: such a value is reported as invalid, not cut. */
 export function readSecret({ metadata, type, data }: KubeObject): SecretRecord {
   const { name, namespace = '', labels = {}, annotations = {}, creationTimestamp } = metadata;
   // Of the others neither matters, and what they are should not change with it.

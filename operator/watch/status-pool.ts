@@ -8,7 +8,7 @@ interface StatusPool {
   share(status: unknown): unknown;
 }
 
-/** Beyond it the pool is begun anew: it saves memory, and must not become what takes it. */
+/** Above it the pool is cleared: it must not use the memory that it saves. */
 const CONDITIONS_MAX = 10_000;
 
 export function createStatusPool(conditionsMax = CONDITIONS_MAX): StatusPool {

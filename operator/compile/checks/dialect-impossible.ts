@@ -4,7 +4,7 @@ import { describePairings, listed } from '../describe-pairings.ts';
 import { inOrder, type Pairing } from '../dialects.ts';
 import type { Finding } from '../verdict.ts';
 
-/** @param impossible for each dialect that is asked for and not served: what stands against it at each target. */
+/** @param impossible for each requested dialect that cannot be served: the obstacle at each target. */
 export function dialectImpossible(impossible: readonly Pairing[]): Finding | undefined {
   if (impossible.length === 0) return undefined;
   const apis = inOrder(impossible.map(({ api }) => api));

@@ -7,7 +7,7 @@ import type { RetiredKey } from '../../watch/snapshot.ts';
 import { type Aged, compareAge, compareText } from '../order.ts';
 import type { Finding } from '../verdict.ts';
 
-/** An ApiKey and the digests it stands for. Also a disabled or expired one: else its key would live on. */
+/** An ApiKey and its digests. Disabled and expired ones count too: otherwise another ApiKey could bring their key back. */
 export interface DigestClaim extends Aged {
   readonly digests: readonly string[];
   /** Those of them that work now. */

@@ -1,4 +1,4 @@
-// May the namespace reach this address? What the gateway refuses at connect time, told before any traffic.
+// May the namespace reach this address? Reports before any traffic what the gateway refuses at connect time.
 
 import { type AddressRules, judgeHost } from '../../../core/egress/address-rules.ts';
 import type { Endpoint, ProxyEndpoint } from '../endpoint.ts';

@@ -3,7 +3,7 @@
 import type { Problem } from '../../resources/problems.ts';
 import type { Finding } from '../verdict.ts';
 
-/** @param problems what is known to be wrong; with none of them it is told that the object could not be read. */
+/** @param problems the known faults; if empty, the finding is that the object could not be read. */
 export function invalid(problems: readonly Problem[]): Finding {
   const sentences = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   return { reason: 'Invalid', message: sentences.join('; ') || 'the object could not be read' };

@@ -1,7 +1,7 @@
-// Which routes lose a model id to another one? Whoever serves an id keeps it against those that come to ask for it; where nobody
-// does, the oldest has it. Nothing that works is broken.
+// Which routes lose a model id to another one? The route that serves an id keeps it; if none does, the oldest route gets it. So a new
+// route cannot break a working one.
 //
-// Who serves what is read from the table in use, so that it is the same after a restart, and the same for every leader.
+// The serving route is read from the table in use, so that the result is the same after a restart and for every leader.
 
 import type { Aged } from '../order.ts';
 import { compareAge } from '../order.ts';
@@ -153,8 +153,8 @@ function firstConflict<C extends Claim>(
 type Callers = Pick<Claim, 'namespace' | 'sharedWith'>;
 
 /**
- * In one namespace an id stands once. Across namespaces a caller's own route goes before a shared one, so
- * only third namespaces, which see both as foreign, would have to choose.
+ * In one namespace an id can exist only once. Across namespaces a caller's own route takes precedence over a shared one, so only third
+ * namespaces, which see both as foreign, have a conflict.
  */
 function haveCommonCallers(a: Callers, b: Callers): boolean {
   if (a.namespace === b.namespace) return true;

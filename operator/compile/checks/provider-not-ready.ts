@@ -6,7 +6,7 @@ import { providerName, type TargetUse } from './target-use.ts';
 /** The way out on a cluster. Where nobody can look at conditions, it is put into other words. */
 export const READ_CONDITIONS = 'its conditions say what to do';
 
-/** @param why the reason of the Provider itself; told at home only, a foreign owner keeps it. */
+/** @param why the Provider's own reason; reported only to its own namespace. */
 export function providerNotReady(use: TargetUse, isUsable: boolean, why: string): Finding | undefined {
   if (isUsable) return undefined;
   const isOwn = use.provider.namespace === use.namespace;

@@ -1,5 +1,5 @@
-// Has whoever may write the Secret lent it to Providers? Somebody who may create a Provider, but not read
-// Secrets, could otherwise have any Secret of the namespace sent to a host of their own.
+// Is the Secret opted in for Providers? Otherwise a user who may create Providers but not read Secrets could have any Secret of the
+// namespace sent to a host of their own.
 
 import type { SecretRecord } from '../../watch/snapshot.ts';
 import type { Finding } from '../verdict.ts';
