@@ -1,5 +1,5 @@
-// What does each gateway pod run, and what keeps it? One picture for whoever looks into a trouble; as data, and as text for a
-// terminal. It holds names, numbers and reasons, and no secret.
+// Which table does each gateway pod run, and what keeps it from the next one? A report for troubleshooting, as data and as text for a
+// terminal, with names, numbers and reasons and without secrets.
 
 import type { ExchangeResponse, UpstreamHealth } from '../core/contract/exchange.ts';
 import type { PodAnswers } from './pods/pods-state.ts';
@@ -43,7 +43,7 @@ interface DebugPod {
   readonly troubles: readonly UpstreamHealth[];
   /** RFC 3339: last answer or failure; null where it was not heard yet. */
   readonly heardAt: string | null;
-  /** Why the last call gave no answer; what stands beside it is older. */
+  /** Why the last call failed; the other fields are from an earlier call. */
   readonly failure?: string;
 }
 

@@ -1,9 +1,9 @@
-// What is to be done next, and when again after a failure? A work queue of keys: each at most once in line,
-// never twice at work. It knows no resource by name; what a key stands for is read when its turn comes.
+// A work queue of keys with backoff after failures: each key is queued at most once, and never processed twice at the same time. It
+// knows no resource; the worker reads the object of a key when it runs.
 //
 //              add                    worker free                done
 //   (unknown) ─────► in line ───────────────────────► at work ─────────► (unknown)
-//       ▲              ▲                                │ added meanwhile, or failed
+//       ▲              ▲                                │ added again, or failed
 //       │ addAfter     └── at once ◄── or backoff ◄─────┘
 
 import type { Clock } from '../core/clock.ts';
@@ -87,12 +87,12 @@ export function createQueue(options: QueueOptions): WorkQueue {
   const { name, clock, metrics, backoffMaxMs = backoffMaxMsDefault } = options;
   /** In line, with the time of arrival. */
   const line = createFairLine(options.laneOf);
-  /** Begun since the line was empty, or since others had their turn. */
+  /** Runs since the queue was empty, or since other work ran. */
   let runsInARow = 0;
   let othersTurn: Promise<void> | undefined;
   /** At work, with the time it began. */
   const running = new Map<string, number>();
-  /** At work, and added again meanwhile. */
+  /** In progress, and added again. */
   const again = new Set<string>();
   const failures = new Map<string, number>();
   const delayed = createTimers(clock, add);

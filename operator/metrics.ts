@@ -1,4 +1,4 @@
-// What does the operator count? Every metric of the process, in one place; what each of them is stands in metric-table.ts.
+// Every metric of the operator, in one place; metric-table.ts describes them.
 
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
 import { addBuildInfo } from '../core/telemetry/build-info.ts';
@@ -75,7 +75,7 @@ export interface OperatorMetrics {
   onEvent(result: 'written' | 'dropped' | 'failed'): void;
   /** What an active check of an upstream gave. */
   onHealthCheck(result: 'works' | 'refused' | 'fails'): void;
-  /** A watch has broken off and is made anew; `reason` is a fixed word. */
+  /** A watch was interrupted and restarts; `reason` is a fixed word. */
   onWatchRestart(watch: string, reason: string): void;
 }
 

@@ -1,4 +1,4 @@
-// May this call still go out? Reads always; writes only while this process leads, asked anew for each of them.
+// Lets reads pass always, and writes only while this process leads, checked for each of them.
 
 import type { KubeClient } from '../core/kube/client.ts';
 import { DeposedError } from './publish/deposed.ts';

@@ -118,7 +118,7 @@ const settingsSchema = z.object({
   PENSTOCK_LIMITS_IN_STORE: z.enum(['true', 'false'], 'must be true or false').default('false'),
   /** Empty: the whole cluster. */
   PENSTOCK_TENANT_NAMESPACES: namespaceList,
-  /** How long the last good form of a Provider or ModelRoute stands in for one that cannot be served. */
+  /** How long the last known good form of a Provider or ModelRoute serves in place of an invalid one. */
   PENSTOCK_LAST_KNOWN_GOOD: z
     .string()
     .default('1h')

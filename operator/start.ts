@@ -60,7 +60,7 @@ export interface RunningOperator {
 
 /** How long a stop waits for writes under way. */
 const closeGraceMs = 10_000;
-/** A leader that was deposed stands back for a while, so that the other one can settle. */
+/** A deposed leader waits before the next election, so that the other one can settle. */
 const standBackMs = 5_000;
 
 const KINDS_HELD = ['Provider', 'ModelRoute'] as const;
@@ -143,7 +143,7 @@ export async function startOperator(parts: OperatorParts): Promise<RunningOperat
   cluster.synced.then(
     async () => {
       log('info', 'everything was read once');
-      // The first look at everything takes longest; done now, it does not hold up whoever takes over.
+      // The first compilation takes longest; done on standby, it does not delay a takeover.
       await warmUp(compile, cluster.snapshot(), clock.wallMs(), () => letOthers(clock));
       compile(cluster.snapshot(), clock.wallMs());
       stand();

@@ -95,7 +95,7 @@ export function throttleClient(client: KubeClient, options: ThrottleOptions): Th
         cancelTimer?.();
         cancelTimer = undefined;
         client.close();
-        // What waits is sent after all, and told by the closed client what is the matter.
+        // Waiting calls are sent after all; the closed client rejects them with the reason.
         for (const waiting of [...urgentLine, ...line]) waiting.start();
         urgentLine.clear();
         line.clear();

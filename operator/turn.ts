@@ -1,5 +1,5 @@
-// How do others get their turn while one thing goes on for long? It stops between two of its pieces until timers and sockets were
-// looked at: a promise that is settled already is no such stop.
+// Yields to the event loop between two pieces of a long computation, so that timers and sockets are served. A settled promise does not
+// yield.
 
 import type { Clock } from '../core/clock.ts';
 

@@ -84,13 +84,9 @@ export function keepCertificates({
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason !== reported && !isClosed)
-        log(
-          'error',
-          'certificates for TLS inside the cluster cannot be kept; what was made before stays in use',
-          {
-            reason,
-          },
-        );
+        log('error', 'internal TLS certificates cannot be renewed; the present ones stay in use', {
+          reason,
+        });
       reported = reason;
       nextMs = againMs;
     }
@@ -118,7 +114,7 @@ export function keepCertificates({
         [TLS_DATA.certificate]: stored.leaves.ledger?.certificate,
         [TLS_DATA.key]: stored.leaves.ledger?.key,
       });
-    if (made.length > 0) log('info', 'certificates for TLS inside the cluster were made', { made });
+    if (made.length > 0) log('info', 'internal TLS certificates were issued', { made });
     current = gateway && { ...gateway, trusted };
   }
 

@@ -24,7 +24,7 @@ export function ablePods(
   });
 }
 
-/** Undefined where each of them has as many orders as it can be told of. */
+/** Undefined if every pod has its maximum of orders. */
 export function choosePod(
   able: readonly GatewayPod[],
   route: string,

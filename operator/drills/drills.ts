@@ -1,5 +1,5 @@
-// Which drills are due, who runs them, and what came of them? Each run is ordered of one gateway pod in the exchange, and of
-// another one where that pod leaves before it has told how it went.
+// Schedules failover drills and collects their results. Each run is assigned to one gateway pod in the exchange, and to another if that
+// pod leaves before it has reported a result.
 
 import type { Clock } from '../../core/clock.ts';
 import type { DrillOrder, DrillOutcome } from '../../core/contract/exchange.ts';
@@ -43,9 +43,9 @@ interface DrillsParts {
   epochFloor(): number;
   /** The table generation in which the present form of a route first appeared; undefined while it is in none. */
   sinceOf(verdict: ModelRouteVerdict): number | undefined;
-  /** What stands in the status of the route. */
+  /** The drill in the status of the route. */
   statusOf(verdict: ModelRouteVerdict): ModelRouteStatus['drill'];
-  /** This pod shall be told of its orders now, and not with its next call. */
+  /** Sends this pod its orders now, not with its next call. */
   renew(uid: string): void;
   /** There is something new to report on that route; by `Kind/namespace/name`. */
   onChange(key: string): void;
@@ -54,7 +54,7 @@ interface DrillsParts {
 export interface Drills {
   /** What is judged now; a drill that is the same as before goes on. */
   watch(verdicts: ReadonlyMap<string, RoutingVerdict>): void;
-  /** A pod told something, came or went. */
+  /** Call it when a pod has reported something, was added or left. */
   look(): void;
   ordersOf(uid: string): readonly DrillOrder[];
   /** @param key `Kind/namespace/name`. */
@@ -63,7 +63,7 @@ export interface Drills {
   close(): void;
 }
 
-/** After a rollout no pod may be there for a moment; longer than this it is told. */
+/** A rollout may leave no pod for a moment; a longer absence is reported. */
 const patienceMs = 60_000;
 /** Never more often than this, however often a schedule comes. */
 const lookGapMs = 1_000;

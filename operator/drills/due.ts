@@ -11,8 +11,7 @@ export interface LastRun {
 }
 
 /**
- * Unix milliseconds, which may have passed. One that never ran is due at once: whoever asks for a drill wants to know how it
- * stands.
+ * Unix milliseconds, which may have passed. A drill that never ran is due at once: its author wants to know the state of the route.
  */
 export function dueMs(drill: Drill, last: LastRun | undefined, nowMs: number): number {
   if (last === undefined) return nowMs;

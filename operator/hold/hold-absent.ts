@@ -26,7 +26,7 @@ export interface HoldAbsentInput {
   isPresent(kind: TableObjectKind, id: string): boolean;
   /** Is anything known about this namespace? */
   isReadable(namespace: string): boolean;
-  /** Is it one of those that the operator is told to serve? What it is told to leave leaves the table. */
+  /** Is the namespace served, by the settings? Objects of other namespaces leave the table. */
   isServed(namespace: string): boolean;
   /** Did an event tell of its deletion? */
   wasSeenDeleted(kind: TableObjectKind, id: string): boolean;

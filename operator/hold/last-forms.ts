@@ -68,7 +68,7 @@ export function createLastForms({ holdMs, objectOf }: LastFormsOptions): LastFor
       if (verdicts === noted) return;
       noted = waits.size === 0 ? verdicts : undefined;
       for (const [key, { kind, namespace, name, generation, held, isInTable }] of verdicts) {
-        // What was held too long stays known, so that its time does not begin anew.
+        // An expired form stays known, so that its time does not start again.
         if (!isInTable || held !== undefined || waits.has(key)) continue;
         const uid = objectOf(kind, namespace, name)?.metadata.uid;
         note(key, { uid, ...(generation === undefined ? {} : { generation }) });
@@ -111,7 +111,7 @@ function isSameRouting(a: TableContent | undefined, b: TableContent | undefined)
   return a?.providers === b?.providers && a?.credentials === b?.credentials && a?.routes === b?.routes;
 }
 
-/** One walk, and only where ApiKeys contest a digest: an index of all of them would be built anew for every table. */
+/** One walk, and only where ApiKeys contest a digest: an index of all of them would be rebuilt for every table. */
 function holdersOf(digests: ReadonlySet<string>, keys: readonly KeyEntry[]): Map<string, string> {
   const holders = new Map<string, string>();
   for (const { sha256, id } of keys) if (digests.has(sha256)) holders.set(sha256, id);
@@ -150,7 +150,7 @@ const statusSchema = z.object({
   ),
 });
 
-/** What an earlier leader has written. An object that was made anew under an old name has no status. */
+/** Facts written by an earlier leader. An object that was recreated under an old name has no status. */
 function storedFacts(object: RawObject | undefined): HoldFacts | undefined {
   const parsed = statusSchema.safeParse(object?.status);
   if (!parsed.success) return undefined;

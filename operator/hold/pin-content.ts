@@ -1,5 +1,5 @@
-// The table is pinned to an earlier one: what goes out? The Providers and ModelRoutes of then, judged anew by what others have to
-// allow now; and of the ApiKeys of then those that still work, with the keys and rights that they have now.
+// The content of a table that is pinned to an earlier one: its Providers and ModelRoutes, where others still allow them now; and those
+// of its ApiKeys that still work, with their present keys and rights.
 
 import type { Credential, RouteEntry, TableContent } from '../../core/contract/routing-table.ts';
 import { type AddressRules, parseAddressRules } from '../../core/egress/address-rules.ts';
@@ -86,7 +86,7 @@ export function grantsOf({ providers, modelRoutes, secrets, namespaces, platform
   const routeObjects = byKey('ModelRoute', modelRoutes);
   let rules: AddressRules | undefined;
   const consent = (object: RawObject | undefined) =>
-    // Of an object that was deleted, what it allowed then stands.
+    // A deleted object keeps the consent of its last form.
     object === undefined ? ('*' as const) : consentOf(object, namespaces, platform);
 
   return {

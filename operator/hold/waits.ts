@@ -1,5 +1,4 @@
-// Which objects does the table carry in another form than they have now, although nothing is wrong with them? What keeps the
-// present form waiting is told in their condition Programmed.
+// Which valid objects are in the table in an earlier form? Their condition Programmed reports why the present form waits.
 
 /** Of one object: what its condition Programmed says. */
 export interface Wait {

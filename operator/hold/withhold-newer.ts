@@ -34,7 +34,7 @@ interface FittingContent {
   readonly waits: Waits;
 }
 
-/** Entries that need no newer format than this go out whoever reads them. */
+/** Every gateway can read entries of this format. */
 const OLDEST_FORMAT = 1;
 
 export function withholdNewer({ last, next, readers, grants }: WithholdInput): FittingContent {

@@ -43,7 +43,7 @@ type IssueResult =
   | { readonly type: 'exists' }
   /** There is nothing to do before that time (Unix milliseconds), or it is being done. */
   | { readonly type: 'nothing'; readonly atMs?: number }
-  /** The Secret is another one by now; when the watch brings it, plan anew. */
+  /** The Secret has changed; plan again when the watch delivers it. */
   | { readonly type: 'stale' }
   /** The API server will not have it: a label that is none, a quota that is used up. Try again after a change, or much later. */
   | { readonly type: 'refused'; readonly message: string };

@@ -229,7 +229,7 @@ interface FromSpec {
   readonly annotations: readonly string[];
 }
 
-/** So that what the spec asks for no longer can be told from what others have put there. */
+/** Distinguishes labels that the spec no longer has from those that others have set. */
 function fromSpecNote({ spec }: ApiKey): Record<string, string> {
   const names: FromSpec = {
     labels: Object.keys(spec.secret?.labels ?? {}).sort(),

@@ -34,7 +34,7 @@ export interface BringOutParts {
   /** How the pin is ended. */
   readonly unpinCommand: string;
   wallMs(): number;
-  /** Lets others have their turn: at the first run everything is new. */
+  /** Yields to other work: at the first run everything is new. */
   breathe(): Promise<void>;
   /** What the operator's own checks found wrong, for the table that is about to be written. */
   takeHints(): readonly HealthHint[];

@@ -1,4 +1,4 @@
-// What does one run say of every object? Told from the run before by what differs: of fifty thousand ApiKeys few do.
+// The verdicts of one run, derived from the previous run by the differences: of fifty thousand ApiKeys few change.
 
 import type { ApiKeyVerdict, RoutingVerdict, Verdict } from '../compile/verdict.ts';
 import type { NamesOf } from '../compile/verdict-names.ts';

@@ -1,5 +1,5 @@
-// Who sees to the Secrets with keys? Each write is one step, planned anew from what is known then; this remembers only which
-// staged keys are in the table, and what it has just written and the watch has not brought.
+// Keeps the Secrets with issued keys. Each write is one step, planned from the present state; only two things are remembered: which
+// staged keys are in the table, and its own writes that the watch has not delivered yet.
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
@@ -32,9 +32,9 @@ export interface KeyKeeper {
   readonly queue: WorkQueue;
   /** The verdict is another one than before. */
   judged(key: string, verdict: ApiKeyVerdict): void;
-  /** All of a run have been told by `judged`. */
+  /** `judged` was called for every object of a run. */
   allJudged(): void;
-  /** A table is out, made with the verdicts that were told last, but for objects that wait. */
+  /** A table was published with the last verdicts, except for objects that wait. */
   published(generation: number, waits: Waits): void;
   podsMoved(): void;
   /** Time passes, and timers do not reach far. */
@@ -56,7 +56,7 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
   const failures = new Map<string, string>();
   /** ApiKeys whose Secret has to be written, as far as is known. */
   const lacking = new Set<string>();
-  /** Until when the Secret of an ApiKey is taken to be on its way to us. */
+  /** Until when the watch is expected to deliver the Secret of an ApiKey. */
   const issued = new Map<string, number>();
   /** The digest of the next key of an ApiKey, which the table is to hold. */
   const coming = new Map<string, string>();
@@ -91,7 +91,7 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
       for (const key of lacking) queue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
     },
     published(generation, waits) {
-      // Whoever leads anew knows nothing of gateways yet: only tables of this term count.
+      // A new leader knows nothing of the gateways yet: only tables of this term count.
       for (const [key, digest] of coming) {
         // What waits is in no table, though the verdict is on it.
         if (waits.has(key)) staged.delete(key);

@@ -1,5 +1,4 @@
-// What have the gateway pods told since the last look? Which generation runs everywhere, which tables were refused, how the
-// upstreams are.
+// News of the gateway pods since the last look: the generation that all run, rejected tables, and the health of upstreams.
 
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import type { Exchange } from '../pods/exchange.ts';

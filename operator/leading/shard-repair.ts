@@ -1,4 +1,4 @@
-// Which shards were deleted under us, and are read, compared and written again? What stands now under their names may be anything.
+// Repairs shards that were deleted by hand: reads, compares and writes them again, since a Secret of that name may have other content.
 
 import type { Log } from '../../core/kube/log.ts';
 import type { Publisher } from '../publish/publisher.ts';
@@ -30,7 +30,7 @@ export function createShardRepair({ publisher, log, hasTakenOver, publish }: Par
       const inDoubt = named.filter((name) => doubted.has(name));
       const inUse = publisher.shardsInUse();
       for (const name of doubted) {
-        // One that is on its way into the table is looked at when it is there.
+        // A shard that is being written into the table is checked afterwards.
         if (!inUse.has(name) || inDoubt.includes(name)) doubted.delete(name);
       }
       if (!hasTakenOver() || inDoubt.length === 0) return;

@@ -45,7 +45,7 @@ export interface SpendingParts
 }
 
 export interface SpendReading {
-  /** Since the ledger has told something, if only that there is nothing new. */
+  /** Since the last answer of the ledger, also one without changes. */
   readonly newsAgeMs: number;
   /** ApiKeys whose calls are refused because of a budget of their own. */
   readonly exhaustedKeys: number;
@@ -171,13 +171,13 @@ function startSpending(parts: SpendingParts, place: LedgerPlace): Spending {
     }
   }
 
-  /** What was told is not told again: with the next answer, all is looked at as if this one led anew. */
+  /** The ledger does not repeat its answers, so with the next one everything is checked, as by a new leader. */
   function onFault(error: unknown): void {
     wasWhole = false;
     parts.queue.onError('spend', error, pollMs);
   }
 
-  /** Who leads anew knows nothing of what was written; and with a new day, what was spent in it is nothing. */
+  /** A new leader does not know the written statuses; and a new day starts with no spend. */
   async function lookAtAll(isMeant: (apiKey: RawObject) => boolean = () => true): Promise<void> {
     let looked = 0;
     for (const apiKey of cluster.snapshot().apiKeys) {

@@ -58,14 +58,14 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
       });
     }
     if (held.Provider + held.ModelRoute + held.ApiKey === 0) {
-      log('info', 'no absence is held any more');
+      log('info', 'no missing object is held any more');
       if (isCounted) tell('AbsenceOver', 'no objects are missing any more whose entries were held');
       isCounted = false;
       return;
     }
     isCounted = true;
     const confirmBy = `kubectl annotate secret ${name} -n ${tableNamespace} ${ACCEPT_ABSENCE_ANNOTATION}=true`;
-    log('warn', 'objects are missing whose deletion nobody saw; they go on serving until that is confirmed', {
+    log('warn', 'objects disappeared without a deletion event; they stay in service until confirmed', {
       ...held,
       confirmBy,
     });

@@ -28,7 +28,7 @@ export interface Upstreams {
   recall(hints: readonly HealthHint[]): void;
   /** For the table that is about to be written. */
   takeHints(): readonly HealthHint[];
-  /** The pods have told something new. */
+  /** The pods have reported something new. */
   onPodNews(): void;
   close(): void;
 }

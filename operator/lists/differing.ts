@@ -37,7 +37,7 @@ export function madeFrom<L extends readonly unknown[]>(last: L, change: Differin
   return next;
 }
 
-/** The list after the change: what was added stands at its end. */
+/** The list after the change; additions are at the end. */
 export function changed<T>(last: readonly T[], change: Differing<T>): readonly T[] {
   if (change.gone.length === 0 && change.added.length === 0) return last;
   return madeFrom(last, change, [...without(last, change.gone), ...change.added]);

@@ -1,4 +1,4 @@
-// How do two lists stand as one? Told what differs in each, nobody has to walk the whole.
+// Joins two lists, from the differences of each, without a walk of the whole.
 
 import { differing, madeFrom } from './differing.ts';
 

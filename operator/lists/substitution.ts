@@ -1,4 +1,4 @@
-// How does a list stand with some of its entries in another form? Only what differs from the last run is put in anew.
+// Replaces some entries of a list by another form. Only differences from the last run are replaced.
 
 import { changed, differing, without } from './differing.ts';
 

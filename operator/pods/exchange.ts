@@ -20,11 +20,11 @@ interface ExchangeOptions {
   readonly clock: Clock;
   /** 0 to 1. */
   random(): number;
-  /** The bearer; asked anew for each call. Undefined: there is none yet. */
+  /** The bearer token, read for each call. Undefined: there is none yet. */
   tokenOf(): string | undefined;
   /** Authorities that are trusted, read at each call. Undefined, or left out: no gateway has a certificate. */
   trusted?(): string | undefined;
-  /** What a pod shall play; asked anew for each call. None where left out. */
+  /** The drills for a pod, read for each call. Left out: none. */
   drillsOf?(uid: string): readonly DrillOrder[];
   /** A pod said something new, or fell silent, or came back. */
   onChange(uid: string): void;
@@ -46,7 +46,7 @@ export interface Exchange {
   /** The pods that are ready now; one that is not among them is forgotten at once. */
   setPods(pods: readonly GatewayPod[]): void;
   answers(): PodAnswers;
-  /** What it is to be told has changed: a call that waits is ended, and made anew at once. */
+  /** There is news for the pod: its waiting call is ended, and repeated at once. */
   renew(uid: string): void;
   /** Ends every call. */
   close(): void;
@@ -59,7 +59,7 @@ interface Poll {
 
 const backoffMinMs = 200;
 const backoffMaxMs = 5_000;
-/** Between two calls to one pod: what changes without end is not told without end. */
+/** Between two calls to one pod, so that constant changes do not cause constant calls. */
 const callGapMs = 100;
 /** Beyond what the pod was allowed to wait. */
 const lateMs = 10_000;

@@ -20,7 +20,7 @@ export type PodAnswers = ReadonlyMap<string, PodAnswer>;
 export interface PodsState {
   /** Pods that are ready. */
   readonly ready: number;
-  /** False: there may be others by now, which nobody has told of. */
+  /** False: there may be further pods that the watch has not reported. */
   readonly areKnown: boolean;
   /**
    * The generation that every ready pod runs at least; undefined without pods, where one runs no table, and while it is not known

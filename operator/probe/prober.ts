@@ -47,7 +47,7 @@ interface Prober {
   close(): void;
 }
 
-/** Stands for a reason that the leader before knew. */
+/** In place of a reason that only the previous leader knew. */
 export const FOUND_EARLIER = 'an earlier check found it so';
 
 /** The first check comes within so long; until something is known, so does the next one after a failure. */
@@ -218,7 +218,7 @@ function words(findings: CheckFindings | undefined): string {
     : JSON.stringify([findings.endpoint.state, [...findings.refusedKeys.keys()]]);
 }
 
-/** Without the values: they are told apart by their fingerprints. */
+/** Without the values: fingerprints distinguish them. */
 function identityOf(
   check: HealthCheck,
   entry: ProviderEntry,

@@ -113,7 +113,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 
   async function takeOver(): Promise<TakenOver> {
-    end(new DeposedError('not the leader: taking over has not come to its end'));
+    end(new DeposedError('not the leader: the takeover has not finished'));
     const found = await readFindings(tools);
     highest = higher(highest, found.version);
     token = found.pointer?.exchangeToken ?? token ?? options.randomBytes(32).toString('base64url');

@@ -89,7 +89,7 @@ export const EVENT_REASONS = {
 } as const satisfies Record<
   string,
   {
-    /** What it is told of: an object of ours, the namespace of a tenant, or the Secret that points at the table. */
+    /** The object of the event: one of Penstock's kinds, the namespace of a tenant, or the pointer Secret. */
     readonly of: 'ApiKey' | 'ModelRoute' | 'the namespace' | 'the pointer';
     readonly type: 'Normal' | 'Warning';
     readonly text: string;

@@ -1,4 +1,4 @@
-// Which Secret holds the key of an ApiKey, and how is it told from somebody else's Secret of that name?
+// Which Secret holds the key of an ApiKey, and how does it differ from somebody else's Secret of that name?
 
 import { hash } from 'node:crypto';
 import type { ApiKey } from './api-key.ts';
@@ -57,8 +57,7 @@ function isAllowed(name: string, prefixes: readonly string[]): boolean {
 }
 
 /**
- * The name of the ApiKey. A label value ends at 63 characters, a name at 200: a longer name is cut and
- * told apart by its hash.
+ * The name of the ApiKey. A label value has at most 63 characters, a name 200: a longer name is cut, and its hash added.
  */
 export function issuedSecretLabelValue(apiKeyName: string): string {
   if (apiKeyName.length <= LABEL_VALUE_MAX) return apiKeyName;

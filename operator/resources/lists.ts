@@ -5,7 +5,7 @@ import { type Rule, withRules } from './rule.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** A list whose items are told apart by one string field; the API server refuses a repeated one. */
+/** A list with one string field as its key; the API server refuses repeated keys. */
 export function listMap<T extends z.ZodType>(item: T, key: string, max: number, min = 0) {
   const list = z
     .array(item)
@@ -84,14 +84,14 @@ const qualifiedKeys: Rule<Readonly<Record<string, string>>> = {
   check: (value) => Object.keys(value).every((key) => new RegExp(QUALIFIED_NAME).test(key)),
 };
 
-/** By labels and annotations of ours a Secret is lent to Providers; that is for whoever may write Secrets. */
+/** Penstock's own labels and annotations opt a Secret in for Providers. Only people who may write Secrets decide that. */
 const notOurKeys: Rule<Readonly<Record<string, string>>> = {
   cel: "self.all(k, !k.startsWith('penstock.dev/'))",
   message: 'keys that begin with "penstock.dev/" are reserved for the operator and for writers of Secrets',
   check: (value) => Object.keys(value).every((key) => !key.startsWith('penstock.dev/')),
 };
 
-/** Labels to be put on another object: what is wrong with them is told here, not when that object is refused. */
+/** Labels for another object, checked here: otherwise the fault appears only when that object is refused. */
 export function labelMap(bounds: { readonly entriesMax: number }) {
   return withRules(stringMap({ ...bounds, valueMax: 63 }), [
     qualifiedKeys,
@@ -110,7 +110,7 @@ export function annotationMap(bounds: { readonly entriesMax: number; readonly va
   return withRules(stringMap(bounds), [qualifiedKeys, notOurKeys]);
 }
 
-/** An object that, where it is left out, stands there with every default spelled out. */
+/** An object that gets every default when it is left out. */
 export function defaulted<S extends Shape>(schema: z.ZodObject<S, z.core.$strict>) {
   // `default: {}` would be refused by the API server on an object with rules: it checks the rule
   // before it applies the defaults inside.

@@ -165,7 +165,7 @@ const drillSchema = z.strictObject({
     .max(64)
     .regex(/^[0-9*,/A-Za-z-]+( [0-9*,/A-Za-z-]+){4}$/, 'must be five cron fields such as "0 3 * * *"')
     .superRefine((schedule, context) => {
-      // What is no such text has been told of; CEL knows no cron, so the rest is told in Accepted.
+      // The schema reports other faults of the text. CEL cannot check cron, so this fault is reported in Accepted.
       const problem = context.issues.length > 0 ? undefined : cronProblem(schedule);
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     })

@@ -436,7 +436,7 @@ export const providerSpecSchema = withRules(
 );
 export type ProviderSpec = z.infer<typeof providerSpecSchema>;
 
-/** Of one Provider; of more only the first are told. */
+/** Of one Provider; only the first ones are reported. */
 export const TROUBLES_MAX = 16;
 /** Named of one trouble. */
 export const TROUBLE_PODS_MAX = 10;

@@ -1,5 +1,4 @@
-// What stands in docs/api.md and docs/reasons.md? Every field, rule, column, condition and reason, from the
-// schemas themselves.
+// Generates docs/api.md and docs/reasons.md: every field, rule, column, condition and reason, from the schemas.
 
 import { CONDITIONS, REASONS } from '../../core/catalog/conditions.ts';
 import { type CrdSchema, rootSchema } from './crd.ts';
@@ -18,7 +17,7 @@ export function apiReference(resources: readonly Resource[]): string {
     '# API reference',
     '',
     `Group \`${API_GROUP}\`, version \`${API_VERSION}\`, all kinds but TenantPolicy namespaced, with the category \`penstock\`: \`kubectl get penstock\` shows them all. TenantPolicy belongs to the cluster.`,
-    'What conditions and their reasons mean stands in [reasons.md](reasons.md).',
+    'For conditions and their reasons, see [reasons.md](reasons.md).',
     '',
     'Durations are written `500ms`, `30s`, `1m30s` or `2160h`; money as decimal strings, never as numbers; times as RFC 3339.',
     '',
@@ -115,7 +114,7 @@ export interface Field {
   readonly isRequired: boolean;
 }
 
-/** Every field below a schema, depth first; `[]` stands for the entries of a list. */
+/** Every field below a schema, depth first; `[]` means the entries of a list. */
 export function fieldsOf(schema: CrdSchema, prefix = ''): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
     const path = prefix === '' ? name : `${prefix}.${name}`;

@@ -27,7 +27,7 @@ export function defineResource(resource: Resource): Resource {
   return Object.freeze(resource);
 }
 
-/** The rule of a resource about its name as it stands at the root of the CRD. */
+/** The rule of a resource about its name, at the root of the CRD. */
 export function rootRules(resource: Resource): CelRule[] {
   if (resource.nameRule === undefined) return [];
   const { cel, message } = resource.nameRule;

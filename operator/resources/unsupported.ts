@@ -7,7 +7,7 @@ import type { Kind } from './resource.ts';
 
 interface UnsupportedEntry {
   readonly kind: Kind;
-  /** Field path; `[]` stands for every entry of a list. */
+  /** Field path; `[]` means every entry of a list. */
   readonly path: string;
   /** Only these values do not act; absent: the field as a whole does not. */
   readonly values?: readonly string[];

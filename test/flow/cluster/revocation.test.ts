@@ -177,7 +177,7 @@ test('a list that has become empty, with no deletion seen, takes nothing away un
   await plane.kill();
   await forgetInEtcd(installation(), 'apikeys/team-c');
   await plane.restart();
-  const held = /objects are missing whose deletion nobody saw/;
+  const held = /objects disappeared without a deletion event/;
   await Promise.any(operators.map(({ process }) => process.line(held)));
   expect(await plane.mustKubectl(['get', 'apikeys', '-n', 'team-c', '-o', 'name'])).toBe('');
   for (const gateway of gateways) expect(await statusesOf(gateway, all)).toEqual([200]);

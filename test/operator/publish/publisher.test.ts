@@ -780,7 +780,7 @@ describe('an API server that refuses for a while', () => {
     const refused = refusing(client, busy, ({ path }) => path.includes('penstock-k-03'));
     const next = makePublisher(refused, namespace);
     await expect(next.takeOver()).rejects.toBe(busy);
-    await expect(next.publish(CONTENT)).rejects.toThrow(/taking over has not come to its end/);
+    await expect(next.publish(CONTENT)).rejects.toThrow(/the takeover has not finished/);
     refused.heal();
     expect((await next.takeOver()).content).toEqual(CONTENT);
     expect(next.reports).toEqual([]);
