@@ -92,9 +92,9 @@ async function serve(): Promise<void> {
 
 async function start(settings: LedgerSettings): Promise<RunningLedger> {
   const store = await openStore(settings.store, {
-    onBroken: (reason) => log('warn', 'a connection to the store broke; another is opened', { reason }),
+    onBroken: (reason) => log('warn', 'a connection to the database broke; reconnecting', { reason }),
     onEnd(reason) {
-      log('error', 'the store has ended, and the process with it', { reason });
+      log('error', 'the database has closed; the process exits', { reason });
       process.exit(1);
     },
     onSlow: (reason) => log('warn', 'the store is slower than it could be', { reason }),

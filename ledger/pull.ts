@@ -22,7 +22,7 @@ export interface PullOptions {
   /** From 0 up to 1. */
   random(): number;
   readonly ask: AskJournal;
-  /** The bearer; asked anew for each call. Undefined: there is none yet. */
+  /** The bearer token, read for each call. Undefined: there is none yet. */
   tokenOf(): string | undefined;
   readonly report: PullReport;
   /** How long a pod may keep us waiting. */
@@ -36,7 +36,7 @@ export interface PullReport {
   setAside(pod: JournalPod, lines: number, reason: string): void;
   /** Its journal is another one than the cursor was of: it is read from its oldest record on. */
   begunAnew(pod: JournalPod): void;
-  /** Nothing comes from it; told once for each reason. */
+  /** The pod's journal cannot be read; called once for each reason. */
   failed(pod: JournalPod, reason: string): void;
   recovered(pod: JournalPod): void;
 }
@@ -69,7 +69,7 @@ interface Pull {
 const backoff: Backoff = { firstMs: 200, lastMs: 10_000 };
 /** A pod that is drained lets nobody wait; it is asked so often all the same. */
 const quietMs = 250;
-/** One is stored, and the next ones are on their way meanwhile. Each is a mebibyte, and several as rows. */
+/** One page is stored while the next ones are fetched. A page is a mebibyte, and several as rows. */
 const pagesMax = 4;
 /** Above this, more is likely to be there already. */
 const fullPageBytes = 512 * 1024;
@@ -177,7 +177,7 @@ export function startPulls(options: PullOptions): Pulls {
       beforePage: () => permit.acquire(),
     });
     if (answer === 'unknown-cursor') {
-      if (after === undefined) throw new Error('it knows no beginning of its journal');
+      if (after === undefined) throw new Error('it reports no start of its journal');
       report.begunAnew(pod);
       return undefined;
     }

@@ -68,16 +68,20 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     report: {
       taken: (_, taken) => metrics.onTaken(taken),
       setAside: ({ name }, lines, reason) =>
-        log('error', 'lines of a journal are no record; they are put aside', { pod: name, lines, reason }),
+        log('error', 'journal lines that are not valid records were quarantined', {
+          pod: name,
+          lines,
+          reason,
+        }),
       begunAnew: ({ name }) =>
-        log('warn', 'a pod has another journal than before; it is read from its oldest record on', {
+        log('warn', 'a pod has a new journal; reading it from its oldest record', {
           pod: name,
         }),
       failed({ name }, reason) {
         metrics.onPullFailed();
-        log('warn', 'a journal cannot be read or stored; it is tried again', { pod: name, reason });
+        log('warn', 'a journal cannot be read or stored; retrying', { pod: name, reason });
       },
-      recovered: ({ name }) => log('info', 'a journal is read again', { pod: name }),
+      recovered: ({ name }) => log('info', 'a journal can be read again', { pod: name }),
     },
   });
 
@@ -106,7 +110,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     gateways,
     fleet: () => watch && { gateways: watch.readyPods().length, hasStore: settings.hasLimitStore },
     token: () => watch?.token(),
-    onFailure: (error) => log('error', 'a question could not be answered', { reason: messageOf(error) }),
+    onFailure: (error) => log('error', 'a request to the read API failed', { reason: messageOf(error) }),
   });
   const health = buildHealthServer({
     registry: metrics.registry,
@@ -161,7 +165,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     onElected() {
       duties = startDuties();
       pulls.setPods(pods);
-      log('info', 'this ledger leads: it takes records off the gateways');
+      log('info', 'this ledger leads and collects the records of the gateways');
     },
     onLost(reason) {
       log('warn', 'this ledger is no longer the leader; it is a standby', { reason });
@@ -188,7 +192,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
       sink: events === undefined ? undefined : EVENTS_SINK,
       onPurged(records) {
         metrics.onPurged(records);
-        log('info', 'records have gone because of their age; their daily sums stay', { records });
+        log('info', 'records past their retention were deleted; their daily sums stay', { records });
       },
       onOddClock: (reason) => log('warn', 'the clock does not fit the records', { reason }),
       onFailed: (reason) => log('warn', 'old records could not be removed', { reason }),
@@ -205,13 +209,13 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
         onSent: (records) => metrics.onEventsSent(records),
         onFailed(reason) {
           metrics.onEventsFailed();
-          log('warn', 'events were not taken; they are sent again', { reason });
+          log('warn', 'the receiver did not accept events; retrying', { reason });
         },
         onLeftOut(record) {
           metrics.onEventLeftOut();
           log(
             'error',
-            'an event is too large for its receiver even alone; it is left out, and stays in the ledger',
+            'an event is too large for its receiver and was skipped; its record stays in the ledger',
             {
               ...record,
             },

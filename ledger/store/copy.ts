@@ -99,7 +99,7 @@ export async function copyIn(path: string, place: StorePlace): Promise<void> {
   await withClient(place.url, async (client) => {
     await client.query('BEGIN');
     await client.query(`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`);
-    if (!(await isWithoutRows(client))) throw new Error('the ledger has begun to take records meanwhile');
+    if (!(await isWithoutRows(client))) throw new Error('the ledger has started to store records');
     await client.query('DELETE FROM ledger_meta');
     await client.query('DELETE FROM ledger_cursors');
     for (const table of TABLES) {

@@ -225,7 +225,7 @@ describe('a pod that answers rubbish', () => {
       },
       /broke off|does not answer/,
     ],
-    ['no beginning', (_, response) => response.writeHead(410).end(), /no beginning/],
+    ['no start', (_, response) => response.writeHead(410).end(), /reports no start/],
     ['a reset', (request) => request.socket.destroy(), /does not answer \(ECONNRESET\)/],
   ];
 
