@@ -241,7 +241,7 @@ function readCalls(value: unknown, path: Path, conversation: Conversation): Set<
   return ids;
 }
 
-// OpenAI refuses longer ids of calls, whoever made them.
+// OpenAI refuses longer call ids, its own and those of others.
 const callIdPattern = /^.{1,40}$/;
 
 const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;

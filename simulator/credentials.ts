@@ -21,7 +21,7 @@ export function readCredential(headers: IncomingHttpHeaders): Credential {
   return { value, sha256: value === null ? null : sha256(value) };
 }
 
-/** What a call with this credential is told instead of an answer; undefined: it is welcome. */
+/** The refusal of a call with this credential; undefined: the call is accepted. */
 export function refusalOf(
   script: KeyScript | undefined,
   dialectName: DialectName,

@@ -7,7 +7,7 @@ import type { Answer, Prompt } from './prompt.ts';
 import type { Seal } from './seal.ts';
 import type { StoredResponses } from './stored-responses.ts';
 
-/** An error to be told to the client, before a dialect gives it a body. */
+/** An error for the client, before a dialect gives it a body. */
 export type WireError = {
   status: number;
   message: string;

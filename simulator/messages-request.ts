@@ -101,7 +101,7 @@ export function readMessagesRequest(body: Bag, context: ReadContext): MessagesRe
   };
 }
 
-// The simulator keeps no conversations. The vendor's SDK sends them whole where it is told in these words.
+// The simulator stores no conversations. After this error text the vendor's SDK sends the whole conversation.
 function checkThread(value: unknown): void {
   if (isAbsent(value)) return;
   throw new BadRequest(['thread'], 'Message threads are not available here.', 'invalid', {

@@ -34,7 +34,7 @@ type Voice = MessagesSettings & { seal: Seal; filter: string };
 function filterOf({ directives }: ReadContext): string {
   return directives.isFiltered
     ? 'The content filter stopped this answer.'
-    : 'The simulator was told to refuse.';
+    : 'The directives of the simulator say to refuse.';
 }
 
 function plain(answer: Answer, stamp: Stamp, voice: Voice): unknown {

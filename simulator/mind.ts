@@ -127,7 +127,7 @@ function finishOf(isCut: boolean, isStopped: boolean, directives: Directives): F
 
 function fullText(prompt: Prompt, directives: Directives, sample: number): string {
   if (directives.text !== undefined) return directives.text;
-  if (directives.isRefusal) return 'I am the simulator, and I was told to refuse this.';
+  if (directives.isRefusal) return 'I am the simulator, and my directives say to refuse this.';
   if (prompt.output.kind === 'json-schema') return JSON.stringify(valueForSchema(prompt.output.schema));
   if (prompt.output.kind === 'json-object') {
     return JSON.stringify({

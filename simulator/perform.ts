@@ -54,7 +54,7 @@ export function sendError(
 function scriptedError(status: number, directives: Directives): WireError {
   return {
     status,
-    message: directives.message ?? `The simulator was told to answer ${status}.`,
+    message: directives.message ?? `The directives of the simulator say to answer ${status}.`,
     type: directives.type,
     code: directives.code,
     isScripted: true,

@@ -128,7 +128,7 @@ const idPrefixes: Record<string, string> = {
   custom_tool_call_output: 'ctc',
 };
 
-// Longer ids of calls are refused, whoever made them.
+// OpenAI refuses longer call ids, its own and those of others.
 const callIdPattern = /^.{1,64}$/;
 
 function readMessage(item: Bag, path: Path, items: Items): void {

@@ -190,7 +190,7 @@ function reasoningTokens(pieces: Piece[]): EventTokens {
   return { outputTokens: tokens, reasoningTokens: tokens };
 }
 
-// One item that stands for the whole conversation so far; what was said is sealed into it.
+// One item in place of the whole conversation so far, which is encoded in it.
 function compactionItem(choice: Choice, stamp: Stamp, voice: ItemVoice): Item {
   const pieces = choice.parts.flatMap((part) => part.pieces);
   const whole = {

@@ -11,7 +11,7 @@ export type Scripts = {
   install(target: string, directives: string | readonly string[] | null): void;
   /** The directives of the next call to these targets; the later target wins. Uses up one entry of each list. */
   take(targets: readonly string[]): Directives;
-  /** Whether this call's fault has its turn: counts the calls of `once`, `times` and `after`. */
+  /** The fault that is due for this call: counts the calls of `once`, `times` and `after`. */
   dueFault(counter: string, directives: Directives): Fault | undefined;
   reset(): void;
 };
@@ -24,7 +24,7 @@ export function makeScripts(): Scripts {
   const faulted = new Map<string, number>();
   return {
     install: (target, directives) => {
-      // A new script starts counting anew.
+      // A new script resets the counters.
       for (const counter of faulted.keys())
         if (target === '*' || counter.startsWith(`${target}|`)) faulted.delete(counter);
       if (directives === null) installed.delete(target);

@@ -96,6 +96,6 @@ async function streamed(baseUrl: string, key: string, model: string): Promise<st
     throw new Error(`the stream of model ${model} broke off: ${String(error)}`);
   });
   if (!response.ok) throw new Error(`model ${model} answered ${response.status}: ${body.slice(0, 500)}`);
-  if (!body.includes('data: [DONE]')) throw new Error(`the stream of model ${model} did not come to its end`);
+  if (!body.includes('data: [DONE]')) throw new Error(`the stream of model ${model} ended early`);
   return [...body.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, piece]) => piece).join('');
 }

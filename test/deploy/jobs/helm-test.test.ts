@@ -105,7 +105,7 @@ test.each([
   [
     'a stream that breaks off',
     { KEY: testKey, PENSTOCK_MODEL: 'm' },
-    /the stream of model m (broke off|did not come to its end)/,
+    /the stream of model m (broke off|ended early)/,
   ],
   [
     'a place that is none',
