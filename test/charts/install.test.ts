@@ -3,12 +3,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { systemClock } from '../../core/clock.ts';
+import { authoritySecretName, ledgerSecretName } from '../../core/contract/internal-tls.ts';
 import { type KubeClient, KubeError } from '../../core/kube/client.ts';
 import { openConfiguredClient } from '../../core/kube/config.ts';
 import { mergePatch } from '../../core/kube/patch.ts';
+import { keepCertificates } from '../../operator/certificates/keeper.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { type Asking, askAsAdmin } from '../cluster/crd-cases/post.ts';
 import {
@@ -174,6 +177,39 @@ test('the Deployments, the Service and the table namespace are there, and an upg
   await plane().mustKubectl(['get', 'service', '-n', 'second-system', 'second-gateway']);
   const namespace = await plane().mustKubectl(['get', 'namespace', 'second-tables', '-o', 'yaml']);
   expect(namespace).toContain('pod-security.kubernetes.io/enforce: restricted');
+});
+
+test('certificates that the operator writes, with its own rights, outlive every way in which the chart is applied again', async () => {
+  const namespace = 'second-system';
+  const bearer = await serviceAccountToken(plane(), namespace, 'second-operator');
+  const kubeconfig = await writeKubeconfig(plane(), 'second-operator', bearer);
+  const { client } = await openConfiguredClient({ kubeconfig });
+  onTestFinished(() => client.close());
+  const said: unknown[] = [];
+  const keeper = keepCertificates({
+    client,
+    clock: systemClock,
+    ...{ instance: 'second', namespace, hasLedger: true },
+    log: (...words) => void said.push(words),
+  });
+  onTestFinished(() => keeper.close());
+  await keeper.looked;
+  expect(said).toEqual([['info', expect.anything(), { made: ['authority', 'gateway', 'ledger'] }]]);
+  const names = [authoritySecretName('second'), ledgerSecretName('second')];
+  const stored = () =>
+    plane().mustKubectl(['get', 'secret', '-n', namespace, ...names, '-o', 'jsonpath={.items[*].data}']);
+  const written = await stored();
+  expect(written.match(/"tls.key"/g)).toHaveLength(2);
+
+  await mustHelm(plane(), ['upgrade', 'second', CHART, '-n', namespace, '--reuse-values', '--no-hooks']);
+  expect(await stored()).toBe(written);
+  const manifests = (await mustHelm(plane(), ['get', 'manifest', 'second', '-n', namespace])).split(/^---$/m);
+  const stdin = manifests.filter((one) => /^kind: Secret$/m.test(one)).join('---\n');
+  // As GitOps does, in both of its forms.
+  for (const way of [[], [], ['--server-side', '--force-conflicts']]) {
+    await plane().mustKubectl(['apply', ...way, '-n', namespace, '-f', '-'], { stdin });
+    expect(await stored()).toBe(written);
+  }
 });
 
 /** Verbs, resource (`group/plural/subresource`), namespace ('' for the whole cluster), and a name where one is meant. */
