@@ -1,6 +1,6 @@
 // What does this text say as JSON?
 
-/** @returns undefined where it is none. */
+/** @returns undefined if it is none. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

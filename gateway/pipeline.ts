@@ -88,7 +88,7 @@ export function admitAnyone(
   };
 }
 
-/** As `admit`, where nothing speaks against it; nothing is counted or refused. */
+/** As `admit` for an admissible request; counts and refuses nothing. */
 export function admitGood(
   { clock, holder }: Pick<Doorkeeping, 'clock' | 'holder'>,
   head: RequestHead,
@@ -181,7 +181,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /** No further failover is possible. */
   private isAnswered = false;
   private firstContentMs: number | undefined;
-  /** By the limits of the ApiKey and of the ModelRoute; undefined where they have none. */
+  /** By the limits of the ApiKey and of the ModelRoute; undefined if they have none. */
   private granted: Granted | undefined;
   /** What its answer says of them: names and values in turn. */
   private standings = noHeaders;
@@ -283,7 +283,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /**
    * False: the client went away.
    *
-   * @throws {GatewayError} where one of the calls failed, or the process is going.
+   * @throws {GatewayError} if one of the calls failed, or the process is going.
    */
   private mayAnswer(outcomes: readonly CallOutcome<Answer>[]): boolean {
     if (this.brokenOffBy) throw this.brokenOffBy;
@@ -481,7 +481,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     this.full.set(candidate, full);
   }
 
-  /** What was full for one call may not be so for the next: others may have ended. */
+  /** A quota that was used up for one call may have room for the next: other requests may have ended. */
   forgetFull(): void {
     this.full?.clear();
   }
@@ -523,7 +523,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     return head;
   }
 
-  /** Who serves the request; where nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */
+  /** Who serves the request; if nothing of an answer is there to be given out, or a call is still to be made, another one may take over. */
   servers(): readonly Candidate[] {
     const isOpen = this.firstContentMs === undefined || (this.several !== undefined && !this.isAnswered);
     return this.exchange.facts.isStream && isOpen ? this.exchange.plan.candidates : this.asked();

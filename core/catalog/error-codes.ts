@@ -15,7 +15,7 @@ interface ErrorRow {
    * has made it already. A whole fleet that tries three times multiplies what the gateway has tried three times.
    */
   readonly mayRetry: boolean;
-  /** `error.code` where it is not the row's own name: the code an SDK or CLI keys on. */
+  /** `error.code` if it is not the row's own name: the code an SDK or CLI keys on. */
   readonly code?: string;
 }
 

@@ -18,7 +18,7 @@ interface Row {
   readonly refusal: readonly [before: string, after: string];
   /** Of a field. */
   readonly label: string;
-  /** After the number, where there is little room. */
+  /** After the number, if there is little room. */
   readonly unit: string;
 }
 

@@ -143,7 +143,7 @@ export const exchangeResponseSchema = z.object({
   misconfigured: z
     .array(z.object({ provider: z.string().min(1), upstreamModel: z.string().min(1) }))
     .optional(),
-  /** Of the drills that were ordered, those that are over. Absent where the pod is of a version that knows none. */
+  /** Of the drills that were ordered, those that are over. Absent if the pod is of a version that knows none. */
   drills: z.array(drillOutcomeSchema).optional(),
 });
 export type ExchangeResponse = z.infer<typeof exchangeResponseSchema>;

@@ -42,21 +42,21 @@ export interface InternalTls extends KeyPair {
   readonly trusted: string;
 }
 
-/** @param text gives the value under a data key. Undefined where a part is missing. */
+/** @param text gives the value under a data key. Undefined if a part is missing. */
 export function readKeyPair(text: (name: string) => string | undefined): KeyPair | undefined {
   const certificate = text(TLS_DATA.certificate);
   const key = text(TLS_DATA.key);
   return certificate && key ? { certificate, key } : undefined;
 }
 
-/** @param text gives the value under a data key. Undefined where a part is missing. */
+/** @param text gives the value under a data key. Undefined if a part is missing. */
 export function readInternalTls(text: (name: string) => string | undefined): InternalTls | undefined {
   const pair = readKeyPair(text);
   const trusted = text(TLS_DATA.trusted);
   return pair && trusted ? { ...pair, trusted } : undefined;
 }
 
-/** How a call is made: the authorities that are trusted, and the name in the certificate where it is not that of the address. */
+/** How a call is made: the authorities that are trusted, and the name in the certificate if it is not that of the address. */
 interface Trust {
   readonly trusted: string;
   readonly serverName?: string;

@@ -35,7 +35,7 @@ export const ledgerRecordSchema = z.object({
   /** RFC 3339, UTC, milliseconds. */
   startedAt: z.iso.datetime(),
   durationMs: z.int().min(0),
-  /** From start to the first content event; absent where none came. */
+  /** From start to the first content event; absent if none came. */
   firstContentMs: z.int().min(0).optional(),
   tableGeneration: z.int().min(0),
   /** The tenant: the namespace of the ApiKey. */
@@ -44,11 +44,11 @@ export const ledgerRecordSchema = z.object({
   route: z.string().min(1),
   /** The model's own id, whichever of its ids was asked for. An older gateway wrote that one. */
   model: z.string().min(1),
-  /** The alias that the caller wrote; absent where it was the model's own id. */
+  /** The alias that the caller wrote; absent if it was the model's own id. */
   requestedModel: z.string().min(1).optional(),
   target: z.string().min(1),
   provider: z.string().min(1),
-  /** Name of the provider key used; absent where the provider takes none. */
+  /** Name of the provider key used; absent if the provider takes none. */
   providerKey: z.string().optional(),
   upstreamModel: z.string().min(1),
   clientDialect: dialectNameSchema,
@@ -68,12 +68,12 @@ export const ledgerRecordSchema = z.object({
   ]),
   /** HTTP status of the upstream, where it gave one. */
   status: z.int().optional(),
-  /** Failure code of `gateway/request/errors.ts`'s upstream faults; absent where answered. */
+  /** Failure code of `gateway/request/errors.ts`'s upstream faults; absent if answered. */
   failure: z.string().optional(),
   /** The fault of an unusable answer, in the gateway's own words. An older ledger does not read it. */
   cause: z.string().min(1).max(200).optional(),
   usage: usageSchema,
-  /** True where the upstream gave no usage and the numbers are ours. */
+  /** True if the upstream gave no usage and the numbers are ours. */
   isEstimated: z.boolean(),
   /**
    * How, where estimated: by the vocabulary of OpenAI's models, or by sizes and by events of the stream. An older gateway

@@ -13,7 +13,7 @@ import {
   unavailableRouteSchema,
 } from './routing-table.ts';
 
-/** Format in which this code writes pointer and shards, where no entry needs a newer one. It reads up to `READER_FORMAT`. */
+/** Format in which this code writes pointer and shards, if no entry needs a newer one. It reads up to `READER_FORMAT`. */
 export const MANIFEST_FORMAT = 1;
 
 /** `type` of every Secret that carries a piece of a table. */

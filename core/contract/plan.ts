@@ -48,7 +48,7 @@ export const plainTargetSchema = z.object({
   isOwn: z.boolean(),
   /** Lower is tried first. */
   priority: z.int(),
-  /** Of the first attempts of its priority, from 0 to 1; absent where nothing is drawn by weight. */
+  /** Of the first attempts of its priority, from 0 to 1; absent if nothing is drawn by weight. */
   share: z.number().optional(),
   verdict: verdictSchema,
   /** Parameters of the request that are left out or weakened there. */
@@ -67,7 +67,7 @@ export const planTargetSchema = plainTargetSchema.extend({
   /** Host of the provider's address. */
   endpoint: z.string(),
   providerKey: z.string().optional(),
-  /** What it is spoken to in; absent where it cannot be. */
+  /** What it is spoken to in; absent if it cannot be. */
   upstreamDialect: dialectNameSchema.optional(),
 });
 export type PlanTarget = z.infer<typeof planTargetSchema>;
@@ -113,7 +113,7 @@ const estimateSchema = z.object({
   inputTokens: z.number(),
   /** The most that may be answered. */
   outputTokensMax: z.number(),
-  /** Of the input alone, at the first target that would be tried; absent where it has no price. */
+  /** Of the input alone, at the first target that would be tried; absent if it has no price. */
   costPicodollars: z.number().optional(),
   /** With the longest answer, at the most expensive target: a budget must have at least this left. */
   costPicodollarsMax: z.number().optional(),
@@ -131,7 +131,7 @@ const headSchema = z.object({
   pod: z.string(),
   model: z.string(),
   dialect: spokenSchema,
-  /** Absent where the model leads nowhere. */
+  /** Absent if the model leads nowhere. */
   route: z.object({ namespace: z.string(), name: z.string() }).optional(),
   limits: limitsSchema.optional(),
   estimate: estimateSchema.optional(),

@@ -17,7 +17,7 @@ export function podWordOf(entries: readonly UpstreamHealth[], usedKeys: readonly
   return entries.some(({ state }) => state === 'working') ? 'partly' : 'failing';
 }
 
-/** Why the upstream takes none of its keys until a person sees to them; undefined where it takes one, or may after a rate limit. */
+/** Why the upstream takes none of its keys until a person sees to them; undefined if it takes one, or may after a rate limit. */
 export function wordOfKeys(
   entries: readonly UpstreamHealth[],
   usedKeys: readonly string[],

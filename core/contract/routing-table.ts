@@ -113,7 +113,7 @@ const upstreamTlsSchema = z.object({
       key: z.string().min(1),
     })
     .optional(),
-  /** Name to ask for and to expect, where it is not the host of `baseUrl`. */
+  /** Name to ask for and to expect, if it is not the host of `baseUrl`. */
   serverName: z.string().min(1).optional(),
   minVersion: z.enum(['TLSv1.2', 'TLSv1.3']).optional(),
   /** Neither certificate nor name is verified: any server is trusted. */
@@ -151,9 +151,9 @@ export const providerEntrySchema = z.object({
   chatOrder: z.literal('strict').optional(),
   /** Members of a request by which its caller would have another model than the target's; of a caller they are not sent. */
   modelMembers: z.array(z.string().min(1)).optional(),
-  /** True where the provider belongs to the platform; false: a tenant's own (BYOK). */
+  /** True if the provider belongs to the platform; false: a tenant's own (BYOK). */
   isPlatform: z.boolean(),
-  /** How a key is presented; absent where the upstream takes none. */
+  /** How a key is presented; absent if the upstream takes none. */
   auth: z.object({ header: z.string().min(1), prefix: z.string() }).optional(),
   /** Usable keys only: disabled, missing and refused ones are left out by the operator. */
   keys: z.array(

@@ -6,7 +6,7 @@ interface WaitWords {
 }
 
 /**
- * `Retry-After` as seconds or as a date (RFC 9110 §10.2.3), in milliseconds from now, never below 0; undefined where nothing that can be
+ * `Retry-After` as seconds or as a date (RFC 9110 §10.2.3), in milliseconds from now, never below 0; undefined if nothing that can be
  * read is asked for.
  */
 export function readRetryAfterMs(headers: WaitWords, nowMs: number): number | undefined {

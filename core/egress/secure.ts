@@ -13,7 +13,7 @@ export interface TlsTrust {
   /** PEM client certificate and key, for upstreams that ask for one. */
   readonly cert?: string;
   readonly key?: string;
-  /** Name to ask for and to verify, where it is not that of the host. */
+  /** Name to ask for and to verify, if it is not that of the host. */
   readonly serverName?: string;
   /** Default TLS 1.2. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';

@@ -23,7 +23,7 @@ export interface KubeRequest {
 /** Any answer, one of success or not. */
 export interface KubeAnswer {
   readonly status: number;
-  /** Parsed JSON; undefined where there was none. */
+  /** Parsed JSON; undefined if there was none. */
   readonly body: unknown;
 }
 
@@ -42,7 +42,7 @@ export interface KubeClient {
    * @throws {KubeError}
    */
   call(request: KubeRequest): Promise<unknown>;
-  /** For watches. @throws {KubeError} where the answer is none of success. */
+  /** For watches. @throws {KubeError} if the answer is none of success. */
   stream(request: KubeRequest): Promise<KubeStream>;
   /** Ends every connection, those in use too. */
   close(): void;
@@ -50,9 +50,9 @@ export interface KubeClient {
 
 /** A call that did not succeed. The message names method, path and what the server said; never a token. */
 export class KubeError extends Error {
-  /** HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 if no answer came. */
   readonly status: number;
-  /** `reason` of the Status object, such as `AlreadyExists` or `Expired`; `Unreachable` or `Timeout` where no answer came. */
+  /** `reason` of the Status object, such as `AlreadyExists` or `Expired`; `Unreachable` or `Timeout` if no answer came. */
   readonly reason: string;
   /** What `Retry-After` asked for. */
   readonly retryAfterMs: number | undefined;

@@ -44,7 +44,7 @@ export interface ConnectionOptions {
 
 /** For those who hand on what the server says, its refusals too. */
 export interface KubeConnection extends KubeClient {
-  /** Any answer of JSON, a refusal too. @throws {KubeError} where none came. */
+  /** Any answer of JSON, a refusal too. @throws {KubeError} if none came. */
   ask(request: KubeRequest): Promise<KubeAnswer>;
 }
 

@@ -68,7 +68,7 @@ type LeaseStep =
   | { readonly type: 'renew' }
   | { readonly type: 'wait' };
 
-/** What to do with a lease that says this; `observation` is what was seen last, and undefined where nothing ever was. */
+/** What to do with a lease that says this; `observation` is what was seen last, and undefined if nothing ever was. */
 export function decideLeaseStep(facts: {
   readonly exists: boolean;
   readonly observation: Observation | undefined;

@@ -1,7 +1,7 @@
 // Where does a line end? Bytes in any pieces give whole lines.
 
 interface LineSplitter {
-  /** The lines that this piece completes, without their ends. @throws {RangeError} where one is longer than allowed. */
+  /** The lines that this piece completes, without their ends. @throws {RangeError} if one is longer than allowed. */
   push(piece: Buffer): string[];
   /** Bytes of a line that has no end yet: after the last piece, of one that was cut off. */
   restBytes(): number;

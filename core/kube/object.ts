@@ -35,7 +35,7 @@ export function parseObject(value: unknown): KubeObject {
   return value;
 }
 
-/** `namespace/name`, or `name` where there is no namespace. */
+/** `namespace/name`, or `name` if there is no namespace. */
 export function keyOf(object: { readonly metadata: ObjectMeta }): string {
   const { namespace, name } = object.metadata;
   return namespace === undefined ? name : `${namespace}/${name}`;

@@ -9,7 +9,7 @@ import type { Clock } from '../clock.ts';
 /** Its words are fit to be shown to users: no address, no token, nothing of a body. */
 export class CallFault extends Error {}
 
-/** PEM of the authorities that are trusted, and the name in the certificate where it is not that of the address. */
+/** PEM of the authorities that are trusted, and the name in the certificate if it is not that of the address. */
 interface Trust {
   readonly trusted: string;
   readonly serverName?: string;

@@ -61,7 +61,7 @@ interface ReflectorStats {
 export interface Reflector<T> {
   readonly store: ReadonlyMap<string, T>;
   hasSynced(): boolean;
-  /** After the first complete list; rejects where it is closed before. */
+  /** After the first complete list; rejects if it is closed before. */
   readonly synced: Promise<void>;
   /** When the server last gave a sign of life, in the time of the clock. */
   lastActivityMs(): number;

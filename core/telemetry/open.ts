@@ -56,9 +56,9 @@ export interface TelemetryParts {
 }
 
 export interface Telemetry {
-  /** Undefined where no traces are sent. */
+  /** Undefined if no traces are sent. */
   readonly tracer: Tracer | undefined;
-  /** Undefined where no events are sent. */
+  /** Undefined if no events are sent. */
   readonly logger: Logger | undefined;
   /** Sends what there is, once more; whatever happens, it is over after `withinMs`. */
   close(withinMs: number): Promise<void>;
@@ -94,7 +94,7 @@ export function openTelemetry(settings: TelemetrySettings, parts: TelemetryParts
     instrumentations: [],
     textMapPropagator: null,
     sampler: samplerOf(settings.sampler),
-    // None at all, where there is none: left out, it would be sent to this machine.
+    // None at all, if there is none: left out, it would be sent to this machine.
     metricReaders: addressed(metricsUrl, (url) => {
       const exporter = reporting('metrics', new OTLPMetricExporter(exporterConfig(url, metricsWithinMs)));
       return new PeriodicExportingMetricReader({

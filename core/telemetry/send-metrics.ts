@@ -1,4 +1,4 @@
-// How do the metrics of a process leave it that sends nothing else? Where an address is set; where none is, nothing of OpenTelemetry is
+// How do the metrics of a process leave it that sends nothing else? Where an address is set; if none is, nothing of OpenTelemetry is
 // loaded.
 
 import type { Registry } from 'prom-client';
@@ -17,7 +17,7 @@ interface SendParts {
   onTelemetry(message: string): void;
 }
 
-/** Undefined where they are sent nowhere. */
+/** Undefined if they are sent nowhere. */
 export async function sendMetrics(
   settings: TelemetrySettings | undefined,
   { clock, registry, table, version, onTelemetry }: SendParts,

@@ -68,7 +68,7 @@ export interface TelemetrySettings {
 }
 
 /**
- * Undefined where nothing is to be sent. Headers, certificates and compression are read by the exporters themselves, by the names
+ * Undefined if nothing is to be sent. Headers, certificates and compression are read by the exporters themselves, by the names
  * of the specification: their values are nothing that we should hold.
  *
  * @param serviceName Where `OTEL_SERVICE_NAME` does not say another.
@@ -127,7 +127,7 @@ function samplerOf(name: (typeof samplerNames)[number], ratio: number): Telemetr
   };
 }
 
-/** @throws {Error} where it is no list of `key=value`. */
+/** @throws {Error} if it is no list of `key=value`. */
 function parseAttributes(text: string): Record<string, string> {
   const pairs = text.split(',').flatMap((part) => part.trim() || []);
   return Object.fromEntries(

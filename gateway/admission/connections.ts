@@ -55,7 +55,7 @@ export function guardConnections(
   };
 }
 
-/** @throws {TypeError} where one is neither an address nor a CIDR. */
+/** @throws {TypeError} if one is neither an address nor a CIDR. */
 export function matchAddresses(ranges: readonly string[]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
   const list = new BlockList();

@@ -106,7 +106,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   private framesLeftOut = 0;
   /** When the body of an error has taken too long. */
   private errorBodyAt = never;
-  /** When what is held back for a time goes out, also where nothing more comes. */
+  /** When what is held back for a time goes out, also if nothing more comes. */
   private releaseAt = never;
   /** Until when the upstream is held back for what it sends. */
   private heldBackUntil = never;
@@ -222,7 +222,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
       if (this.form !== 'json') return;
     }
     this.body.add(chunk);
-    // The start of an error page says enough; the rest is only more of it. Where there is no room for that, the status says enough.
+    // The start of an error page says enough; the rest is only more of it. If there is no room for that, the status says enough.
     if (this.isError) {
       if (this.body.length > errorBytesMax || !this.keeps(this.body.length)) this.failWithStatus();
     } else if (this.body.length > plainBytesMax) {
@@ -394,7 +394,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     if (!hasContent) return;
     if (this.firstContentAt === undefined) {
       this.firstContentAt = this.owner.clock.now();
-      // What is held back for a time goes out when it is over, also where nothing more comes.
+      // What is held back for a time goes out when it is over, also if nothing more comes.
       this.releaseAt = this.firstContentAt + (this.commitPoint?.commitAfterMs ?? never);
       this.setTimer();
       this.owner.onContent();

@@ -20,7 +20,7 @@ import { type FailedAttempt, type NextStep, nextStep, type Situation } from './n
 /** How one upstream call ended. */
 export type CallOutcome<Answer> =
   | { readonly type: 'answered'; readonly answer: Answer | undefined; readonly candidate: number }
-  /** No attempt gave anything the client has seen; empty where none could even be started. */
+  /** No attempt gave anything the client has seen; empty if none could even be started. */
   | ({ readonly type: 'failed' } & Failures)
   | { readonly type: 'broken-off'; readonly failure: AttemptFailure }
   | { readonly type: 'cancelled' };
@@ -49,7 +49,7 @@ export interface CallJob<Answer> extends Situation {
   restMs(candidate: number): number | undefined;
   /** Tokens that the call asks for. */
   size(): RequestSize;
-  /** The timers of an attempt; `isLast` where no other candidate could take over. */
+  /** The timers of an attempt; `isLast` if no other candidate could take over. */
   limits(candidate: number, isLast: boolean): Limits;
   /**
    * Whether the quotas of the upstream let an attempt in; a promise only where they are kept elsewhere. False: they are used up, no
@@ -253,7 +253,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
 
   private begin(): void {
     const { job, candidate } = this;
-    // First: where no request can be made for it, no attempt has begun that would have to end.
+    // First: if no request can be made for it, no attempt has begun that would have to end.
     const ends = job.open(candidate, this.isFresh);
     job.onStart(candidate, this.isRepetition);
     this.attempt = new Attempt(ends, job.limits(candidate, !this.hasOther(candidate)), this);

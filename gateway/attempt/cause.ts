@@ -6,7 +6,7 @@ import type { AttemptFailure } from './failure.ts';
 /** Longer ones are cut. */
 const causeLengthMax = 200;
 
-/** Undefined where the failure has no words beside its code, or where they are the upstream's. */
+/** Undefined if the failure has no words beside its code, or if those are the upstream's. */
 export function causeOf(failure: AttemptFailure): string | undefined {
   if (failure.kind !== 'answer' || !('detail' in failure.fault)) return undefined;
   return failure.fault.detail.slice(0, causeLengthMax);

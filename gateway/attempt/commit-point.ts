@@ -72,7 +72,7 @@ export class CommitPoint {
     return this.hasCommitted;
   }
 
-  /** How long after the first content `commit` is due at the latest; undefined where time decides nothing. */
+  /** How long after the first content `commit` is due at the latest; undefined if time decides nothing. */
   get commitAfterMs(): number | undefined {
     return this.rule.type === 'hold-back' ? this.rule.durationMs : undefined;
   }

@@ -6,7 +6,7 @@
  */
 const noCodings: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'utf8']);
 
-/** In the order in which they were applied, in lower case (RFC 9110, section 8.4.1); empty where the body is as it is. */
+/** In the order in which they were applied, in lower case (RFC 9110, section 8.4.1); empty if the body is as it is. */
 export function codingsOf(encoding: string | undefined): readonly string[] {
   if (encoding === undefined) return [];
   const names = encoding.split(',').map((name) => name.trim().toLowerCase());

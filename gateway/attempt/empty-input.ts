@@ -27,7 +27,7 @@ export class EmptyInput {
    * @param now Clock time in milliseconds.
    * @param endedBytes Of what has ended with it, also where its beginning came before: what an event is for, its end tells.
    * @param usedBytes Those that go on.
-   * @returns For how many milliseconds nothing more is to be read; 0 where it may go on.
+   * @returns For how many milliseconds nothing more is to be read; 0 if it may go on.
    */
   take(now: number, endedBytes: number, usedBytes: number, contentEvents: number): number {
     const empty = endedBytes - Math.max(usedBytes, contentEvents * bytesPerContent);

@@ -277,7 +277,7 @@ export const errorQuirks: readonly ErrorQuirk[] = [
   {
     vendor: 'OpenRouter',
     statuses: [401, 403],
-    // The author of what it repeats is its reader: no harm where it is not at the beginning.
+    // The author of what it repeats is its reader: no harm if it is not at the beginning.
     phrase: /\binput was flagged\b/i,
     meaning: 'content-flagged',
     ...kept,

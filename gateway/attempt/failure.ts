@@ -62,7 +62,7 @@ export interface Judgement {
   readonly scope: 'key' | 'key-model' | 'target' | 'endpoint';
   /** The same candidate may be tried again before others, where that is better for the caller. */
   readonly mayRetrySame: boolean;
-  /** How often the same candidate is tried again where no other is left. */
+  /** How often the same candidate is tried again if no other is left. */
   readonly retriesAlone: 0 | 1 | 2;
   /** The error code for the caller if no other attempt succeeds. */
   readonly code: ErrorCode;

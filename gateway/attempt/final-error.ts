@@ -17,13 +17,13 @@ export interface FinalErrorFacts {
   readonly targetsAsked: number;
   /** The upstreams were the caller's own (BYOK): a rejected credential is theirs to mend. */
   readonly isOwnProvider: boolean;
-  /** Until one of the upstreams may be tried again; 0 where one may be at once. */
+  /** Until one of the upstreams may be tried again; 0 if one may be at once. */
   readonly usableInMs: number;
   /** Why no upstream could be tried, if all of their keys are in cooldown for the same reason. */
   readonly commonRest: 'rate-limit' | 'out-of-money' | 'rejected' | undefined;
 }
 
-/** In the order of the attempts; empty where none could be started. */
+/** In the order of the attempts; empty if none could be started. */
 export function finalError(failures: readonly AttemptFailure[], facts: FinalErrorFacts): GatewayError {
   const { model } = facts;
   const chosen = choose(failures);
@@ -72,7 +72,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
   }
 }
 
-/** Where nothing is said: what comes after the gateway's own waits. */
+/** If nothing is said: what comes after the gateway's own waits. */
 const overloadWaitMs = 2_000;
 /** Clients read a wait of nothing as none at all. */
 const shortWaitMs = 1_000;

@@ -37,7 +37,7 @@ export interface Situation {
   readonly isClosed: (candidate: number) => boolean;
   /** Positions at whose target fewer requests than allowed were repeated lately. */
   readonly hasRetryBudget: (candidate: number) => boolean;
-  /** Where none is usable: the one that is tried all the same, now and then. */
+  /** If none is usable: the one that is tried all the same, now and then. */
   readonly lastResort: () => number | undefined;
   readonly failed: readonly FailedAttempt[];
   readonly failover: RouteEntry['failover'];
@@ -146,7 +146,7 @@ function soonestCool(situation: Situation): NextStep | undefined {
 
 /**
  * The keys of one account are often refused alike: the last attempt is for a provider that has not been asked, or else for such a
- * target. Where no key was to blame, for a target.
+ * target. If no key was to blame, for a target.
  */
 function pickOther({ candidates, failed, failover }: Situation, left: readonly number[]): number | undefined {
   const [first] = left;

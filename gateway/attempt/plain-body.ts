@@ -14,7 +14,7 @@ const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['zstd', zstdDecompressSync],
 ]);
 
-/** The body as it was before it was compressed; nothing where it cannot be read, or would grow beyond the limit. */
+/** The body as it was before it was compressed; nothing if it cannot be read, or would grow beyond the limit. */
 export function plainBody(body: Buffer, encoding: string | undefined, bytesMax: number): Buffer {
   const [name, ...more] = codingsOf(encoding);
   if (name === undefined || body.length === 0) return body;

@@ -19,7 +19,7 @@ export class StreamSample {
     this.bytes = end;
   }
 
-  /** Undefined where nothing came. */
+  /** Undefined if nothing came. */
   take(): Buffer | undefined {
     return this.bytes === 0 ? undefined : this.kept.subarray(0, this.bytes);
   }

@@ -18,10 +18,10 @@ const keyLengthMin = 20;
 const blank = 0x20;
 
 /**
- * `Authorization: Bearer` decides; `x-api-key` counts only where there is no `Authorization`,
+ * `Authorization: Bearer` decides; `x-api-key` counts only if there is no `Authorization`,
  * because some clients send both.
  *
- * @throws {GatewayError} `invalid_parameter` where one of the headers that must be single is repeated.
+ * @throws {GatewayError} `invalid_parameter` if one of the headers that must be single is repeated.
  */
 export function readCredential({ authorization, apiKey, repeated }: CredentialHeaders): Credential {
   if (repeated !== undefined) {
@@ -62,7 +62,7 @@ export function digestKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
-/** As long as a key, and none: what is looked up where nothing was sent that could be one. */
+/** As long as a key, and none: what is looked up if nothing was sent that could be one. */
 const noKey = '-'.repeat(53);
 
 const rejection =

@@ -9,7 +9,7 @@ import type { Dialect, UpstreamTarget } from './dialect.ts';
 import { asksForTooMuch, tidy } from './tidy.ts';
 
 /**
- * What cannot be carried, the first such thing; undefined where all can. Where tools are no option
+ * What cannot be carried, the first such thing; undefined if all can. Where tools are no option
  * at all, that is what the caller has to hear, not a detail of one of them.
  */
 export function findImpossible(
@@ -58,7 +58,7 @@ export function listDropped(
 const namesMax = 32;
 const nameLengthMax = 64;
 
-/** The value of the header `x-penstock-dropped`; undefined where nothing was dropped. */
+/** The value of the header `x-penstock-dropped`; undefined if nothing was dropped. */
 export function droppedHeader(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const shown = names

@@ -28,7 +28,7 @@ export type Part = Cacheable &
     | { readonly type: 'refusal'; readonly text: string }
     | {
         readonly type: 'thinking';
-        /** Empty where it is not shown. */
+        /** Empty if it is not shown. */
         readonly text: string;
         readonly opaque?: MarkedState;
       }
@@ -39,7 +39,7 @@ export type Part = Cacheable &
         readonly name: string;
         readonly namespace?: string;
         readonly kind: 'function' | 'custom';
-        /** Of a function: JSON text, perhaps malformed; `{}` where there are no arguments. */
+        /** Of a function: JSON text, perhaps malformed; `{}` if there are no arguments. */
         readonly input: string;
       }
     | {
@@ -179,7 +179,7 @@ export interface AnswerChoice {
   readonly finish: FinishReason;
   /** The upstream has not said how it ended: `finish` is assumed. */
   readonly isUntold?: boolean;
-  /** The stop sequence that was met, where it is known. */
+  /** The stop sequence that was met, if it is known. */
   readonly stopSequence?: string;
   readonly refusal?: RefusalDetails;
   /** Of the text, as chat completions write them: a list of `{token, logprob, bytes, top_logprobs}`. */
@@ -190,7 +190,7 @@ export interface AnswerChoice {
 export interface ModelAnswer {
   readonly id: string;
   readonly model: string;
-  /** Unix seconds; 0 where the upstream does not say. */
+  /** Unix seconds; 0 if the upstream does not say. */
   readonly createdAt: number;
   readonly choices: readonly AnswerChoice[];
   readonly usage?: Usage;

@@ -262,7 +262,7 @@ export interface SameDialect {
 export interface AnswerGatherer {
   /** The data of one event, in their order. */
   add(event: JsonRecord): void;
-  /** Undefined where they make none. */
+  /** Undefined if they make none. */
   answer(): JsonRecord | undefined;
 }
 

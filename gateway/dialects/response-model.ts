@@ -1,4 +1,4 @@
-// Where a route says so, how does an answer name the model that its caller asked for, and not the one that its upstream
+// If a route says so, how does an answer name the model of the request, and not the one that its upstream
 // served? Every other byte of what passes through stays as it came.
 
 import type { Path } from '../json/read-parts.ts';
@@ -7,7 +7,7 @@ import { withReplaced } from '../json/replace-values.ts';
 import type { AnswerStream, PartsEncoder, SameDialect, Translation } from './dialect.ts';
 import { parseLatin1 } from './events/event-text.ts';
 
-/** Encoders name what was asked for where an answer names no model: it is kept from them. */
+/** Encoders would use the requested model if an answer names none, so they do not get it. */
 export function translateAsRequested(translation: Translation): Translation {
   return {
     ...translation,

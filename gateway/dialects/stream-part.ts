@@ -13,7 +13,7 @@ export type PartHead =
   | { readonly type: 'thinking' }
   | {
       readonly type: 'tool-call';
-      /** As the upstream gave it; empty where it gave none. */
+      /** As the upstream gave it; empty if it gave none. */
       readonly id: string;
       /** In the client's own terms. */
       readonly name: string;

@@ -14,7 +14,7 @@ const usage = { input: 1, cachedInput: 0, cacheWrite: 0, output: words.length, r
 
 /**
  * @param sent The body of the request as the upstream gets it.
- * @throws {GatewayError} where the dialect does not take that body.
+ * @throws {GatewayError} if the dialect does not take that body.
  */
 export function simulateAnswer(dialect: Dialect, sent: readonly Buffer[]): SimulatedAnswer {
   const body = new RequestBody(sent);

@@ -1,4 +1,4 @@
-// What do the upstreams do in a drill? The first target that is asked does what the fault says, all others answer at once.
+// What do the upstreams do in a drill? The first target that is tried plays the fault, all others answer at once.
 // Nothing of it leaves the process.
 
 import type { Clock } from '../../core/clock.ts';

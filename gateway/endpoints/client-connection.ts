@@ -246,7 +246,7 @@ class ClientConnection {
   }
 }
 
-/** `onClosed` is called when the answer is closed, where it is not yet. */
+/** `onClosed` is called when the answer is closed, if it is not yet. */
 export function onAnswerClosed(response: ServerResponse, served: Served): void {
   const connection = response.req.socket[ownConnection];
   if (connection) connection.hear(response, served);

@@ -44,7 +44,7 @@ const exposedHeaders = [
 /** Browsers repeat the preflight request after this time, in seconds. */
 const leaveSeconds = 600;
 
-/** @param origins As browsers write them: `https://penstock.example.com`. @returns Undefined where there are none. */
+/** @param origins As browsers write them: `https://penstock.example.com`. @returns Undefined if there are none. */
 export function openCrossOrigin(origins: readonly string[]): CrossOrigin | undefined {
   if (origins.length === 0) return undefined;
   const known = new Set(origins);

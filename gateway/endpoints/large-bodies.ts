@@ -40,7 +40,7 @@ export class LargeBodies {
   /**
    * @param mustParse Whether it has to be parsed whole: it is read, not passed on.
    * @param isWanted Asked when it comes to it: callers leave.
-   * @returns Undefined where it is not wanted any more.
+   * @returns Undefined if it is not wanted any more.
    * @throws {GatewayError} `invalid_parameter`.
    */
   async read(

@@ -37,7 +37,7 @@ interface ModelPage {
 const pageMax = 1000;
 
 /**
- * @returns Undefined where the whole list is asked for: OpenAI's list has no pages.
+ * @returns Undefined if the whole list is asked for: OpenAI's list has no pages.
  * @throws {GatewayError} `invalid_parameter`.
  */
 export function readModelPage(url: string): ModelPage | undefined {
@@ -90,7 +90,7 @@ function describeModels(view: TableView, caller: Caller | undefined): readonly L
   });
 }
 
-/** @throws {GatewayError} `invalid_parameter` where it begins or ends at a model that is not in the list. */
+/** @throws {GatewayError} `invalid_parameter` if it begins or ends at a model that is not in the list. */
 function encodePage(models: readonly ListedModel[], { limit, afterId, beforeId }: ModelPage): Buffer {
   if (beforeId !== undefined) {
     const end = placeOf(models, beforeId, 'before_id');

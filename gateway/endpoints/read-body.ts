@@ -24,7 +24,7 @@ interface BodyRoom {
 interface BodyTaker {
   onBody(chunks: readonly Buffer[]): void;
   /**
-   * @param error `request_too_large`, `overloaded` where there is no room for it, or `request_timeout` where it did not arrive whole.
+   * @param error `request_too_large`, `overloaded` if there is no room for it, or `request_timeout` if it did not arrive whole.
    */
   onNoBody(error: GatewayError): void;
 }
@@ -105,7 +105,7 @@ function onEnd(this: IncomingMessage): void {
 /**
  * What the headers say about the body, before any of it is read.
  *
- * @throws {GatewayError} `request_too_large`, `unsupported_media_type`, or `overloaded` where there is no room for it.
+ * @throws {GatewayError} `request_too_large`, `unsupported_media_type`, or `overloaded` if there is no room for it.
  */
 export function checkBodyHeaders(
   { contentLength, contentType: type, contentEncoding: encoding }: RequestHead,

@@ -6,7 +6,7 @@ import { SPEND_DAY_HEADER, SPEND_PATH, type SpendPage, spendPageSchema } from '.
 import { CallFault, OwnCalls, readBytes } from '../../core/kube/own-call.ts';
 
 export interface SpendClient {
-  /** Rejects where the ledger does not answer within five seconds, or not with a page. */
+  /** Rejects if the ledger does not answer within five seconds, or not with a page. */
   ask(after: number, day: string): Promise<SpendPage>;
   /** What is being asked is given up. */
   close(): void;

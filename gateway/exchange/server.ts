@@ -92,7 +92,7 @@ export function buildExchangeServer(parts: ExchangeParts, patienceMs = 10_000): 
   };
 }
 
-/** Undefined where it is our fault. A caller of whom a question is about is none of its own: only the bearer is answered with 401. */
+/** Undefined if it is our fault. A caller of whom a question is about is none of its own: only the bearer is answered with 401. */
 function callErrorOf(error: unknown): CallError | undefined {
   if (error instanceof CallError) return error;
   if (!(error instanceof GatewayError)) return undefined;
@@ -198,7 +198,7 @@ function whenWritten(
   };
 }
 
-/** @throws {CallError} where the caller may not, or asks in another way. */
+/** @throws {CallError} if the caller may not, or asks in another way. */
 function expectCall(parts: ExchangeParts, request: IncomingMessage, method: string): void {
   const token = parts.token();
   if (token === undefined) {

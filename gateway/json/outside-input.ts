@@ -9,7 +9,7 @@ const jointLength = 128;
  * a name does.
  *
  * @param chunks A valid JSON text in any cut.
- * @param only The only one of them as a text, one character per byte, where it is at hand.
+ * @param only The only one of them as a text, one character per byte, if it is at hand.
  */
 export function namesOutsideInput(chunks: readonly Buffer[], only?: string): boolean {
   let before = '';
@@ -37,6 +37,6 @@ const names = /(?:file_id|file_data|item_reference|audio|document|url)"/;
 const outside =
   /"(?:file_id|file_url)"\s*:\s*"|"(?:file_data|audio_url|video_url)"\s*:\s*(?:\{\s*"url"\s*:\s*)?"https?:|"audio"\s*:\s*\{\s*"id"|"type"\s*:\s*"item_reference"/;
 
-/** Messages say what it is in one object and where it is in another, in any order. */
+/** In messages, one object holds the type of a source and another its address, in any order. */
 const document = /"type"\s*:\s*"document"/;
 const address = /"type"\s*:\s*"url"/;

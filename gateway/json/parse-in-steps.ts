@@ -26,8 +26,8 @@ interface Open {
 /**
  * @param text JSON as latin1 of its UTF-8 bytes.
  * @param stepBytes About how many bytes are parsed in one step.
- * @throws {SyntaxError} where it is not valid JSON.
- * @throws {JsonStructureError} where it is not UTF-8.
+ * @throws {SyntaxError} if it is not valid JSON.
+ * @throws {JsonStructureError} if it is not UTF-8.
  */
 export function* parseInSteps(text: string, stepBytes: number): Generator<undefined, unknown, undefined> {
   const open: Open[] = [];

@@ -10,7 +10,7 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** JSON text to a value; undefined where it is not JSON. */
+/** JSON text to a value; undefined if it is not JSON. */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -37,7 +37,7 @@ export class RequestBody {
 
   /**
    * @param scan What was found in it already.
-   * @throws {JsonStructureError} where the chunks hold no JSON object, or one that breaks a structure limit.
+   * @throws {JsonStructureError} if the chunks hold no JSON object, or one that breaks a structure limit.
    */
   constructor(chunks: readonly Buffer[], scan?: MemberScan) {
     this.chunks = chunks;
@@ -53,10 +53,10 @@ export class RequestBody {
   }
 
   /**
-   * Parses the whole body: worth it where it is small, because then all of it is known to be valid.
+   * Parses the whole body: worth it if it is small, because then all of it is known to be valid.
    *
-   * @throws {JsonStructureError} where it is not UTF-8.
-   * @throws {SyntaxError} where it is not valid JSON.
+   * @throws {JsonStructureError} if it is not UTF-8.
+   * @throws {SyntaxError} if it is not valid JSON.
    */
   parse(): void {
     if (this.values) return;
@@ -81,7 +81,7 @@ export class RequestBody {
   /**
    * The value of a member, parsed.
    *
-   * @throws {SyntaxError} where its bytes are not valid JSON.
+   * @throws {SyntaxError} if its bytes are not valid JSON.
    */
   read(member: Member): unknown {
     if (this.values) return this.values[member.name];
@@ -181,7 +181,7 @@ export function* readInSteps(chunks: readonly Buffer[]): Generator<undefined, Re
   return new RequestBody(chunks, scan);
 }
 
-/** Replaces a member's value, or puts the member in where there is none. `value` is JSON text. */
+/** Replaces a member's value, or puts the member in if there is none. `value` is JSON text. */
 export function setMember(body: RequestBody, name: string, value: string): Edit {
   const member = body.member(name);
   if (member) return { from: member.valueStart, to: member.valueEnd, text: value };

@@ -296,7 +296,7 @@ class Scanner {
       while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
       from = quote + 1;
       if (backslashes % 2 === 0) break;
-      // Where escapes come in crowds it is quicker by characters; in prose, where they are further apart, it is not.
+      // Going by characters is faster in text with dense escapes, and slower in prose.
       let end = quote - escaped <= crowdBytes ? from + crowdBytes : from;
       escaped = quote;
       while (from < end) {

@@ -30,7 +30,7 @@ export function asWritten(value: JsonRecord): unknown {
   return changeAsWritten(value, (same) => same);
 }
 
-/** What an object becomes, as the text it came in where nothing of it changes, else with its numbers as they were written. */
+/** The rewritten object: its own text if nothing changes, otherwise with its numbers as they were written. */
 export function changeAsWritten(value: unknown, change: (value: unknown) => unknown): unknown {
   const changed = change(value);
   const source = isRecord(value) ? sources.get(value) : undefined;

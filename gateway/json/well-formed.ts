@@ -46,7 +46,7 @@ export function wellFormedJson(json: string): string {
   return rest === '' ? text : text + endOfJson(rest);
 }
 
-/** What a rest is where nothing follows. */
+/** The result for a remaining piece at the end of the text. */
 export function endOfJson(rest: string): string {
   return rest.toWellFormed().replace(/^\\u[dD][89a-fA-F][0-9a-fA-F]{2}/, '\ufffd');
 }

@@ -45,7 +45,7 @@ export const nothingLimited: Glance = {
   pods: 1,
 };
 
-/** What was read of a budget. */
+/** The reading of a budget. */
 export interface SeenBudget {
   readonly asked: AskedBudget;
   readonly spent: number;

@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Place, Reservation, ReservationAnswer, Settlement } from './reservation.ts';
 import type { LimitStore } from './store.ts';
 
-/** How long a request may wait for the store, once, where nothing else is set. */
+/** Default for the longest single wait of a request for the store. */
 export const callBudgetMsDefault = 25;
 
 const probePauseMs = { first: 100, longest: 2_000 } as const;
@@ -25,7 +25,7 @@ export interface StoreEvents {
   /** After each call that was answered in time. */
   onCall(durationMs: number): void;
   onFailure(reason: StoreFailure): void;
-  /** It is asked again, or no longer. `why`: in the words of the client, without anything secret. */
+  /** The store is in use again, or no longer. `why`: the client's own words, without secrets. */
   onTurn(isInUse: boolean, why: string): void;
 }
 
@@ -81,7 +81,7 @@ export class GuardedStore {
     }
   }
 
-  /** Undefined where the store does not answer in time: then nothing is held there. */
+  /** Undefined if the store does not answer in time: then nothing is held there. */
   async reserve(reservation: Reservation): Promise<ReservationAnswer | undefined> {
     const answer = await this.within(this.store.reserve(reservation));
     if (answer !== undefined) {
@@ -97,7 +97,7 @@ export class GuardedStore {
     return undefined;
   }
 
-  /** Undefined where it does not answer in time, which says nothing to anybody else. */
+  /** Undefined if it does not answer in time, which does not open the circuit. */
   look(reservation: Reservation): Promise<ReservationAnswer | undefined> {
     return new Promise((resolve) => {
       const cancel = this.clock.setTimer(lookMs, () => resolve(undefined));
@@ -135,7 +135,7 @@ export class GuardedStore {
     this.store.close();
   }
 
-  /** The call's value, undefined where it fails or takes too long. */
+  /** The call's value, undefined if it fails or takes too long. */
   private within<T>(work: Promise<T>): Promise<T | undefined> {
     const { clock, events } = this;
     const startedAt = clock.now();

@@ -11,7 +11,7 @@ import type { SpendPage } from '../../core/contract/spend.ts';
 import { LedgerSums } from './ledger-sums.ts';
 import type { Subject } from './subject.ts';
 
-/** Rejects where the ledger does not answer; after a sequence, 0 for everything; for this pod's date, `YYYY-MM-DD`. */
+/** Rejects if the ledger does not answer; after a sequence, 0 for everything; for this pod's date, `YYYY-MM-DD`. */
 export type AskSpend = (after: number, day: string) => Promise<SpendPage>;
 
 /** How far the ledger has come in the journal of this process. */
@@ -74,19 +74,19 @@ export class LedgerReader {
     return since === undefined ? undefined : this.parts.clock.now() - since;
   }
 
-  /** What was spent is being asked for, and may be known soon. */
+  /** The ledger's sums are being read, and may be known soon. */
   get isAwaited(): boolean {
     return !this.isKnown && (this.ageMs ?? readyWithoutMs) < readyWithoutMs;
   }
 
-  /** Begins to ask, where it has not begun. */
+  /** Starts polling, unless it has started. */
   begin(): void {
     if (this.begunAt !== undefined || this.isOver) return;
     this.begunAt = this.parts.clock.now();
     void this.read();
   }
 
-  /** Settled when the sums are known, and at once where they are; false where that took too long. */
+  /** Resolves when the sums are known; false: that took too long. */
   untilKnown(patienceMs = firstAnswerMs): Promise<boolean> {
     this.begin();
     if (this.isKnown) return Promise.resolve(true);

@@ -22,7 +22,7 @@ export function leakOf(limit: number, pods: number, windowMs: number): number {
 }
 
 /**
- * What would have to run out first; 0 where it fits. What is larger than the bucket fits into an empty one: a share of a limit
+ * What would have to run out first; 0 if it fits. What is larger than the bucket fits into an empty one: a share of a limit
  * must never be too small for a request that the limit allows, and what is owed then keeps others out.
  */
 export function lackOf(used: number, amount: number, capacity: number): number {
@@ -35,7 +35,7 @@ export function leakMs(used: number, leakPerMs: number): number {
   return Math.ceil(used / leakPerMs - tolerance);
 }
 
-/** What was used of one limit by when. A level that was never kept was never used: a process starts with nothing to set up. */
+/** The use of one limit at a time. A missing level means no use, so a process starts without set-up. */
 export class Level {
   private used = 0;
   private atMs = 0;

@@ -44,7 +44,7 @@ export interface Limits {
   ): Outcome | Promise<Outcome> | undefined;
 }
 
-/** Where nothing is limited, such as in drills. */
+/** If nothing is limited, such as in drills. */
 export const noLimits: Limits = { reserve: () => undefined };
 
 interface LimiterEvents extends StoreEvents {
@@ -55,7 +55,7 @@ interface LimiterParts {
   readonly clock: Clock;
   /** Tells this process from all others. */
   readonly name: string;
-  /** Gateways that share each limit while no store is asked. */
+  /** Gateways that share each limit while no store is in use. */
   readonly pods: () => number;
   readonly store?: LimitStore | undefined;
   /** How long a request may wait for the store, once. */
@@ -69,7 +69,7 @@ interface LimiterParts {
 
 type LedgerParts = Pick<LedgerReaderParts, 'ask' | 'progress' | 'onTurn'>;
 
-/** What is still held so long after its request must have ended was forgotten by us, and is given up. */
+/** A reservation that is this much older than the longest request was leaked, and is released. */
 const overdueMs = 60_000;
 
 const unavailable: Outcome = { type: 'unavailable' };
@@ -269,7 +269,7 @@ export class Limiter implements Limits {
     return this.ledger?.ageMs;
   }
 
-  /** There are budgets: what was spent is asked for before a request has to wait for it. */
+  /** Called when the table has budgets: reads the ledger's sums before a request has to wait for them. */
   expectBudgets(): void {
     this.ledger?.begin();
   }

@@ -30,7 +30,7 @@ export type Outcome =
       readonly standings: readonly Standing[];
       /** Ends the reservation; only the first call does anything. */
       settle(spent: ActualUse): void;
-      /** As if it had never been asked for. */
+      /** Cancels the reservation. */
       giveBack(): void;
     }
   | {
@@ -40,7 +40,7 @@ export type Outcome =
       readonly waitMs: number;
       readonly standings: readonly Standing[];
     }
-  /** What is left of a budget is not enough; `isExhausted`: there is nothing left of it. */
+  /** The rest of a budget is too small; `isExhausted`: nothing is left. */
   | {
       readonly type: 'over-budget';
       readonly subject: Subject;

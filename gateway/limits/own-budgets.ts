@@ -51,7 +51,7 @@ interface Unseen {
   readonly recordsBefore: number;
 }
 
-/** More are not kept where no ledger sees anything: some 10 s of a busy pod. */
+/** Most entries kept without an answer of the ledger: some 10 s of a busy pod. */
 const unseenMax = 10_000;
 
 export class OwnBudgets {
@@ -59,7 +59,7 @@ export class OwnBudgets {
   private readonly asked = new WeakMap<Subject, Asked>();
   /** In the order in which they were spent. */
   private unseen: Unseen[] = [];
-  /** What was spent while there were too many: it counts as seen later than some of it was, never earlier. */
+  /** Spending beyond that number: it counts as acknowledged later than some of it was, never earlier. */
   private readonly excess = new Map<OwnBudget, number>();
   private excessBefore = 0;
 
@@ -93,7 +93,7 @@ export class OwnBudgets {
     return budgets;
   }
 
-  /** What has become known of budgets of which nothing was. */
+  /** Looks again for budgets that were not found before. */
   find(budgets: readonly AskedBudget[]): void {
     for (const asked of budgets) if (!asked.own.isKept) asked.own = this.keptOr(asked.own);
   }
@@ -111,7 +111,7 @@ export class OwnBudgets {
   /**
    * Ends what was held.
    *
-   * @param recordsBefore Records of the journal by now; undefined where no ledger tells of them.
+   * @param recordsBefore Records of the journal by now; undefined without a ledger.
    */
   settle(
     budgets: readonly AskedBudget[],

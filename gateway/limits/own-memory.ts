@@ -6,7 +6,7 @@ import type { Amounts, Subject, Wanted } from './subject.ts';
 export class OwnMemory {
   private readonly cells = new Map<string, Cell>();
   private readonly seats = new WeakMap<Subject, Seat>();
-  /** Of subjects that are asked together. */
+  /** Of subjects that are checked together. */
   private readonly rows = new WeakMap<readonly Subject[], readonly Seat[]>();
 
   /** Subjects of which anything is known. */
@@ -67,7 +67,7 @@ export class OwnMemory {
     }
   }
 
-  /** What has become known of a subject of which nothing was. */
+  /** Looks again for a subject that was not found before. */
   private find(seat: Seat): void {
     if (!seat.cell.isKept) seat.cell = this.cells.get(seat.key) ?? seat.cell;
   }

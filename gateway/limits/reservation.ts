@@ -1,9 +1,9 @@
-// What is asked of a store in which limits are kept for all pods, and what does it answer?
+// Which calls does a store take that keeps limits for all pods, and what does it answer?
 
 import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { Amounts } from './subject.ts';
 
-/** One subject of whose limits something is asked. */
+/** One subject and its claim on its limits. */
 export interface Claim {
   /** Names the subject: `provider:platform/openai`. */
   readonly key: string;
@@ -16,7 +16,7 @@ export interface BudgetClaim {
   readonly key: string;
   /** What may be spent in the period. */
   readonly limit: number;
-  /** What was spent in it as the ledger knows: the truth, and never more than that. */
+  /** Spending in the period by the ledger's sums: exact for the records that it has, and never too high. */
   readonly known: number;
   /** What this process holds, and has spent since the ledger's last report: a store may have lost it, or been unreachable. */
   readonly own: BudgetReading;
@@ -45,7 +45,7 @@ export interface Reservation {
    */
   readonly id?: string | undefined;
   readonly claims: readonly Claim[];
-  /** Of each claim; what is 0 is not asked for. */
+  /** Of each claim; 0: that limit is not used. */
   readonly amounts: Amounts;
   /** Only with an `id`: what is reserved of a budget comes back when its lease is over. */
   readonly budgets?: readonly BudgetClaim[];
@@ -66,21 +66,21 @@ export interface ReservationAnswer {
   readonly nowMs: number;
   /** In the order of the claims. */
   readonly readings: readonly Reading[];
-  /** In the order of the budgets, before the reservation; absent where none was asked. */
+  /** In the order of the budgets, before the reservation; absent if none was asked. */
   readonly budgets?: readonly BudgetReading[];
 }
 
 export interface SettledBudget extends Pick<BudgetClaim, 'key' | 'endMs'> {
   /** Final cost in nanodollars; 0 if the ledger may have reported it already. */
   readonly cost: number;
-  /** As in a claim, with what was spent; absent where nothing was. */
+  /** As in a claim, with this request's cost; absent without any cost. */
   readonly reported?: { readonly known: number; readonly ownSpent: number };
 }
 
 /** Ends a reservation. */
 export interface Settlement extends Pick<Reservation, 'claims' | 'amounts' | 'by'> {
   readonly id: string;
-  /** What was used in the end; of a limit as much as was reserved where it is kept as it is. */
+  /** Final use; equal to the reservation for limits whose estimate stays. */
   readonly used: Amounts;
   readonly budgets?: readonly SettledBudget[];
 }

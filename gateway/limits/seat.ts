@@ -12,7 +12,7 @@ import {
 import { capacityOf, Level, lackOf, leakOf } from './level.ts';
 import type { Amounts, Subject, Wanted } from './subject.ts';
 
-/** What is used of the limits of one subject in this process. */
+/** Use of one subject's limits in this process. */
 export class Cell {
   readonly levels = byRate((name) => new Level(RATES[name].windowMs));
   /** Requests that were admitted here and have not ended. */
@@ -31,7 +31,7 @@ class Rate {
   readonly counts: Measure;
   readonly limit: number;
   private readonly windowMs: number;
-  /** What was used, as it was last looked at: it holds until something else is done. */
+  /** The last reading of the use: valid until the next operation. */
   found = 0;
 
   constructor(name: RateName, limit: number) {
@@ -52,7 +52,7 @@ class Rate {
     return Math.min(wanted[this.counts], this.limit);
   }
 
-  /** 0 where it fits into what was found. */
+  /** 0 if it fits into what was found. */
   lackFor(wanted: Amounts, pods: number): number {
     const amount = this.amountOf(wanted);
     return amount === 0 ? 0 : lackOf(this.found, amount, capacityOf(this.limit, pods));

@@ -17,7 +17,7 @@ export interface StoreAddress {
   readonly prefix: string;
 }
 
-/** Rejects where the store does not answer, or answers with an error; the caller decides how long it waits. */
+/** Rejects if the store does not answer, or answers with an error; the caller decides how long it waits. */
 export interface LimitStore {
   reserve(reservation: Reservation): Promise<ReservationAnswer>;
   /** What a reservation would find; the store stays as it is. */
@@ -68,7 +68,7 @@ export async function openStore({ url, password, prefix }: StoreAddress): Promis
   };
 }
 
-/** In parts: the client takes the password of an address with a user from the address alone, also where it has none. */
+/** In parts: if an address names a user, the client reads the password from the address only, even if it has none. */
 function readAddress(url: string) {
   const { protocol, hostname, port, username, pathname } = new URL(url);
   return {
@@ -85,7 +85,7 @@ const script = { text: callsScript, sha: hash('sha1', callsScript) } as const;
 /** The store does nothing else for as long as a script takes. */
 const callsAtOnce = 64;
 
-/** What is always written of a claim. */
+/** Members that every claim writes. */
 interface Written {
   readonly levels: string;
   readonly places: string;
@@ -186,7 +186,7 @@ class Calls {
     return written;
   }
 
-  /** What was written since the last call is one call more. */
+  /** Ends one call: all texts written since the last one. */
   private add(): Promise<string> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });
@@ -216,7 +216,7 @@ class Calls {
   }
 }
 
-/** What is not there is empty. */
+/** A missing text is empty. */
 function textOf(number: number | undefined): string {
   return number === undefined ? '' : String(number);
 }
@@ -231,7 +231,7 @@ async function run(client: Redis, args: readonly string[]): Promise<unknown> {
   }
 }
 
-/** @throws {Error} where that is not what the script gives. */
+/** @throws {Error} if that is not what the script gives. */
 function readAnswer(answer: string, { claims, amounts, budgets = [] }: Reservation): ReservationAnswer {
   const numbers = answer.split(' ');
   let at = 0;

@@ -65,7 +65,7 @@ export function refusalError({ subject, limit, waitMs }: Refused, model: string)
   const member = limitMemberOf[limit];
   const [before, after] = LIMITS[member].refusal;
   const fact = `${before} ${subject.limits[member]} ${after}`;
-  // In these words clients look for the time where they cannot see headers.
+  // Clients that cannot see headers search the message for these words.
   return new GatewayError('rate_limit_exceeded', `${whose} ${fact}. Please try again in ${seconds}s.`, {
     retryAfterSeconds: waitMs / 1_000,
   });

@@ -22,7 +22,7 @@ export interface MetricReadings {
   breakers(): readonly BreakerFacts[];
   /** Keys in cooldown. */
   restingKeys(): readonly RestingKeyFacts[];
-  /** Undefined where no journal is kept. */
+  /** Undefined if no journal is kept. */
   journal?(): JournalFigures | undefined;
   /** Of the door; nothing of it where left out. */
   readonly load?: LoadReadings;
@@ -37,7 +37,7 @@ interface BreakerFacts {
 
 interface RestingKeyFacts {
   readonly provider: string;
-  /** Absent where the provider takes none. */
+  /** Absent if the provider takes none. */
   readonly key?: string;
   /** Absent: the whole key is in cooldown. */
   readonly upstreamModel?: string;

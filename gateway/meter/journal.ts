@@ -32,9 +32,9 @@ export interface Journal {
   /** Resolves when all that was appended before is written. */
   flush(): Promise<void>;
   close(): Promise<void>;
-  /** Absent where nothing is kept. */
+  /** Absent if nothing is kept. */
   readonly figures?: JournalFigures;
-  /** How far the reader has come, in records; absent where there is none. */
+  /** How far the reader has come, in records; absent if there is none. */
   readonly progress?: Pick<AcknowledgedRecords, 'appended' | 'taken'>;
 }
 
@@ -66,7 +66,7 @@ export interface ReadableJournal extends Journal {
 /** Records wait at most this long for their group. */
 const groupMs = 100;
 
-/** After a failed write the next one waits this long, where no new record brings it about earlier. */
+/** After a failed write the next one waits this long, if no new record brings it about earlier. */
 const retryMs = 1_000;
 
 /** Records kept while the disk takes none; above this the oldest are dropped, and counted. */
@@ -85,7 +85,7 @@ const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 const tellAgainMs = 10_000;
 
 /**
- * The records of this process, in `journal.jsonl` of a folder that is made where it is missing. A disk that is full or
+ * The records of this process, in `journal.jsonl` of a folder that is made if it is missing. A disk that is full or
  * takes nothing is no reason not to: records wait in memory.
  *
  * @throws what the system says of a folder that cannot be made or used for another reason.

@@ -46,7 +46,7 @@ function count(name: string, tokens: number | undefined): string {
   return tokens === undefined ? '' : `,"${name}":${tokens}`;
 }
 
-/** Nothing where there is no value. */
+/** Nothing if there is no value. */
 function member(name: string, value: unknown): string {
   return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }

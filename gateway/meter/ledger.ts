@@ -34,7 +34,7 @@ export interface AttemptFacts {
   readonly cause?: string | undefined;
   /** The upstream has been given the request, or a part of it. */
   readonly isSent?: boolean | undefined;
-  /** The upstream's own counts; undefined where it gave none. */
+  /** The upstream's own counts; undefined if it gave none. */
   readonly usage: Usage | undefined;
   /** They are of its beginning alone: what they say of the output is no count of it. */
   readonly lacksOutput?: boolean | undefined;

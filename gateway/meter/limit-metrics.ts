@@ -10,7 +10,7 @@ interface LimitReadings {
   mode(): 'local' | 'store';
   /** Requests and attempts that hold a reservation now. */
   held(): number;
-  /** Of what the ledger says was spent; while it says nothing, since it was needed first; undefined where no request has needed it. */
+  /** Of what the ledger says was spent; while it says nothing, since it was needed first; undefined if no request has needed it. */
   sumsAgeMs(): number | undefined;
 }
 

@@ -56,7 +56,7 @@ export class OpenAttempts {
     return this.attempts.items.some(({ hasLine }) => hasLine);
   }
 
-  /** Undefined where there is nothing to write. */
+  /** Undefined if there is nothing to write. */
   take(now: number): Marks | undefined {
     const isWhole = this.isStale || this.bytes > Math.max(rewriteBytes, rewriteGrowth * this.wholeBytes);
     const lines = isWhole ? [] : this.ended.map((id) => sealLine(JSON.stringify({ ended: id })));

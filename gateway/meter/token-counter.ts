@@ -11,7 +11,7 @@ interface Uncounted {
   /** The request's body, as it arrived. */
   readonly request: readonly Buffer[];
   readonly requestBytes: number;
-  /** What the answer says, or its beginning; undefined where nothing of it is at hand. */
+  /** The answer's text, or its beginning; undefined if none was kept. */
   readonly answer: string | undefined;
   /** Characters of all of it, where only its beginning is at hand. */
   readonly answerLength?: number | undefined;
@@ -19,7 +19,7 @@ interface Uncounted {
 
 export interface Counted {
   readonly input: number;
-  /** Absent where there was no text. */
+  /** Absent if there was no text. */
   readonly output?: number;
 }
 
@@ -49,7 +49,7 @@ export class TokenCounter {
     this.patienceMs = patienceMs;
   }
 
-  /** Undefined where it cannot be counted in time. Never rejects. */
+  /** Undefined if it cannot be counted in time. Never rejects. */
   count(uncounted: Uncounted): Promise<Counted | undefined> {
     if (this.waiting.size >= waitingMax) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<Counted | undefined>();

@@ -8,7 +8,7 @@ import { countAnswer, countRequest, type RequestSample } from './sample-tokens.t
 export interface CountOrder {
   readonly id: number;
   readonly request: RequestSample;
-  /** The beginning of the answer's text, where there is a text. */
+  /** The beginning of the answer's text, if there is a text. */
   readonly answer: string | undefined;
   readonly answerLength: number;
 }

@@ -12,7 +12,7 @@ export interface SmallAnswer {
   readonly body: string;
 }
 
-/** Undefined where the answer is late, broken or longer than it may be, or the client has gone. */
+/** Undefined if the answer is late, broken or longer than it may be, or the client has gone. */
 export function askOnce(
   parts: PipelineParts,
   exchange: RoutedExchange,

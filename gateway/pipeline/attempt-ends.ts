@@ -52,7 +52,7 @@ const gatheredBytesMax = 2 * plainBytesMax;
 /** What an attempt gives its answer to; undefined: one in one piece. */
 interface Streaming {
   readonly sink: ClientSink;
-  /** Shared by all calls of the request; undefined where nothing is translated. */
+  /** Shared by all calls of the request; undefined if nothing is translated. */
   readonly encoder: StreamEncoder | undefined;
 }
 
@@ -166,7 +166,7 @@ class WholeReader implements PlainReader<Answer> {
   }
 }
 
-/** Events came where one answer was asked for: what they make up is the answer. */
+/** Events came instead of a plain answer: they are gathered into one. */
 function fold(
   exchange: RoutedExchange,
   { upstream: { same } }: EncodedRequest,
@@ -196,7 +196,7 @@ function onlyEvent(bytes: Buffer): Buffer | undefined {
   return first && more.length === 0 ? Buffer.from(first.data) : undefined;
 }
 
-/** An answer in one piece came where a stream was asked for: as the events that its upstream would have sent. */
+/** A plain answer came instead of a stream: it becomes the events that its upstream would have sent. */
 function unfoldAs({ facts }: RoutedExchange, { same }: Dialect, head: Head): Unfold {
   return (body) => {
     const document = same.relayAnswer(body, facts, undefined, head);
@@ -260,7 +260,7 @@ function gatheredReader(
   };
 }
 
-/** Undefined also where it is nested deeper than anything can be that is written as JSON. */
+/** Undefined also if it is nested too deeply to be written as JSON. */
 function encodeJson(value: JsonRecord | undefined): Buffer | undefined {
   try {
     return value && Buffer.from(JSON.stringify(value));
@@ -306,7 +306,7 @@ function openStream(
 }
 
 interface EncodedRequest extends Outgoing {
-  /** Absent where the caller's own bytes go through. */
+  /** Absent if the caller's own bytes go through. */
   readonly translated: UpstreamCall | undefined;
   /** With what opaque state is marked that goes through to the caller; undefined: it is not. */
   readonly marksAs: string | undefined;

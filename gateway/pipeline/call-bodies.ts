@@ -26,9 +26,9 @@ export class CallBodies {
   }
 
   /**
-   * Room for what a call will send; of several it is asked for before they begin.
+   * Reserves memory for the body of a call; for several calls, before they begin.
    *
-   * @returns False: there is none beside what other calls of the request send; where there are no others, it is refused.
+   * @returns False: other calls of the request hold the memory; without other calls, the request is refused.
    * @throws {GatewayError} `overloaded`.
    */
   begin(call: number): boolean {

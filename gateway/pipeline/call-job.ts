@@ -88,13 +88,13 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   private readonly exchange: RoutedExchange;
   private readonly request: CallingRequest;
   private readonly end: CallEnd;
-  /** Of this call alone, where it has replaced any: another one learns for itself what has been replaced. */
+  /** Of this call only, if it has replaced any: each call learns of new credentials by itself. */
   private targets: readonly Candidate[];
   /** Positions whose credentials are no longer those of their provider. */
   private replaced: Set<number> | undefined;
   private granted: Granted | undefined;
   private firstEvent: 'firstEventMs' | 'lastFirstEventMs' = 'firstEventMs';
-  /** The attempt before, where it has failed. */
+  /** The previous attempt, if it failed. */
   private left: { readonly position: number; readonly failure: string } | undefined;
   private trace: AttemptTrace | undefined;
   private reader: AnswerReader<Answer> | undefined;
@@ -276,7 +276,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
       parts.metrics.onStaleReuse(target.provider.entry.id);
     }
     const ended = new EndedAttempt(this, this.underWay(), result, isExcused, this.trace, granted);
-    // A stream has not ended for its client yet, and ends in an error where this fails.
+    // The client's stream is still open, and ends with an error if this fails.
     if (exchange.facts.isStream || !turnEnd.recordsLater(ended)) this.record(ended);
   }
 
@@ -355,7 +355,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   record(ended: EndedAttempt): void {
     const { isExcused, granted } = ended;
     const { usage } = this.meter(ended);
-    // Where the same is asked once more, the upstream has not been asked yet.
+    // An excused attempt is sent again, because the upstream never received it.
     if (isExcused) granted?.giveBack();
     else granted?.settle({ tokens: usage.input + usage.output }); // guard: quota-settled
   }

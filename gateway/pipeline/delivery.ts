@@ -12,7 +12,7 @@ export interface Delivery {
   readonly commitRule: CommitRule;
   /** A plain answer is fetched as a stream, so that the timers of a stream see it. */
   readonly fetchesStream: boolean;
-  /** Answers name the model that the caller asked for, not the one that its upstream served. */
+  /** Answers name the requested model, not the one that the upstream served. */
   readonly namesRequested: boolean;
 }
 
@@ -39,7 +39,7 @@ export function readDelivery(
   return { isAssured, commitRule: commitRuleOf(isAssured, holdBack), fetchesStream, namesRequested };
 }
 
-/** As it comes, fetched as it was asked for, in the upstream's own words. */
+/** Default: answers are forwarded as they arrive, in the upstream's own words. */
 export const ordinaryDelivery: Delivery = {
   isAssured: false,
   commitRule: ordinaryCommit,

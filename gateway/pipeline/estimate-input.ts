@@ -1,4 +1,4 @@
-// How many tokens would a conversation be as input, where no upstream counts them?
+// How many tokens would a conversation be as input, if no upstream counts them?
 
 import type { Conversation, Part } from '../dialects/conversation.ts';
 

@@ -98,7 +98,7 @@ function presetsOf({ targets }: Plan['route']): Presets {
 /** Kept as long as the table view they belong to. */
 const presetsOfRoutes = new WeakMap<Plan['route']['targets'], Presets>();
 
-/** Whether one of the targets may know the older name of the bound only. What is translated goes by the name that it knows. */
+/** Whether one of the targets may know only the older name of the bound. Translated requests use the name that the target knows. */
 function mayPassOverNewer({ targets }: Plan['route']): boolean {
   return targets.some(
     ({

@@ -105,5 +105,5 @@ function isHasty(
   return givenMs < ownersMs || (failure.timer === 'total' && durationMs < wholeShare * ownersMs);
 }
 
-/** What an attempt had at least of the time of its request, where no other went before it: the rest is reading and sending. */
+/** Least share of the request's timeout that a first attempt gets: the rest is reading and sending. */
 const wholeShare = 0.9;

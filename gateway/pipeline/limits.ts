@@ -25,7 +25,7 @@ export type Granted = Extract<Outcome, { readonly type: 'granted' }>;
 
 type LimitedExchange = Pick<RoutedExchange, 'caller' | 'view' | 'plan' | 'dialect' | 'response'>;
 
-/** Of whom something is asked, and what. */
+/** Subjects with limits, and the amounts to reserve. */
 interface LimitsAsked {
   readonly subjects: readonly Subject[];
   readonly wanted: Wanted;
@@ -38,7 +38,7 @@ interface Spender {
 
 /**
  * Asks the limits of the ApiKey, of its namespace and of the ModelRoute, and the budgets that the request is paid from, and puts how
- * limits stand into the head of a refusal. Undefined at once where nothing of them concerns it.
+ * limits stand into the head of a refusal. Undefined at once if nothing of them concerns it.
  *
  * @throws {GatewayError} `rate_limit_exceeded`, `insufficient_quota` or `billing_error`; `limits_unavailable` where the store is to be
  * asked and does not answer.
@@ -157,7 +157,7 @@ interface SpendingCall {
   readonly tokensOfCall: number;
 }
 
-/** Undefined where neither provider nor key has a limit. */
+/** Undefined if neither provider nor key has a limit. */
 export function enterAttempt(
   { limits, defaults }: Pick<PipelineParts, 'limits' | 'defaults'>,
   exchange: RoutedExchange,
@@ -171,7 +171,7 @@ export function enterAttempt(
   return outcome instanceof Promise ? outcome.then(entranceOf) : outcome && entranceOf(outcome);
 }
 
-/** Undefined where neither provider nor key has a limit. */
+/** Undefined if neither provider nor key has a limit. */
 export function limitsOfAttempt(candidate: Candidate, call: SpendingCall): LimitsAsked | undefined {
   const subjects = subjectsOfAttempt(candidate);
   if (subjects.length === 0) return undefined;
@@ -222,7 +222,7 @@ const subjects = new WeakMap<object, Subject>();
 
 const noLimits: RateLimits = {};
 
-/** None where it has neither limits nor budgets. */
+/** None if it has neither limits nor budgets. */
 function subjectOf(
   entry: object | undefined,
   kind: SubjectKind,

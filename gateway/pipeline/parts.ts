@@ -49,13 +49,13 @@ export interface PipelineParts {
   /** Counts where upstreams do not; absent: sizes are all there is. */
   readonly tokens?: Pick<TokenCounter, 'count'>;
   readonly metrics: RequestMetrics;
-  /** Absent where nothing is traced. */
+  /** Absent if nothing is traced. */
   readonly tracer?: RequestTracer | undefined;
   /** Called for every record, with its span; absent if no events are wanted. */
   readonly onUsage?: ((record: LedgerRecord, span?: Span) => void) | undefined;
   readonly streams: OpenStreams;
   readonly answers: AnswerRoom;
-  /** Absent where nothing is read of upstreams. */
+  /** Absent if upstream bodies are not paced. */
   readonly turns?: ReadingTurns;
   readonly limits: Limits;
   /** A failure of ours, for the log: the caller has seen `requestId`; `clientRequestId` is the caller's own. */
@@ -120,11 +120,11 @@ export interface Exchange {
   readonly isClosing: boolean;
   /** Clock time of its arrival. */
   readonly arrivedAt: number;
-  /** Absent where it is not traced, and came with no trace. */
+  /** Absent if it is not traced, and came with no trace. */
   readonly trace?: RequestTracing | undefined;
 }
 
-/** What of it decides where it goes: all but the way back. */
+/** The parts that decide its route: all but the response. */
 export type Asking = Omit<Exchange, 'response' | 'isClosing'>;
 
 /** Where a request is going. */
@@ -132,11 +132,11 @@ export interface Routing {
   readonly facts: RequestFacts;
   readonly plan: Plan;
   readonly delivery: Delivery;
-  /** Absent where every candidate speaks the caller's dialect. */
+  /** Absent if every candidate speaks the caller's dialect. */
   readonly translation: Translation | undefined;
 }
 
-/** A request that knows where it is going. */
+/** A routed request. */
 export type RoutedExchange = Exchange & Routing;
 
 /** A plain answer: the upstream's own bytes, or understood and still to be encoded for the caller. */
@@ -144,7 +144,7 @@ export type Answer =
   | { readonly type: 'bytes'; readonly bytes: Buffer }
   | { readonly type: 'translated'; readonly answer: ModelAnswer };
 
-/** Whether the upstream is asked for a stream, whatever the caller gets. */
+/** Whether the upstream request asks for a stream; the caller may get a plain answer. */
 export function streamsUpstream({ facts, delivery }: Pick<RoutedExchange, 'facts' | 'delivery'>): boolean {
   return facts.isStream || delivery.fetchesStream;
 }

@@ -19,7 +19,7 @@ import type { Asking, PipelineParts, Routing } from './parts.ts';
 
 type RoutingParts = Pick<PipelineParts, 'random' | 'health' | 'clock'>;
 
-/** @throws {GatewayError} where the request is not valid, leads nowhere, or cannot be carried. */
+/** @throws {GatewayError} if the request is not valid, leads nowhere, or cannot be carried. */
 export function routeExchange<Of extends Asking>(parts: RoutingParts, exchange: Of): Of & Routing {
   const facts = exchange.dialect.readRequest(exchange.body);
   const plan = billable(exchange, planFor(parts, exchange, facts), facts.model);
@@ -39,7 +39,7 @@ export function routeExchange<Of extends Asking>(parts: RoutingParts, exchange: 
  * Targets without a price are left out where the route denies them, and where the caller has a budget: it would have no end. Calls with the
  * caller's own provider cost nothing here.
  *
- * @throws {GatewayError} `model_not_priced` where none is left.
+ * @throws {GatewayError} `model_not_priced` if none is left.
  */
 function billable(exchange: Asking, plan: Plan, model: string): Plan {
   const { candidates, route } = plan;
@@ -73,7 +73,7 @@ export function readsWhole(parts: RoutingParts, exchange: Plannable): boolean {
   }
 }
 
-/** What decides where it goes. */
+/** The parts of a request that decide its route. */
 type Plannable = Pick<Asking, 'dialect' | 'view' | 'caller' | 'body'>;
 
 /** @throws {GatewayError} `model_not_found`. */
@@ -110,7 +110,7 @@ export function translateFor({ dialect, body, request }: Asking, { candidates }:
   });
 }
 
-/** What is asked; all conversations of one request ask for the same. */
+/** The used features; all conversations of one request use the same. */
 export function firstOf({ conversations: [first] }: Translation): Conversation {
   if (!first) throw new Error('a translation holds no conversation');
   return first;

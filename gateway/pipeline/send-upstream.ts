@@ -18,7 +18,7 @@ import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } fr
 export interface Outgoing {
   readonly upstream: Dialect;
   readonly ask: UpstreamAsk;
-  /** Of the stream that is asked for. */
+  /** Media type of the requested stream. */
   readonly framing: Framing;
   readonly body: readonly Buffer[];
   /** The client speaks the dialect of the upstream: its own headers may go on. */

@@ -1,4 +1,4 @@
-// Which headers does an answer have that an upstream gave? Who served it, how often it was tried, and what was left out on the way.
+// Which headers name how an answer was served? The target, the number of attempts, and the dropped parameters.
 
 import { droppedHeader } from '../dialects/carry.ts';
 import { servedHeaders } from '../request/answer-headers.ts';
@@ -26,7 +26,7 @@ export function servedHead(
   return head;
 }
 
-/** Undefined where there are several, or none. */
+/** Undefined if there are several, or none. */
 function onlyProvider(servers: readonly Candidate[]): string | undefined {
   const id = servers[0]?.target.provider.entry.id;
   for (const { target } of servers) if (target.provider.entry.id !== id) return undefined;

@@ -1,4 +1,4 @@
-// What does a request keep of its upstream calls where it takes several? They share one fate (fan-out.ts), and each is recorded only when
+// What does a request keep of its upstream calls, if it needs several? They share one fate (fan-out.ts), and each is recorded only when
 // that is known.
 
 import { Call, type CallOutcome } from '../attempt/call.ts';

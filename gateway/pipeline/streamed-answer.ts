@@ -32,7 +32,7 @@ export interface StreamedRequest {
 /** Where the attempts give their answers to. */
 interface Streaming {
   readonly sink: ClientSink;
-  /** Shared by all calls of the request; undefined where nothing is translated. */
+  /** Shared by all calls of the request; undefined if nothing is translated. */
   readonly encoder: StreamEncoder | undefined;
 }
 
@@ -124,7 +124,7 @@ export class StreamedAnswer implements ClientSink, ClientStreamOwner {
     this.client.stop();
   }
 
-  /** What is held is not given out any more. */
+  /** Held bytes are dropped. */
   discard(): void {
     this.held?.discard();
   }

@@ -8,7 +8,7 @@ import { sampledText } from '../dialects/answer/sample-text.ts';
 interface UncountedAnswer {
   /** By our own count without a vocabulary. */
   readonly tokens: number;
-  /** What it says, or its beginning; undefined where nothing of it is at hand. */
+  /** Its text, or the beginning; undefined if none was kept. */
   readonly text: string | undefined;
   /** Characters of all of it. */
   readonly length: number | undefined;

@@ -6,7 +6,7 @@ import type { Caller } from '../request/caller.ts';
 import { GatewayError, shorten } from '../request/errors.ts';
 import type { TableView } from '../table/view.ts';
 
-/** @throws {GatewayError} `invalid_api_key` where the ApiKey would be refused, with what a person would look at. */
+/** @throws {GatewayError} `invalid_api_key` if the ApiKey would be refused, with what a person would look at. */
 export function findCaller(view: TableView, { namespace, apiKey }: CatalogRequest, wallMs: number): Caller {
   if (apiKey === undefined) return { key: anyKeyOf(namespace), namespace };
   const id = apiKey.includes('/') ? apiKey : `${namespace}/${apiKey}`;

@@ -27,7 +27,7 @@ const ways: readonly { readonly words: string; readonly judgement: Judgement }[]
 ].map(({ words, failure }) => ({ words, judgement: judgeFailure(failure) }));
 
 export interface Foreseen {
-  /** Position of the candidate that is asked first; undefined: none is. */
+  /** Position of the candidate that is tried first; undefined: none is. */
   readonly first: number | undefined;
   /** By position of the later candidates: how all earlier ones would have to fail. */
   readonly after: ReadonlyMap<number, readonly string[]>;

@@ -9,5 +9,5 @@ export interface PlanParts extends Pick<PipelineParts, 'clock' | 'random' | 'hea
   readonly pod: string;
 }
 
-/** A request that knows where it would go. */
+/** A routed request of a plan. */
 export type Planned = Asking & Routing;

@@ -209,7 +209,7 @@ function describeEstimate(
   };
 }
 
-/** Limits are asked before any upstream is. */
+/** Limits are checked before any upstream call. */
 function refusalBy(
   parts: PlanParts,
   planned: Planned,

@@ -98,7 +98,7 @@ function troublesOf(
   ];
 }
 
-/** By weight, of the targets of its priority; undefined where it is the only one. */
+/** By weight, of the targets of its priority; undefined if it is the only one. */
 function shareOf({ target }: Candidate, candidates: readonly Candidate[]): number | undefined {
   const peers = new Set(
     candidates.map((one) => one.target).filter(({ entry }) => entry.priority === target.entry.priority),

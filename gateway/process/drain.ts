@@ -119,7 +119,7 @@ async function handOverRecords({ options, tokens }: DrainParts): Promise<void> {
   // Records of attempts that are being counted are not in the journal yet.
   await tokens.settled();
   tokens.end();
-  // The ledger that is asked what was spent is the one that reads the journal.
+  // The ledger that reports spending is the one that reads the journal.
   const hasReader = options.askSpend ? true : undefined;
   await options.exchange?.journal.handOver?.(handOverMs, hasReader);
   await options.journal.close(); // guard: drain-journal

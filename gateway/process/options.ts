@@ -28,7 +28,7 @@ export interface GatewayOptions {
   readonly holder: TableHolder;
   readonly journal: Journal;
   readonly showProvider: boolean;
-  /** Of pages that may ask from the browser, such as `https://penstock.example.com`; none where left out. */
+  /** Of pages that may ask from the browser, such as `https://penstock.example.com`; none if left out. */
   readonly allowedOrigins?: readonly string[];
   readonly drainAcceptMs: number;
   readonly drainGraceMs: number;
@@ -37,7 +37,7 @@ export interface GatewayOptions {
   readonly onUnusable?: (answer: UnusableAnswer) => void;
   /** Kept up to date by the source of tables; absent: a new one. */
   readonly tableStatus?: TableStatus;
-  /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
+  /** Unix milliseconds of the operator's newest heartbeat; undefined if none is known. */
   operatorSeenMs?(): number | undefined;
   /** How names of upstreams are looked up; by the system where left out. */
   readonly lookups?: Omit<UpstreamPoolsOptions, 'onLookupMiss'>;
@@ -49,7 +49,7 @@ export interface GatewayOptions {
   readonly askSpend?: AskSpend | undefined;
   /** Called once when the ledger cannot be reached, with the error; without an error: it answers again. */
   onLedger?(isHeard: boolean, error?: unknown): void;
-  /** The store of limits is asked from now on, or no longer. */
+  /** The store of limits is in use from now on, or no longer. */
   onLimitStore?(isInUse: boolean, why: string): void;
   /** Where metrics, traces and events are sent; nowhere, and nothing of it is loaded, where left out. */
   readonly telemetry?: TelemetrySettings | undefined;

@@ -14,7 +14,7 @@ interface ServingCertificate {
 /** The kubelet renews mounted Secrets once a minute. */
 const lookMs = 10_000;
 
-/** @throws {Error} where a file is missing, or the two do not belong together. */
+/** @throws {Error} if a file is missing, or the two do not belong together. */
 export function readCertificate(folder: string): ServingCertificate {
   const read = (name: string): Buffer => readFileSync(join(folder, name));
   try {

@@ -95,7 +95,7 @@ const settingsSchema = z.object({
   PENSTOCK_LIMITS_STORE_BUDGET_MS: z.coerce.number().int().min(5).max(5_000).default(callBudgetMsDefault),
   /** While it does not answer: each gateway keeps its share of the limits, or limited requests are rejected. */
   PENSTOCK_LIMITS_ON_STORE_ERROR: z.enum(['LocalShare', 'Deny']).default('LocalShare'),
-  /** How many gateways share limits, where no operator tells how many are ready. */
+  /** How many gateways share limits, if no operator tells how many are ready. */
   PENSTOCK_LIMITS_GATEWAYS: count.default(1),
   /** The ledger's read API, which knows what all gateways spent; without it, each gateway counts budgets for itself. */
   PENSTOCK_LEDGER_ADDRESS: z

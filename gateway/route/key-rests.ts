@@ -5,7 +5,7 @@ import { isForgotten, phaseOfRest, type Refusal, type Rest, type RestReason, res
 /** The key behind a health id. */
 export interface KeyAtProvider {
   readonly provider: string;
-  /** Absent where the provider takes none. */
+  /** Absent if the provider takes none. */
   readonly key?: string;
 }
 

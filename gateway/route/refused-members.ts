@@ -8,7 +8,7 @@ export class RefusedMembers {
   /** By the target's health id, which changes with its address and its model. */
   private readonly targets = new Map<string, ReadonlySet<string>>();
 
-  /** The same set until more is learnt; undefined where nothing is refused. */
+  /** The same set until more is learnt; undefined if nothing is refused. */
   of(targetId: string): ReadonlySet<string> | undefined {
     return this.targets.size === 0 ? undefined : this.targets.get(targetId);
   }

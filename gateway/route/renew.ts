@@ -6,7 +6,7 @@ import type { Candidate } from './plan.ts';
 
 /**
  * The same target of the same route as the newest table has it, with the key of the same name, or with another where
- * that one is gone. Undefined where the newest table would send what has been sent already.
+ * that one is gone. Undefined if the newest table would send what has been sent already.
  *
  * @param routeId `namespace/name`.
  * @param rests Cooldown of a key that must not be used now.

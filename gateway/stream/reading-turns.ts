@@ -58,7 +58,7 @@ export class ReadingTurns {
   /**
    * Work in steps of a millisecond at most, one a turn, in the same line, busy or not. The first one is made in the next turn.
    *
-   * @returns What it comes to. Rejects where a step throws.
+   * @returns What it comes to. Rejects if a step throws.
    */
   run<Result>(key: KeyUse, steps: Generator<undefined, Result, undefined>): Promise<Result> {
     return new Promise((resolve, reject) => {

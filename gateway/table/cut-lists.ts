@@ -23,7 +23,7 @@ interface CutText {
  * Pieces and data that parse are together what the whole text holds: a quote after `},{` begins a name, because nothing but a separator
  * can follow the end of a text, and what is cut in another depth leaves a bracket too many in a piece.
  *
- * @throws {SyntaxError} where the text is not valid JSON, or is cut at the wrong place: parsed at once it says which.
+ * @throws {SyntaxError} if the text is not valid JSON, or is cut at the wrong place: parsed at once it says which.
  */
 export function cutLists(text: string, pieceChars = pieceCharsMin): CutText {
   const pieces: Record<LongList, string[]> = { keys: [], routes: [] };

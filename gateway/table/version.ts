@@ -2,7 +2,7 @@
 
 import type { TableVersion } from '../../core/contract/exchange.ts';
 
-/** Above 0 where `a` is newer, below 0 where it is older. */
+/** Above 0 if `a` is newer, below 0 if it is older. */
 export function compareVersions(a: TableVersion, b: TableVersion): number {
   return a.epoch === b.epoch ? a.generation - b.generation : a.epoch - b.epoch;
 }

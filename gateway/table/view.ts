@@ -114,7 +114,7 @@ const framingHeaders = new Set([
 
 /**
  * @param keys The table's keys where they have been indexed already, which takes long for many.
- * @throws {TableRefusedError} `invalid` where an entry refers to one that is not there.
+ * @throws {TableRefusedError} `invalid` if an entry refers to one that is not there.
  */
 export function buildTableView(
   table: RoutingTable,

@@ -30,7 +30,7 @@ export interface RequestStart {
   readonly namespace: string;
 }
 
-/** What is known of a request that led somewhere. */
+/** The facts of a request that has a route. */
 interface ServedFacts {
   /** The id of the route. */
   readonly model: string;
@@ -48,10 +48,10 @@ interface AttemptFacts {
   readonly servedModel: string | undefined;
 }
 
-/** What is known of a question for a number of tokens that was put to an upstream. */
+/** The facts of a token-count request to an upstream. */
 interface CountFacts {
   readonly target: TargetView;
-  /** Undefined where no answer came. */
+  /** Undefined if no answer came. */
   readonly status: number | undefined;
 }
 
@@ -59,7 +59,7 @@ interface CountFacts {
 export interface AttemptTrace {
   /** For the upstream: names and values in turn. */
   readonly headers: readonly string[];
-  /** Undefined where it is not traced here. */
+  /** Undefined if it is not traced here. */
   readonly span: Span | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface RequestTracer {
   begin(rawHeaders: readonly string[], start: RequestStart): RequestTracing | undefined;
 }
 
-/** What is traced of one request. */
+/** The trace of one request. */
 export type RequestTracing = Pick<
   RequestTrace,
   'openAttempt' | 'endAttempt' | 'endCount' | 'onServed' | 'end'

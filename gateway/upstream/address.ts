@@ -5,13 +5,13 @@ import type { OperationName } from '../../core/catalog/operations.ts';
 import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { ProviderView } from '../table/view.ts';
 
-/** What is asked of an upstream, as far as its address and its framing depend on it. */
+/** The parts of an upstream request that decide its address and its framing. */
 export interface UpstreamAsk {
   /** The upstream's name for the model, not encoded for a path. */
   readonly model: string;
   readonly dialect: DialectName;
   readonly operation: OperationName;
-  /** The upstream is asked for a stream, whatever its client gets. */
+  /** The upstream request asks for a stream; the client may get a plain answer. */
   readonly isStream: boolean;
   /** The dialect's own path for the operation, after a base URL that ends in `/v1`. */
   readonly path: string;

@@ -11,7 +11,7 @@ import type { Sign } from './sign.ts';
 export interface Credential {
   /** At hand now, ended or not; undefined: none yet. */
   readonly lease: Lease | undefined;
-  /** Called where no lease is at hand that holds. Many may call at once: they share one exchange. Rejects where there is none. */
+  /** Called without a valid lease. Concurrent callers share one exchange. Rejects if it fails. */
   renew(): Promise<Lease>;
 }
 
@@ -33,7 +33,7 @@ export interface Lease {
  */
 export type CredentialFor = (provider: ProviderView, endpoint: KeyedEndpoint) => Credential;
 
-/** The key as it is in the table, or nothing where the provider takes none. */
+/** The key as it is in the table, or nothing if the provider takes none. */
 export const staticKey: CredentialFor = ({ entry: { auth } }, { key }) =>
   new StaticKey(auth && key ? [auth.header.toLowerCase(), auth.prefix + key.secret.reveal()] : []);
 

@@ -44,7 +44,7 @@ export class UpstreamPools {
   private readonly resolve: Resolve;
   private readonly lastAnswers: LastAnswers;
   private readonly pools = new Map<string, OpenPool>();
-  /** Found last for a provider: most of them are asked with one bound for connecting. */
+  /** The pool found last for a provider: most providers have one connect timeout. */
   private latest = new WeakMap<ProviderView, { readonly connectMs: number; readonly pool: Pool }>();
   private rules = parseAddressRules([]);
   private rulesText = '';

@@ -41,7 +41,7 @@ export function baseHeaders({ headers: own }: ProviderView, lease: Lease, accept
   return base;
 }
 
-/** By what is asked for, of which there is a handful; kept as long as the lease. */
+/** By media type, of which there is a handful; kept as long as the lease. */
 const cached = new Map<string, WeakMap<Lease, BaseHeaders>>();
 
 /** The text without anything that this provider is reached with: any of its keys, headers, and what its connections take. */

@@ -18,7 +18,7 @@ export function describeBody(body: Buffer): string {
 }
 
 /**
- * What a body begins as: no field of server-sent events begins as JSON does, or as a page. Undefined where all of it is blank, or
+ * What a body begins as: no field of server-sent events begins as JSON does, or as a page. Undefined if all of it is blank, or
  * the beginning of a byte order mark.
  */
 export function formOf(body: Buffer): 'events' | 'json' | 'other' | undefined {

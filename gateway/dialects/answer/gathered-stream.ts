@@ -40,7 +40,7 @@ export class GatheredStream implements AnswerStream {
     return this.bytes > this.bytesMax;
   }
 
-  /** The answer so far; undefined where it is no answer, lacks an event, or is too long to be remembered. */
+  /** The answer so far; undefined if it is no answer, lacks an event, or is too long to be remembered. */
   answer(): JsonRecord | undefined {
     return this.isUnread ? undefined : this.gatherer?.answer();
   }

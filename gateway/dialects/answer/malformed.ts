@@ -20,7 +20,7 @@ export function leaveOut(facts: AnswerFacts): void {
 }
 
 /**
- * As `leaveOut`, where it is known what the event would have been.
+ * As `leaveOut`, if it is known what the event would have been.
  *
  * @param isPiece Of the output. Without the start or the end of a part, a stream falls apart.
  */

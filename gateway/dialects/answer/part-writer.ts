@@ -42,7 +42,7 @@ interface WaitingPart {
   half: { readonly text: string; readonly logprobs: readonly unknown[] | undefined } | undefined;
   /** Input that can be unwrapped when all of it is there. */
   wrapped: KeptText | undefined;
-  /** Of a call whose input is an object; absent where only the upstream knows where it ends. */
+  /** Of a call whose input is an object; absent if only the upstream knows where it ends. */
   readonly inputEnd: ObjectEnd | undefined;
   /** Nothing that could still come belongs to it. */
   isWhole: boolean;

@@ -15,7 +15,7 @@ type ReadAnswer =
   | { readonly ok: true; readonly answer: JsonRecord }
   | { readonly ok: false; readonly fault: AnswerFault };
 
-/** @param readError The error that an object holds; undefined where it holds none. */
+/** @param readError The error that an object holds; undefined if it holds none. */
 export function readAnswer(
   body: Buffer,
   readError: (answer: JsonRecord) => UpstreamError | undefined,

@@ -19,7 +19,7 @@ export function readErrorBody(body: Buffer): UpstreamError {
   return readErrorValue(value) ?? noError;
 }
 
-/** From a JSON value that may hold an error; undefined where it holds none. */
+/** From a JSON value that may hold an error; undefined if it holds none. */
 export function readErrorValue(value: unknown): UpstreamError | undefined {
   const outer = asRecord(firstOf(value));
   if (!outer) return undefined;

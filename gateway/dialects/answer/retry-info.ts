@@ -3,7 +3,7 @@
 
 import { asRecord } from '../../json/record.ts';
 
-/** @param details The member of that name. In milliseconds; undefined where no entry tells a time. */
+/** @param details The member of that name. In milliseconds; undefined if no entry tells a time. */
 export function readRetryDelayMs(details: unknown): number | undefined {
   if (!Array.isArray(details)) return undefined;
   for (const entry of details) {

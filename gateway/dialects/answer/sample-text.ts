@@ -35,7 +35,7 @@ export function sampledText(bytes: Uint8Array): SampledText {
   return { text, events };
 }
 
-/** Undefined where it is not whole. */
+/** Undefined if it is not whole. */
 function textOf(data: string): string | undefined {
   const event = asRecord(tryParseJson(data));
   if (event === undefined) return undefined;

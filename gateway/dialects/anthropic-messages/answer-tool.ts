@@ -25,18 +25,18 @@ export function isStructured(
   return takesSchemas && output.type === 'json-schema' && fitsStructuredOutput(output.schema);
 }
 
-/** Whether nothing holds the model to the form that was asked for. */
+/** Whether nothing forces the model into the requested form. */
 export function isFormLost({ output, toolChoice }: Conversation, traits: ModelTraits): boolean {
   if (output.type === 'text' || isStructured(output, traits)) return false;
   return toolChoice?.type === 'web-search' || !traits.takesForcedCalls;
 }
 
-/** Whether the model must call the tool; else it is asked to. */
+/** Whether the model is forced to call the tool; otherwise only instructed. */
 export function isAnswerForced(conversation: Conversation, traits: ModelTraits): boolean {
   return traits.takesForcedCalls && needsAnswerTool(conversation, traits);
 }
 
-/** The tool's name; undefined where it is not needed. */
+/** The tool's name; undefined if it is not needed. */
 export function answerToolOf(
   conversation: Conversation,
   traits: ModelTraits,

@@ -14,7 +14,7 @@ export interface MessagesCounters {
   readonly cacheWriteHour?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** What was used beside them, and is billed too. */
+  /** Use in addition to the totals, which is billed too. */
   readonly beside?: BesideTotals;
   /** One of the two that every message has was no count. */
   readonly isAbsurd?: boolean;
@@ -62,7 +62,7 @@ export function mergeFinalCounters(known: MessagesCounters, value: unknown): Mes
   return { ...merged, ...(output === 0 && !known.isFinal ? { output } : {}), isFinal: true };
 }
 
-/** Undefined where nothing was counted, or nothing that can be believed. */
+/** Undefined if nothing was counted, or nothing that can be believed. */
 export function usageOf({
   input,
   cacheRead,
@@ -140,7 +140,7 @@ export function countsSoFar(counters: MessagesCounters): Pick<AnswerFacts, 'usag
   return { usage: usageOf(counters), lacksOutput: !counters.isFinal };
 }
 
-/** A usage object; clients break where it is missing, so without a count it holds the estimates. */
+/** A usage object; clients break if it is missing, so without a count it holds the estimates. */
 export function encodeMessagesUsage(usage: Usage | undefined, inputEstimate: number, outputEstimate: number) {
   if (!usage) return { input_tokens: inputEstimate, ...noCache, output_tokens: outputEstimate };
   const { input, cachedInput, cacheWrite, output, reasoning } = usage;

@@ -10,7 +10,7 @@ import { encodeOutputSchema, requiresAll } from './output-schema.ts';
 
 /**
  * @param effort From the output settings, or from a system message.
- * @param maxTokens Undefined where tokens are only counted.
+ * @param maxTokens Undefined if tokens are only counted.
  */
 export function decodeReasoning(
   thinking: unknown,
@@ -43,7 +43,7 @@ export function decodeReasoning(
   }
 }
 
-/** @param byDefault What is shown where nothing is said: models that think on a budget show it. */
+/** @param byDefault Whether thinking is shown by default: models with a thinking budget show it. */
 function decodeDisplay(
   thinking: JsonRecord,
   byDefault: 'auto' | undefined,

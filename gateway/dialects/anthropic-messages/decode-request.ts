@@ -70,7 +70,7 @@ function readEffort(config: JsonRecord | undefined, note: NoteAsk): string | und
 function decodeLimit(value: unknown, note: NoteAsk): number | undefined {
   if (typeof value !== 'number') return undefined;
   note('max-tokens', 'max_tokens');
-  // Nothing but filling the prompt cache; the least that other dialects can be asked for is one token.
+  // Only fills the prompt cache; other dialects need at least one output token.
   if (value === 0) note('vendor-member', 'max_tokens');
   return Math.max(1, value);
 }

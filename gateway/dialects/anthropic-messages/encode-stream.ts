@@ -119,7 +119,7 @@ class MessageEncoder implements PartsEncoder {
       stop_reason: null,
       stop_sequence: null,
       stop_details: null,
-      // The true values come at the end where they are not known yet. Some clients read the input here alone, and shorten a
+      // If the true values are not known yet, they come at the end. Some clients read the input here alone, and shorten a
       // conversation by it.
       usage: encodeMessagesUsage(this.usage, this.head.inputEstimate, 0),
     };
@@ -162,7 +162,7 @@ class MessageEncoder implements PartsEncoder {
     }
   }
 
-  /** Opens the block where it is not open: thinking that is not shown has no delta that would. */
+  /** Opens the block unless it is open: hidden thinking has no delta that would open it. */
   private thinking(): string {
     return this.isBlockOpen ? '' : this.block({ type: 'thinking', thinking: '', signature: '' });
   }

@@ -26,7 +26,7 @@ export function readMessagesErrorEvent(data: string): UpstreamError {
 }
 
 /**
- * The error inside an answer or an event of status 200; undefined where it carries none. Those who serve other models in this
+ * The error inside an answer or an event of status 200; undefined if it carries none. Those who serve other models in this
  * dialect say it with the stop reason too, of the message or of its last delta.
  */
 export function readMessagesErrorMember(value: unknown): UpstreamError | undefined {

@@ -6,7 +6,7 @@
 export interface ModelTraits {
   /** As much as it sees fit, led by an effort; or up to a budget of tokens. */
   readonly thinks: 'adaptive' | 'budget' | 'never';
-  /** The efforts it knows; empty where it takes none. */
+  /** The efforts it knows; empty if it takes none. */
   readonly efforts: readonly string[];
   /** Takes temperature, top-p and top-k. */
   readonly takesSampling: boolean;
@@ -16,7 +16,7 @@ export interface ModelTraits {
   readonly takesSchemas: boolean;
   /** Takes system messages between the turns. */
   readonly takesLaterSystem: boolean;
-  /** Goes on with a last message of the assistant's, where nothing else of the request forbids it. */
+  /** Goes on with a last message of the assistant's, if nothing else of the request forbids it. */
   readonly takesPrefill: boolean;
 }
 

@@ -126,7 +126,7 @@ const inexpressible: ReadonlySet<string> = new Set([
   ...['dependentSchemas', 'dependentRequired', '$dynamicRef'],
 ]);
 
-/** Where nothing is said about further members, a schema that names its members means these alone. */
+/** If nothing is said about further members, a schema that names its members means these alone. */
 function isOpenObject({ properties, additionalProperties: more }: JsonRecord): boolean {
   return more === undefined ? !isRecord(properties) : more !== false;
 }

@@ -151,7 +151,7 @@ class EventRelay implements AnswerStream {
     if (tail === '') return undefined;
     const data = readLines(tail).data.join('\n');
     if (data.trim() === doneMark || asRecord(parseLatin1(data))) return tail;
-    // Lines that hold no data are whole where they end.
+    // Lines without data are complete at their end.
     if (data !== '' || !kept.endsWith('\n')) this.facts.isTorn = true;
     return undefined;
   }

@@ -12,7 +12,7 @@ export function holdsNothing(trimmed: string): boolean {
   return trimmed === '' || trimmed === 'null' || trimmed === '""';
 }
 
-/** Whether data has the outer shape of a JSON object; all that is looked at where there is much of it. */
+/** Whether data has the outer shape of a JSON object; the only check for long data. */
 export function looksLikeObject(trimmed: string): boolean {
   return trimmed.charCodeAt(trimmed.length - 1) === 0x7d && objectStart.test(trimmed);
 }

@@ -5,7 +5,7 @@
 import { formOf } from '../answer/describe-body.ts';
 
 export interface Framing {
-  /** In lower case, without parameters: what a stream is asked for as, and what it may come as. */
+  /** Media types in lower case, without parameters: the one to request, and those accepted in answers. */
   readonly mediaType: string;
   /** What a body begins as; undefined: too little of it has come. Only a body of events is read by a FrameReader. */
   formOf(bytes: Buffer): BodyForm | undefined;

@@ -11,7 +11,7 @@ export const eventBytesMax = 1024 * 1024;
 export const responseEventBytesMax = 4 * eventBytesMax;
 
 export interface SseEvent {
-  /** The `event:` name; undefined where the stream gave none. */
+  /** The `event:` name; undefined if the stream gave none. */
   readonly name: string | undefined;
   readonly data: string;
 }
@@ -67,7 +67,7 @@ export function readSse(dataLengthMax: number): SseReader {
   };
 }
 
-/** Lines that belong to no field: of interest only where they make up an error, see `isBareError`. */
+/** Lines without a field: of interest only if they make up an error, see `isBareError`. */
 class BareLines {
   private text = '';
 
@@ -82,7 +82,7 @@ class BareLines {
 /** No error is longer. */
 const bareLengthMax = 16 * 1024;
 
-/** What is called an error is one, whatever it holds. */
+/** An event named error is an error, whatever its data. */
 function isNothing(name: string | undefined, trimmed: string): boolean {
   return trimmed === '' || (name !== 'error' && holdsNothing(trimmed));
 }

@@ -1,4 +1,4 @@
-// What does the JSON of an event say, where it differs from an earlier one in one text only? Nearly
+// What does the JSON of an event say, if it differs from an earlier one in one text only? Nearly
 // all events of a streamed answer do, and comparing the rest costs a third of parsing it.
 
 import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
@@ -90,7 +90,7 @@ function firstDifference(one: string, other: string): number {
   return at;
 }
 
-/** One past the closing quote; -1 where there is none. */
+/** One past the closing quote; -1 if there is none. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;

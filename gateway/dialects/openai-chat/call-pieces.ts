@@ -5,7 +5,7 @@
 //   another `id` on a known `index`: a new call (some count every call as 0)
 //   another name without an `id` there, or a name again in one list: a new call
 
-/** What is known of a call so far. */
+/** The known parts of a call so far. */
 export interface KnownCall {
   /** Counts from 0 in order of appearance. */
   readonly key: number;

@@ -76,7 +76,7 @@ function encodeMessage(
   };
 }
 
-/** Undefined where there is no part of that kind. */
+/** Undefined if there is no part of that kind. */
 function joined(parts: readonly Part[], type: 'text' | 'refusal'): string | undefined {
   const texts = parts.flatMap((part) => (part.type === type ? [part.text] : []));
   return texts.length === 0 ? undefined : texts.join('');

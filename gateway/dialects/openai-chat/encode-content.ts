@@ -12,7 +12,7 @@ const mediaNotice = '[An image or file, shown in the next user message.]';
 /** Precedes media of tool results: an image may hold instructions, and they are not the user's. */
 export const mediaSource: Part = { type: 'text', text: '[From the tool results above, not from the user:]' };
 
-/** What a message of the user says; undefined where that is nothing. */
+/** The content of a user message; undefined if it is empty. */
 export function encodeUserContent(parts: readonly Part[]): unknown {
   const content = parts.flatMap((part) => encodePart(part) ?? []);
   if (content.length === 0) return undefined;

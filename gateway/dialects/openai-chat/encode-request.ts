@@ -63,7 +63,7 @@ function encodeBody(
       prompt_cache_key: conversation.promptCacheKey,
       [userName]: conversation.endUser === undefined ? undefined : fitEndUser(conversation.endUser),
       store: store ? true : undefined,
-      // Refused where nothing is stored.
+      // Refused if nothing is stored.
       metadata: store && metadata ? asWritten(metadata) : undefined,
     }),
     ...(target.isStream ? { stream: true, ...askForUsage(target) } : {}),

@@ -7,7 +7,7 @@ import { type MarkedState, packOpaque } from '../state/opaque.ts';
 export const thinkingSeparator = '\n\n';
 
 /**
- * One entry of `reasoning_details`; undefined where there is nothing to give back.
+ * One entry of `reasoning_details`; undefined if there is nothing to give back.
  *
  * @param textLength How much of `reasoning_content` it belongs to: signatures are good for their own text only.
  */

@@ -6,7 +6,7 @@ import type { ToolNames } from '../tools/tool-names.ts';
 import { functionSchema } from '../tools/tool-schema.ts';
 import { wrappedDescription, wrappedInputSchema } from '../tools/wrapped-tool.ts';
 
-/** Nothing where no tools are left: upstreams refuse a choice among none. */
+/** Nothing if no tools are left: upstreams refuse a choice among none. */
 export function encodeTools(
   { tools, toolChoice, mayCallInParallel }: Conversation,
   names: ToolNames,

@@ -11,7 +11,7 @@ import { mayHold, tryRead } from '../state/foreign-state.ts';
 
 const bridge = { role: 'assistant', content: 'Understood.' };
 
-/** What has to change of one message. */
+/** The change to one message. */
 interface Change {
   /** The bridge comes first. */
   readonly isBridged: boolean;

@@ -4,7 +4,7 @@ import type { DecodedAnswer } from '../dialect.ts';
 import { decodeOpenAiAnswer, type OpenAiReading } from '../openai/decode-answers.ts';
 import { readCompletionChoice } from './decode-choice.ts';
 
-/** What has to be known of the request to read its answer. */
+/** The facts of a request that are needed to read its answer. */
 export type CompletionReading = Pick<OpenAiReading, 'choices' | 'names' | 'stops'>;
 
 export function decodeCompletionAnswer(body: Buffer, reading: CompletionReading): DecodedAnswer {

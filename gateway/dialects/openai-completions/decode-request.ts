@@ -72,7 +72,7 @@ function conversationDecoder(
       sampling,
     };
     const { seed } = sampling;
-    // The same one, where nothing is different: what is sent for it is made once.
+    // The same one, if nothing is different: what is sent for it is made once.
     if (seed === undefined) return Array.from({ length: samples }, () => first);
     // One seed for all would give the same answer every time.
     return Array.from({ length: samples }, (_, sample) => ({

@@ -15,7 +15,7 @@ interface ClientTool {
   readonly idPrefix: string;
   /** Of a call: the member that says what to do. */
   readonly member: 'action' | 'operation';
-  /** The value of that member; undefined where the model did not keep to the schema. */
+  /** The value of that member; undefined if the model did not keep to the schema. */
   encode(input: JsonRecord): JsonRecord | undefined;
   /** Members that every call has. */
   readonly constants?: JsonRecord;
@@ -113,7 +113,7 @@ export function clientToolAsFunction(type: ClientToolType): Tool {
   return { kind: 'function', name: type, description, schema };
 }
 
-/** The item of a call of such a tool, without id and status; undefined where the input does not keep to the schema. */
+/** The item of a call of such a tool, without id and status; undefined if the input does not keep to the schema. */
 export function encodeClientCall(type: ClientToolType, input: string): JsonRecord | undefined {
   const { member, encode, constants } = clientTools[type];
   const value = asRecord(tryParseJson(input));

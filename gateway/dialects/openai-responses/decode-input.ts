@@ -155,7 +155,7 @@ function decodeOutput(item: JsonRecord, name: string, ask: NoteAsk): PartOf<'too
   return { type: 'tool-result', id, parts };
 }
 
-/** What was thought, as it was shown; where nothing was shown and no state kept, nothing. */
+/** The shown reasoning; nothing if none was shown and no state was kept. */
 function decodeReasoning({ id, summary, content, encrypted_content: sealed }: JsonRecord): readonly Part[] {
   const text = textsOf(summary).join('\n\n') || textsOf(content).join('');
   if (typeof sealed !== 'string' || sealed === '') return text === '' ? [] : [{ type: 'thinking', text }];

@@ -6,7 +6,7 @@ import type { Conversation, OutputFormat, Reasoning, Sampling } from '../convers
 import { invalidParameter } from '../request/parameter-rules.ts';
 import { type NoteAsk, readFlag, readOptionalText, readText } from '../request/read-values.ts';
 
-/** A member of the request; undefined where it is absent or null. */
+/** A member of the request; undefined if it is absent or null. */
 export type ReadMember = (name: string) => unknown;
 
 type Settings = Pick<
@@ -133,7 +133,7 @@ function decodeCaller(
   const serviceTier = read('service_tier');
   const metadata = asRecord(read('metadata')) ?? {};
   const isTierWanted = typeof serviceTier === 'string' && serviceTier !== 'auto';
-  // True is the default of this dialect, but only where it is said the caller counts on it.
+  // True is the default of this dialect, but a caller relies on it only if it is set.
   const isStored = read('store') === true;
   if (endUser !== undefined) ask('end-user', userName);
   if (promptCacheKey !== undefined) ask('prompt-cache-key', 'prompt_cache_key');

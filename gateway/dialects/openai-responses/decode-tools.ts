@@ -142,7 +142,7 @@ function decodeTool(tool: JsonRecord, namespace: string | undefined, name: strin
 }
 
 /**
- * @returns Undefined where the model may choose: the default.
+ * @returns Undefined if the model may choose: the default.
  * @throws {GatewayError} `invalid_parameter`.
  */
 export function decodeToolChoice(
@@ -174,7 +174,7 @@ export function decodeToolChoice(
   return undefined;
 }
 
-/** Where nothing but the provider's own tools can be meant, those are forced. */
+/** If nothing but the provider's own tools can be meant, those are forced. */
 function decodeRequired({ tools, hasWebSearch, hasHosted }: DecodedTools, ask: NoteAsk): ToolChoice {
   if (tools.length === 0 && hasWebSearch) {
     ask('forced-web-search', 'tool_choice');

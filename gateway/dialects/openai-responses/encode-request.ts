@@ -78,7 +78,7 @@ function encodeTool(tool: Tool, names: ToolNames): unknown {
   if (tool.kind === 'custom') {
     return { type: 'custom', ...named, ...(grammar ? { format: { type: 'grammar', ...grammar } } : {}) };
   }
-  // Where nothing is said, this dialect is strict and the others are not.
+  // If nothing is said, this dialect is strict and the others are not.
   return {
     type: 'function',
     ...named,
@@ -119,7 +119,7 @@ function encodeAnswerForm(conversation: Conversation): Record<string, unknown> {
     parts.some((part) => part.type === 'thinking' && part.opaque?.state.kind === 'encrypted'),
   );
   const include = [
-    // Models that do not reason refuse to be asked for it.
+    // Models without reasoning refuse this parameter.
     ...(hasOwnState || (reasoning && reasoning.mode !== 'off') ? ['reasoning.encrypted_content'] : []),
     ...(logprobs ? ['message.output_text.logprobs'] : []),
   ];

@@ -89,13 +89,13 @@ function readFailure(response: JsonRecord): UpstreamError {
     : unnamedFailure;
 }
 
-/** The error that a response holds, whatever event or status it came with; undefined where it holds none. */
+/** The error that a response holds, whatever event or status it came with; undefined if it holds none. */
 export function readResponseError(response: JsonRecord): UpstreamError | undefined {
   const hasFailed = response.status === 'failed' || response.status === 'cancelled';
   return hasFailed ? readFailure(response) : readErrorMember(response);
 }
 
-/** The error that the last event of a stream holds, beside its response or in it; undefined where it holds none. */
+/** The error that the last event of a stream holds, beside its response or in it; undefined if it holds none. */
 export function readEndError(event: JsonRecord): UpstreamError | undefined {
   const response = asRecord(event.response);
   return readErrorMember(event) ?? (response && readResponseError(response));

@@ -224,7 +224,7 @@ export class ItemEvents {
     if (piece) this.whole(piece.type, index, event, piece.text);
   }
 
-  /** @param isWhole Then it is written only where nothing of it was. */
+  /** @param isWhole Then it is written only if nothing of it was. */
   private write(
     state: ItemState,
     kind: TextKind,

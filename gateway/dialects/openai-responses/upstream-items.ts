@@ -11,7 +11,7 @@ interface WireCall {
   readonly namespace?: string;
 }
 
-/** Undefined where the item is no call, or is not named yet. */
+/** Undefined if the item is no call, or is not named yet. */
 export function readCall(item: JsonRecord): WireCall | undefined {
   const { type, name, namespace, call_id: id } = item;
   if (type !== 'function_call' && type !== 'custom_tool_call') return undefined;

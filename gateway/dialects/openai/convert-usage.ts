@@ -6,7 +6,7 @@ import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { believeCount } from '../answer/believe-count.ts';
 
 /**
- * Reads a usage object leniently; undefined where it holds no counts. Prompt tokens include cached
+ * Reads a usage object leniently; undefined if it holds no counts. Prompt tokens include cached
  * ones, completion tokens include reasoning ones; where a provider leaves reasoning out of the
  * completion tokens, the total still has it. Without a total, more reasoning than completion says so.
  */
@@ -139,12 +139,12 @@ function isAbsurd(reported: unknown, believed: number | undefined): boolean {
   return reported !== undefined && reported !== null && believed === undefined;
 }
 
-/** Left out where there is none: few answers have sound. */
+/** Left out if there is none: few answers have sound. */
 function audioOf({ audioInput = 0, audioOutput = 0 }: Pick<Usage, 'audioInput' | 'audioOutput'>) {
   return { ...(audioInput > 0 ? { audioInput } : {}), ...(audioOutput > 0 ? { audioOutput } : {}) };
 }
 
-/** The three counts every client knows, and the details only where there are any. */
+/** The three counts every client knows, and the details only if there are any. */
 export function encodeOpenAiUsage(usage: Usage): Record<string, unknown> {
   const { cachedInput, cacheWrite, reasoning, audioInput = 0, audioOutput = 0 } = usage;
   const promptDetails = {

@@ -25,7 +25,7 @@ export interface ChoiceReader {
   end(): void;
 }
 
-/** What has to be known of the request to read its answer. */
+/** The facts of a request that are needed to read its answer. */
 export interface OpenAiReading {
   /** Choices asked for; what an upstream gives beyond them is left out. */
   readonly choices: number;
@@ -230,7 +230,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The only choice asked for is the first one, also where it is not numbered; undefined where none was asked for. */
+/** The only choice asked for is the first one, also if it is not numbered; undefined if none was asked for. */
 function indexOf({ index }: JsonRecord, choices: number): number | undefined {
   if (index === undefined || index === null) return choices === 1 ? 0 : undefined;
   const isAsked = Number.isSafeInteger(index) && Number(index) >= 0 && Number(index) < choices;

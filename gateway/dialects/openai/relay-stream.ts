@@ -284,7 +284,7 @@ const toolCall = /"(?:tool_calls"\s*:\s*\[|function_call"\s*:\s*\{)/;
 /** What an event must be parsed for: an error, or a finish reason or counts that are not null. */
 const marker = /"(?:error"|(?:finish_reason|usage)"[\t-\r ]*:[\t-\r ]*[^n\t-\r ])/;
 
-/** Infinity where there is none. */
+/** Infinity if there is none. */
 function firstMarker(text: string): number {
   const at = text.search(marker);
   return at === -1 ? Number.POSITIVE_INFINITY : at;

@@ -20,7 +20,7 @@ export interface ChoiceRepair {
   readonly endReason: string;
   /** Content of a chunk that ends the choice, besides its index and reason. */
   readonly emptyPiece: JsonRecord;
-  /** The same object, where nothing is missing. */
+  /** The same object, if nothing is missing. */
   sound(choice: JsonRecord): JsonRecord;
 }
 
@@ -68,7 +68,7 @@ export class OpenAiRepair {
   /**
    * @param text Of the value, as latin1 of UTF-8 bytes; asked for where something is missing.
    * @param choices The entries of its `choices`, each as it is to be.
-   * @returns Undefined where nothing is missing.
+   * @returns Undefined if nothing is missing.
    */
   repaired(text: () => string, value: JsonRecord, choices: readonly unknown[]): string | undefined {
     const changes = this.changesOf(value, choices);

@@ -45,7 +45,7 @@ export function decodeOpenAiSampling(values: ParameterValues, logitBias: unknown
   };
 }
 
-/** Sampling in the words of both dialects, but for the stop sequences; undefined where the caller did not say. */
+/** Sampling in the words of both dialects, but for the stop sequences; undefined if the caller did not say. */
 export function encodeOpenAiSampling(sampling: Sampling): Record<string, unknown> {
   return {
     temperature: sampling.temperature,

@@ -2,7 +2,7 @@
 
 import type { MediaSource } from '../conversation.ts';
 
-/** Undefined where it is no base64 data address. */
+/** Undefined if it is no base64 data address. */
 export function parseDataUrl(url: string): Extract<MediaSource, { kind: 'base64' }> | undefined {
   const comma = url.indexOf(',');
   const head = url.slice(0, Math.max(comma, 0)).toLowerCase();

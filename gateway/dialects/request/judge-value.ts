@@ -125,7 +125,7 @@ const bytesPerCharacter = 6;
 /** Quotes, a colon, a comma, and some blanks. */
 const bytesPerEntry = 16;
 
-/** What is no prompt is never as long. */
+/** Members other than prompts are never this long. */
 const bytesMax = 1024 * 1024;
 
 /** The fault of a value of this size; checked before parsing, which takes long for long values. */

@@ -22,7 +22,7 @@ interface Parameter {
 
 export type ParameterTable = Readonly<Record<string, Parameter>>;
 
-/** The checked values of all members in the table that are present and not null; undefined where too large to be looked at. */
+/** The checked values of all members in the table that are present and not null; undefined if too large to be looked at. */
 export type ParameterValues = ReadonlyMap<string, unknown>;
 
 /** @throws {GatewayError} `invalid_parameter` for the first member that breaks its rule. */
@@ -65,7 +65,7 @@ export function missingParameter(body: RequestBody, table: ParameterTable, name:
 }
 
 /**
- * @param tools Undefined where they are too long to be looked at.
+ * @param tools Undefined if they are too long to be looked at.
  * @throws {GatewayError} `invalid_parameter`, naming what a function in the form of another dialect lacks.
  */
 export function checkToolForms(tools: unknown, own: ToolFormName): void {

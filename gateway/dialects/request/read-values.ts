@@ -10,9 +10,9 @@ import { invalidParameter } from './parameter-rules.ts';
 export type NoteAsk = (feature: Feature, param: string) => void;
 
 /**
- * A top-level member; undefined where it is absent or null.
+ * A top-level member; undefined if it is absent or null.
  *
- * @throws {GatewayError} `invalid_parameter` where it is not valid JSON, as all functions here.
+ * @throws {GatewayError} `invalid_parameter` if it is not valid JSON, as all functions here.
  */
 export function readMember(body: RequestBody, name: string): unknown {
   const member = body.member(name);
@@ -38,7 +38,7 @@ export function readRecord(value: unknown, path: string): JsonRecord {
   return isRecord(value) ? value : invalidParameter(path, 'must be an object');
 }
 
-/** An object, or nothing where it is absent or null. */
+/** An object, or nothing if it is absent or null. */
 export function readOptionalRecord(value: unknown, path: string): JsonRecord | undefined {
   return value === undefined || value === null ? undefined : readRecord(value, path);
 }

@@ -3,7 +3,7 @@
 import type { Reasoning } from '../conversation.ts';
 
 /**
- * The tier of a wish, in OpenAI's words; undefined where the caller leaves it to the model.
+ * The tier of a wish, in OpenAI's words; undefined if the caller leaves it to the model.
  *
  * @param maxOutputTokens A budget of all of it means "no limit", not the highest tier.
  */

@@ -33,13 +33,13 @@ interface FoundState {
 interface ForeignState {
   /** They take it out of the body, and the marks off the provider's own. */
   readonly edits: readonly Edit[];
-  /** As the caller sent them; empty where they hold neither. */
+  /** As the caller sent them; empty if they hold neither. */
   readonly turns: readonly unknown[];
 }
 
 const none: ForeignState = { edits: [], turns: [] };
 
-/** @param origin Of the provider that is asked. */
+/** @param origin Of the provider that gets the request. */
 export function findForeignState(body: RequestBody, places: ForeignPlaces, origin: string): ForeignState {
   const member = body.member(places.member);
   if (!member || !mayHold(body.chunks, (bytes) => places.mayHold(bytes))) return none;
@@ -56,7 +56,7 @@ export function findForeignState(body: RequestBody, places: ForeignPlaces, origi
   return { edits, turns };
 }
 
-/** The value of a member; undefined where it is not valid JSON, which the upstream says better. */
+/** The value of a member; undefined if it is not valid JSON, which the upstream says better. */
 export function tryRead(body: RequestBody, member: Member): unknown {
   try {
     return body.read(member);
@@ -108,7 +108,7 @@ export function findInLists(
   });
 }
 
-/** The joints between the chunks are asked too: a name may be cut by them. */
+/** Also searches the seams between chunks: they may cut a name. */
 export function mayHold(chunks: readonly Buffer[], isIn: (bytes: Buffer) => boolean): boolean {
   const [only] = chunks;
   if (chunks.length === 1 && only) return isIn(only);

@@ -3,12 +3,12 @@
 
 import type { ToolName } from '../conversation.ts';
 
-/** What is known of tools, by name and namespace. */
+/** Known tools, by name and namespace. */
 export class ToolIndex<Value> {
   private readonly exact = new Map<string, Value>();
   private readonly folded = new Map<string, Value>();
 
-  /** What was there first stays. */
+  /** The first definition counts. */
   add({ name, namespace }: ToolName, value: Value): void {
     const exact = keyOf(name, namespace);
     if (!this.exact.has(exact)) this.exact.set(exact, value);

@@ -10,7 +10,7 @@ export const wrappedInputSchema = {
   additionalProperties: false,
 } as const;
 
-/** What is said of the tool, with the form its text must have. */
+/** Description of the tool, with the form that its text must have. */
 export function wrappedDescription({ description, grammar }: Tool): string | undefined {
   if (!grammar) return description;
   const form = `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`;

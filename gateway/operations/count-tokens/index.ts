@@ -1,7 +1,7 @@
 // How many tokens would this request be? Asked of an upstream that can count, else estimated, rather too high than too low: a client
 // that counts too few makes its conversation shorter too late.
 //
-// Reads: the request whole, for where no upstream counts it is counted here. What an answer would need may be missing.
+// Reads: the request whole, because it is counted here if no upstream counts. Members that only an answer needs may be missing.
 // Limited: of all limits only those on requests; it takes no place.
 // Metered: not at all: it is no generation, and no request in the metrics of requests.
 // Failed over: one attempt at each of three upstreams, five seconds in all (ask-upstreams.ts).
@@ -30,7 +30,7 @@ export const countTokens: Operation = {
   },
 };
 
-/** @throws {GatewayError} where the request is not valid, or leads nowhere. */
+/** @throws {GatewayError} if the request is not valid, or leads nowhere. */
 export async function serveTokenCount(parts: PipelineParts, exchange: Exchange): Promise<void> {
   const facts = exchange.dialect.readRequest(exchange.body, 'count');
   const plan = planFor(parts, exchange, facts);

@@ -23,7 +23,7 @@ export interface WholeTable {
 
 /**
  * @param before Where only keys differ from it, everything else of its view is taken as it is.
- * @throws {TableRefusedError} `invalid` where the shards do not fit together.
+ * @throws {TableRefusedError} `invalid` if the shards do not fit together.
  */
 export async function assembleView(
   manifest: Manifest,

@@ -31,7 +31,7 @@ export class TableCopy {
     this.onFailure = onFailure;
   }
 
-  /** Undefined where there is none. @throws {TableLoadError} where it is damaged. */
+  /** Undefined if there is none. @throws {TableLoadError} if it is damaged. */
   async readManifest(): Promise<Manifest | undefined> {
     const bytes = await this.files.readFile(join(this.folder, manifestFile)).catch((error: unknown) => {
       if (isMissing(error)) return undefined;

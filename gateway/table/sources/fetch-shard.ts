@@ -11,7 +11,7 @@ const callTimeoutMs = 5_000;
 
 const shardSecretSchema = z.object({ data: z.object({ [SHARD_DATA]: z.base64() }) });
 
-/** @throws {TableLoadError} `incomplete` where it is gone, `unreachable` if no API server answered. */
+/** @throws {TableLoadError} `incomplete` if it is gone, `unreachable` if no API server answered. */
 export async function fetchShard(
   client: KubeClient,
   namespace: string,

@@ -50,7 +50,7 @@ export interface SecretSource extends TableSource {
   exchangeToken(): string | undefined;
   /** As the pointer has it; undefined: operator and ledger are spoken to in plain HTTP. */
   internalTls(): InternalTls | undefined;
-  /** Unix milliseconds of the newest sign of life of an operator; undefined where none is known. */
+  /** Unix milliseconds of the operator's newest heartbeat; undefined if none is known. */
   heartbeatMs(): number | undefined;
   close(): Promise<void>;
 }
@@ -215,7 +215,7 @@ class WatchedPointer implements SecretSource {
     this.loading ??= this.load();
   }
 
-  /** @throws {TableLoadError} where the one in use is newer. */
+  /** @throws {TableLoadError} if the one in use is newer. */
   private isInUse(manifest: Manifest): boolean {
     const held = this.options.holder.current();
     const order = held ? compareVersions(manifest, held) : 1;

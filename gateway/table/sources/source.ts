@@ -15,7 +15,7 @@ export type TableOrigin = 'api' | 'copy' | 'file';
 export interface TakenTable {
   readonly version: TableVersion;
   readonly source: TableOrigin;
-  /** Absent where nothing had to be loaded. */
+  /** Absent if nothing had to be loaded. */
   readonly loadMs?: number;
 }
 

@@ -13,7 +13,7 @@ export interface LoadWork {
   readonly files: CopyFiles;
 }
 
-/** zstd. Rejects with the code `ERR_BUFFER_TOO_LARGE` where it would be more than that. */
+/** zstd. Rejects with the code `ERR_BUFFER_TOO_LARGE` if it would be more than that. */
 export type Unpack = (packed: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 
 /** As in node:fs/promises; a file that is not there is an error with the code `ENOENT`. */
