@@ -499,7 +499,7 @@ describe('rules that are held at apply', () => {
 
   test('the first steps that the release shows are right, and five', async () => {
     const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
-    const [, first = ''] = notes.split('A first provider');
+    const [, first = ''] = notes.split('Create your first provider');
     const [steps = ''] = first.split('Check the status');
     expect(steps.match(/^ {2}kubectl /gm)).toHaveLength(5);
     const manifest = /<<'YAML'\n(.*)\n {2}YAML\n/s.exec(steps)?.[1]?.replaceAll(/^ {2}/gm, '') ?? '';
@@ -519,7 +519,7 @@ describe('rules that are held at apply', () => {
 
   test('the release shows how to open the dashboard, as somebody who then may do what it offers', async () => {
     const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
-    const [, told = ''] = notes.split('The dashboard opens');
+    const [, told = ''] = notes.split('The dashboard can be opened');
     const [forward = '', ...commands] = [...told.matchAll(/^ {2}kubectl (.+)$/gm)].map(([, line = '']) =>
       line.split(' '),
     );
