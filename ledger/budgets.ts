@@ -15,7 +15,7 @@ import type { Spender } from './store/store.ts';
 export interface Budget {
   readonly period: BudgetPeriod;
   readonly limitPicodollars: bigint;
-  /** Warn: it is told of, and nothing is refused. */
+  /** Warn: an event reports it, and nothing is refused. */
   readonly action: 'Block' | 'Warn';
 }
 

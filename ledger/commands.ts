@@ -42,7 +42,7 @@ export const COMMANDS = [
 const USAGE = `usage: ${COMMANDS.join('\n       ')}
 `;
 
-/** What is wrong with the words of a command; its message is for whoever typed them. */
+/** A fault in the arguments of a command; its message is for the user. */
 class UsageError extends Error {}
 
 const PAYERS = ledgerRecordSchema.shape.payer.options;
@@ -79,13 +79,13 @@ export async function runCommand(words: readonly string[], parts: CommandParts):
   if (command === 'export' && format === undefined) throw new UsageError(`--format: ${formatRule}`);
   if (command === 'rerate' && options.prices === undefined)
     throw new UsageError('--prices: must name a file of prices, or - for standard input');
-  // Before the store is opened: what is wrong with them is told at once.
+  // Before the store is opened, so that faults are reported at once.
   const prices = options.prices === undefined ? undefined : readPrices(readText(options.prices));
   const store = await parts.open();
   try {
     if (prices !== undefined) {
       const { keptFrom } = await store.state();
-      // Of all payers: what is not in the sums is told of.
+      // For all payers, to report what is missing from the sums.
       const rows = await rerate(store, periodOf({ ...options, payer: undefined }), prices);
       await parts.write(describe(rows, options, keptFrom > options.from ? keptFrom : undefined));
     } else if (format !== undefined) await writeExport(store, format, options, parts);

@@ -1,4 +1,4 @@
-// When may the ledger be asked? What stands on its port for Kubernetes and Prometheus.
+// The ledger's port for Kubernetes and Prometheus: health and metrics.
 
 import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';

@@ -11,10 +11,10 @@ export interface KeepOptions {
   readonly clock: Clock;
   /** Today not counted; 0: for ever. */
   readonly retentionDays: number;
-  /** Who must have been told of a record before it goes. */
+  /** The receiver that must have a record before it is deleted. */
   readonly sink: string | undefined;
   onPurged(records: number): void;
-  /** The clock is not what it was, or no record came for as long as they are kept. Told once, until it is over. */
+  /** The clock has jumped, or no record came for the whole retention. Called once for each such period. */
   onOddClock(reason: string): void;
   onFailed(reason: string): void;
 }

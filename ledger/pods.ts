@@ -129,8 +129,8 @@ export function watchPods(options: PodWatchOptions): PodWatch {
 }
 
 /**
- * Also of a pod that is not ready, or on its way out: its journal is to be read to the end. Undefined where it has no
- * address yet, or all its containers have ended.
+ * Also of a pod that is not ready or is being deleted: its journal must be read to the end. Undefined if it has no address yet, or all
+ * its containers have ended.
  */
 export function readJournalPod({ metadata, spec, status }: KubeObject): JournalPod | undefined {
   if (metadata.uid === undefined || !isRecord(spec) || !isRecord(status)) return undefined;

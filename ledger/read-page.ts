@@ -10,9 +10,9 @@ interface PageLines {
   readonly skipped: number;
 }
 
-/** More of a line that is put aside is not kept: whoever looks at it sees what it is. */
+/** A quarantined line is cut to this length, enough to recognise it. */
 const asideCharsMax = 16 * 1024;
-/** It stands in an index; ours have some 40. */
+/** Ids are in an index; those of gateways have about 40 characters. */
 const idCharsMax = 200;
 
 export function readPage(bytes: Buffer): PageLines {

@@ -2,7 +2,7 @@
 // asked for.
 
 interface Permit extends Disposable {
-  /** Settled when this one may go on; once for each permit. Rejects where it is disposed of meanwhile. */
+  /** Resolves when a permit is free. Rejects if the semaphore is disposed of. */
   acquire(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// How is a record told to others? As CloudEvents 1.0, one event each: `id` and `source` together say which one it is.
+// Exports a record as a CloudEvents 1.0 event, identified by `id` and `source` together.
 
 import { z } from 'zod';
 
@@ -7,7 +7,7 @@ const EVENT_TYPE = 'dev.penstock.attempt.v1';
 
 const factsSchema = z.looseObject({ id: z.string(), startedAt: z.string(), apiKey: z.string() });
 
-/** Of all events of an installation, however they are told: with it, whoever got one twice knows it again. */
+/** The same for all events of an installation, on every transport, so that consumers can deduplicate. */
 export function sourceOf({
   namespace,
   instance,

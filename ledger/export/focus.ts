@@ -60,7 +60,7 @@ const columns: readonly (readonly [name: string, cell: (row: SumsRow, query: Foc
   ['SubAccountName', subAccountOf],
   ['x_Route', ({ group }) => group.route ?? ''],
   ['x_Payer', ({ group }) => group.payer ?? ''],
-  // As many as requests over all payers alone: behind a failover the first attempt is the platform's, and the paid one another.
+  // Equal to the requests only over all payers: after a failover the platform pays the first attempt, and the tenant another.
   ['x_FirstAttempts', ({ sums }) => String(sums.requests)],
   ['x_Attempts', ({ sums }) => String(sums.attempts)],
   ['x_EstimatedAttempts', ({ sums }) => String(sums.estimated)],

@@ -21,7 +21,7 @@ export interface SendOptions {
   /** Names the installation, in every event. */
   readonly source: string;
   onSent(records: number): void;
-  /** Told for each batch; nothing of it is lost. */
+  /** Called for each failed batch, which is kept and retried. */
   onFailed(reason: string): void;
   /** It is too large for the receiver even alone: the others go on without it. It stays in the ledger for its age. */
   onLeftOut(record: LeftOut): void;
@@ -80,7 +80,7 @@ export function sendEvents(options: SendOptions): EventSender {
       if (clock.now() >= smallerUntil) batch = batchMax;
       return 0;
     }
-    // One that takes less at once is told less at once.
+    // A receiver with a smaller size limit gets smaller batches.
     if (answer.status === 413 && records.length > 1) {
       batch = Math.ceil(records.length / 2);
       smallerUntil = clock.now() + smallerForMs;

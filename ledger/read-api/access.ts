@@ -1,5 +1,5 @@
-// Who is asking, and whose spend may they see? Kubernetes says both: whoever may get the ApiKeys of a namespace may see what
-// they cost, and whoever may get all of them, everything.
+// Authenticates callers and authorizes them by their rights in Kubernetes: the right to get the ApiKeys of a namespace shows the spend of
+// that namespace, and the right to get all ApiKeys shows all spend.
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -101,7 +101,7 @@ function makeCache<T>(clock: Clock): Cache<T> {
       const nowMs = clock.now();
       const known = kept.get(key);
       if (known !== undefined && nowMs - known.atMs < keptMs) return known.value;
-      // Above the bound all are asked for anew: that costs calls, and never memory.
+      // Above the bound the cache is cleared: that costs calls, but bounds memory.
       if (kept.size >= keptMax) kept.clear();
       // Kept before it is settled: of many questions at once only one is asked.
       const value = read();

@@ -1,5 +1,4 @@
-// What would happen with a request, and which models are there for a key? A gateway says it; here is decided who may ask, and who may be told
-// which providers are behind it.
+// Relays questions about plans and models to a gateway. Decides here who may ask, and who may see the names of providers.
 
 import { z } from 'zod';
 import {
@@ -50,8 +49,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * @param seesProviders Whether the names of targets and providers may be told.
- * @throws {ApiError} where no gateway answers, or it knows no such ApiKey.
+ * @param seesProviders Whether the answer may name targets and providers.
+ * @throws {ApiError} if no gateway answers, or it does not know the ApiKey.
  */
 export async function relayQuestion(
   gateways: Pick<GatewayAsker, 'ask'>,

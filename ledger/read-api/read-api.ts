@@ -1,5 +1,5 @@
-// What can be asked of the ledger over HTTP? Sums, series, requests, models, keys, budgets and health, and through it what a gateway would do, by
-// whoever may get the ApiKeys concerned; and by operator and gateways, which know the exchange token, what keys have spent.
+// The ledger's HTTP API. For callers that may get the ApiKeys concerned: sums, series, requests, models, keys, budgets, health, and plans
+// of a gateway. For operator and gateways, with the exchange token: the spend of keys.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import {
@@ -58,7 +58,7 @@ export interface ReadApiParts {
   budgets(): readonly Budgeted[] | undefined;
   /** What would happen with a request is for them to say. */
   readonly gateways: Pick<GatewayAsker, 'ask'>;
-  /** Absent, or undefined: what can be spent beyond a budget is not told. */
+  /** Absent, or undefined: answers have no overshoot of budgets. */
   fleet?(): Fleet | undefined;
   /** The exchange token; undefined while it is not known. */
   token(): string | undefined;
@@ -66,10 +66,10 @@ export interface ReadApiParts {
   onFailure(error: unknown): void;
 }
 
-/** Questions of people at once; further ones are told to come back. Operator and gateways never are: by their answers budgets are kept. */
+/** Concurrent questions of people; further ones get a retry later. Operator and gateways have no such limit: budgets depend on their answers. */
 const questionsMax = 32;
 
-/** Of a question about thousands: between one lot and the next, whoever brings journals in has a turn. */
+/** Batch of names for questions about thousands: between two batches journals can be stored. */
 const namesAtOnce = 500;
 
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
@@ -79,7 +79,7 @@ const ofRows = ['by', 'interval'] as const;
 /** What a spender used of anything by itself: sums know it. */
 const ofParts = ['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcome'] as const;
 
-/** What some questions have no answer by: whoever asks for it would take another one for it. */
+/** Parameters that a question does not support: ignoring them would give a misleading answer. */
 const withoutParameters: Readonly<Record<string, readonly string[]>> = {
   // Over time it is /v1/series, or by=day.
   '/v1/sums': ['interval'],
@@ -109,7 +109,7 @@ const answers: Readonly<Record<string, Answer>> = {
   async '/v1/requests'({ store }, asked) {
     const { interval = 'day', to, where } = asked;
     const { keptFrom } = await store.state();
-    // How a request ended stands in its records alone.
+    // Only records have the outcome of a request.
     const from = keptFrom > asked.from ? keptFrom : asked.from;
     const query = { from, to, interval, where };
     const [requests, ends, firstContents] = await Promise.all([
@@ -179,7 +179,7 @@ const answers: Readonly<Record<string, Answer>> = {
 async function spendersIn({ store, clock }: ReadApiParts, asked: Asked, spender: Spender) {
   const nowMs = clock.wallMs();
   const { by: _, ...query } = sumsQueryOf(asked, []);
-  // What they spent is told by the day too; and of hours only records know who was used in them.
+  // Spend is also kept by day; for hours only records have the keys.
   const used = await store.used({ ...query, ...daysAround(asked), spender });
   const names = used.slice(0, asked.limit);
   const since = periodsOf(nowMs);
@@ -319,7 +319,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
       chunks.push(chunk);
     }
   } catch (error) {
-    // Whoever asked has gone or was too slow: nothing of ours has failed.
+    // The client has gone or was too slow: not a failure of the ledger.
     throw error instanceof ApiError ? error : badParameter('body: broke off before its end');
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -331,7 +331,7 @@ async function expectAccess(parts: ReadApiParts, token: string, { where, by }: A
   const hidden = (['provider', 'upstreamModel'] as const).find(
     (dimension) => by.includes(dimension) || where[dimension] !== undefined,
   );
-  // Gateways may be told not to name providers to callers; the ledger does not either.
+  // If gateways are set not to name providers to callers, the ledger does not name them either.
   if (namespace !== undefined && hidden !== undefined)
     throw notAllowed(`${hidden}: is the platform's own business; ask without ?namespace=…, where you may`);
 }

@@ -41,7 +41,7 @@ async function topAnswer(store: Store, asked: TopAsked) {
   const values = await store.largest({ ...whole, by: dimension, largestBy, limit: count });
   const among = { dimension, values };
   const limit = TOP_MAX * intervalsMax;
-  // One after the other: what comes in meanwhile is in the sum of all, and so never less than nothing is left.
+  // In sequence: records that arrive between them are in the sum of all, so the rest is never negative.
   const each =
     values.length === 0 ? [] : await store.sums({ ...whole, by: [interval, dimension], among, limit });
   const all = await store.sums({ ...whole, by: [interval] });

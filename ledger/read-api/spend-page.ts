@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 interface SpendQuery {
   readonly after: number;
   readonly limit: number;
-  /** Which day it is for whoever asks, `YYYY-MM-DD`; undefined: as it is here. */
+  /** The caller's day, `YYYY-MM-DD`; undefined: the ledger's. */
   readonly day?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export async function readSpendPage(
   { after, limit, day }: SpendQuery,
 ): Promise<SpendReport> {
   const { id: ledger, sequence: last } = await store.state();
-  // Whoever asks knows more than there is: it was told by another ledger, or by this one before it was put back.
+  // The caller's sequence is ahead: it is from another ledger, or from this one before a restore.
   if (last < after) return { ledger, sequence: 0, hasMore: true, keys: [], namespaces: [] };
   const changed = await store.changed('apiKey', after, limit);
   // As the first question found it: a key that has changed since comes again, and none is passed over.
@@ -33,7 +33,7 @@ export async function readSpendPage(
     keysAt(store, namesOf(changed), atMs),
     store.spendOf('namespace', namesOf(namespaces), atMs),
   ]);
-  // Somebody's clock is ahead. When it is that day for whoever asks too, keys that do not change any more are not told of again.
+  // A clock is ahead. Keys without further changes are not reported again when the caller's day begins.
   const nextDayMs = day === undefined ? Number.POSITIVE_INFINITY : atMs + dayMs;
   const ahead = keys.filter(({ lastUsedAt }) => Date.parse(lastUsedAt) >= nextDayMs);
   const keysAhead = await keysAt(

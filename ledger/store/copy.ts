@@ -114,7 +114,7 @@ export async function copyIn(path: string, place: StorePlace): Promise<void> {
   });
 }
 
-/** Lines of records behind one, in their order, and the place behind the last of them. */
+/** Lines of records after a sequence, in order, and the sequence of the last one. */
 export function* linesOf(
   path: string,
   after: number,

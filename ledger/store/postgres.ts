@@ -1,5 +1,5 @@
-// The ledger in Postgres. Whoever writes holds a lock while it does: sequences are in the order of commits, so nobody who
-// reads by sequence passes over a record, also where an import writes beside the ledger that leads.
+// The ledger in Postgres. Every writer holds a lock: sequences are in the order of commits, so a reader by sequence misses no record, also
+// while an import writes beside the leading ledger.
 
 import { randomUUID } from 'node:crypto';
 import type { Client, Pool } from 'pg';
@@ -220,7 +220,7 @@ async function transact<T>(pool: Pool, work: (run: Run) => Promise<T>): Promise<
   try {
     return await commit(client, work);
   } catch (error) {
-    // Also one that only failed is given up: whether it still stands in a transaction need not be asked.
+    // The connection is dropped after any failure: it may still be in a transaction.
     broken = error instanceof Error ? error : new Error('the transaction failed');
     return rethrow(error);
   } finally {

@@ -9,8 +9,8 @@ export const purgeCursors = (silentSinceMs: number): Query => ({
 });
 
 /**
- * A piece of what is to go: a ledger that takes records in meanwhile waits for one piece at most. The sign keeps the databases
- * from going through all records by their sequence where none is old.
+ * Deletes one batch: storing new records waits for one batch at most. The sign keeps the databases from scanning all records by sequence
+ * when none is old.
  */
 export const purgeRecords = (before: string, upTo: number, limit: number): Query => ({
   text: `DELETE FROM ledger_records WHERE sequence IN

@@ -61,12 +61,12 @@ export function readLastFailures(rows: readonly Row[], by: readonly Dimension[])
   return (
     rows
       .map((row) => ({ group: groupOf(row, by), atMs: Number(row.at_ms) }))
-      // Of days whose records had gone before sums told of it, nobody knows.
+      // Unknown for days whose records were deleted before the sums had this column.
       .filter(({ atMs }) => atMs > 0)
   );
 }
 
-/** Of few requests: the last of them may be no failover, where a request stands for several calls. */
+/** For a few requests: the last one may have no failover, since a request can have several calls. */
 const furtherMax = 20;
 
 export function furtherAnswersQuery(query: RecentQuery): Query {

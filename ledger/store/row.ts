@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Aside, Entry, Page, Spender } from './store.ts';
 
-/** What is added up, in records and in sums alike. Money stands in two columns, see `splitCost`. */
+/** Measures of records and of sums. Money has two columns, see `splitCost`. */
 export const MEASURES = [
   'requests',
   'attempts',
@@ -19,7 +19,7 @@ export const MEASURES = [
 ] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** What daily sums are told apart by. */
+/** Dimensions of daily sums. */
 export const DAILY_KEYS = [
   'day',
   'namespace',
@@ -34,13 +34,13 @@ export const DAILY_KEYS = [
 
 const SPAN_DETAILS = ['route', 'provider', 'model', 'upstream_model', 'payer', 'outcome'] as const;
 
-/** What sums without keys are told apart by, of each day and of each hour. */
+/** Dimensions of sums without keys, by day and by hour. */
 export const SPAN_KEYS = ['span', 'namespace', ...SPAN_DETAILS] as const;
 
 /** In place of a namespace: all of them together. No namespace has this name. */
 export const ALL = '';
 
-/** What is added up for whoever spends. */
+/** Measures of a spender. */
 export const SPEND_MEASURES = [
   'requests',
   'input',
@@ -130,8 +130,8 @@ export function joinCost(high: bigint, low: bigint): bigint {
 }
 
 /**
- * Tokens that one attempt adds to sums at most; its line says what was told. A provider of a tenant's own may tell
- * anything, and a sum that no column holds would stop the journal for all.
+ * Most tokens that one attempt adds to sums; its line keeps the reported number. A tenant's own provider may report any number, and a
+ * sum that overflows its column would stop the journal for all.
  */
 const tokensMax = 1_000_000_000;
 
@@ -176,7 +176,7 @@ function firstContentOf({ outcome, firstContentMs = -1 }: Entry['record']): numb
   return outcome === 'failed' ? -1 : Math.min(firstContentMs, firstContentMsMax);
 }
 
-/** What sums are told apart by stands in an index, of which Postgres bounds the entries: 2,704 bytes for all together. */
+/** Dimensions of sums are in an index, whose entries have at most 2,704 bytes in Postgres. */
 const nameBytesMax = 400;
 
 /** As it is kept, and so looked for. */
@@ -217,7 +217,7 @@ export function pageRows({ source, cursor, entries, asides }: Page): PageRows {
   };
 }
 
-/** Of the source too: the same rubbish from two pods is told of both. */
+/** Includes the source: the same bad line from two pods is reported for both. */
 export function digestOf(source: string, line: string): string {
   return createHash('sha256').update(`${source}\n`).update(line).digest('hex');
 }
@@ -300,7 +300,7 @@ function spendIn(added: readonly AddedRow[], spender: Spender): Rollups['spend']
   return { days: [...days.values()], totals: [...totals.values()] };
 }
 
-/** What a key, or its tenant, is told to have used: of what was delivered, and the money that the tenant pays. */
+/** Use reported for a key or its tenant: delivered answers, and the cost that the tenant pays. */
 function useOf(row: DailyRow): Record<SpendMeasure, number> {
   const isDelivered = row.payer !== 'platform';
   const isPaid = row.payer === 'tenant';

@@ -31,7 +31,7 @@ export interface SqliteFile {
 
 type Purged = Readonly<Record<'records' | 'asides' | 'hours' | 'firstContents', number>>;
 
-/** Others who have the file open, such as whoever looks into it by hand, are waited for. */
+/** Wait for other processes that lock the file, such as a shell of an administrator. */
 const busyMs = 5_000;
 /** Pages of the file given back at a time. */
 const vacuumPages = 2_000;

@@ -1,4 +1,4 @@
-// The thread of one connection to a SQLite ledger: it does what it is told, in turn, and says what came of it.
+// The thread of one connection to a SQLite ledger: runs its commands in order, and returns their results.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';

@@ -1,4 +1,4 @@
-// What does a ledger know of itself? Which one it is, how far journals were read and sinks were told, and what was put aside.
+// The ledger's own state: its identity, the cursors of journals and receivers, and the quarantine.
 
 import { dayOf } from './day-of.ts';
 import type { Query, Row } from './query.ts';
@@ -6,13 +6,13 @@ import type { LedgerState } from './store.ts';
 
 const IDENTITY = 'identity';
 
-/** Told from every other ledger by it, and from one that was begun anew in its place. */
+/** Distinguishes this ledger from every other, and from a new one in its place. */
 export const keepIdentity = (identity: string): Query => ({
   text: 'INSERT INTO ledger_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
   values: [IDENTITY, identity],
 });
 
-/** Of records before this day, whether they are new cannot be told any more. */
+/** Records before this day cannot be checked for duplicates any more. */
 export const PURGED_BEFORE = 'purged-before';
 
 /**
@@ -24,7 +24,7 @@ export function readPurgedBefore([row]: readonly Row[], nowMs: number): string {
   return before > dayOf(nowMs) ? '' : before;
 }
 
-/** What is to be written when records of days before one go; undefined: it stands there. */
+/** The write before records of earlier days are deleted; undefined: it is stored already. */
 export function raisePurgedBefore(found: readonly Row[], before: string, nowMs: number): Query | undefined {
   const believed = readPurgedBefore(found, nowMs);
   const isBelieved = believed === String(found[0]?.value ?? '');

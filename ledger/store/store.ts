@@ -17,14 +17,14 @@ export interface Aside {
   readonly reason: string;
 }
 
-/** Why a record is put aside whose like have gone: whether it was counted cannot be told any more. */
+/** Why a record past the retention is quarantined: the ledger can no longer check whether it was counted. */
 export const PURGED_REASON = 'it is older than the records that are kept, and may have been counted before';
 
 /** Lines of one journal, in their order. */
 export interface Page {
   /** Whose journal: the uid of the pod. */
   readonly source: string;
-  /** Behind the last of the lines. */
+  /** The cursor after the last of the lines. */
   readonly cursor: string;
   readonly entries: readonly Entry[];
   readonly asides: readonly Aside[];
@@ -200,7 +200,7 @@ export interface Changed {
 }
 
 export interface LedgerState {
-  /** Made with the tables: one that was begun anew has another. */
+  /** Created with the tables, so a new ledger has another one. */
   readonly id: string;
   /** Of the last record that was taken in; 0 before the first. It goes back only where the tables were. */
   readonly sequence: number;
@@ -257,11 +257,11 @@ export interface StoredRecord {
 export interface PurgeOptions {
   /** `YYYY-MM-DD`: records of days before it go, and their hours, and lines put aside before it; sums by day stay. */
   readonly before: string;
-  /** Records behind this sequence stay whatever their day: somebody has yet to be told of them. */
+  /** Records after this sequence are kept whatever their day: a receiver does not have them yet. */
   readonly upTo?: number | undefined;
   /** Unix milliseconds: cursors of journals that were not heard of since go. */
   readonly silentSinceMs: number;
-  /** Unix milliseconds. What was to go before a day that is yet to come was told by a clock that was wrong: it is said anew. */
+  /** Unix milliseconds. A stored day in the future came from a wrong clock, and is replaced. */
   readonly nowMs: number;
 }
 
@@ -298,7 +298,7 @@ export interface LedgerStore {
   latest(query: RecentQuery): Promise<LatestRecord[]>;
   /** When each of what `by` names has last failed, Unix milliseconds. */
   lastFailures(by: readonly Dimension[], query: RecentQuery): Promise<LastFailure[]>;
-  /** Lines of all attempts of the requests that one behind the first answered last, the newest request first; of few of them. */
+  /** Lines of all attempts of requests that a later attempt than the first answered, newest request first; of a few requests. */
   furtherAnswers(query: RecentQuery): Promise<readonly (readonly string[])[]>;
   /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */
   ends(query: IntervalQuery): Promise<EndsRow[]>;

@@ -38,8 +38,8 @@ interface Source {
 }
 
 /**
- * The smallest sums that know what is asked for. Those without keys know hours too, and all namespaces together; days are named one by
- * one, since the namespace stands behind them. Records know all, and are many.
+ * The smallest sums that can answer the query. Those without keys have hours too, and all namespaces together; days are listed one by
+ * one, since the namespace follows them in the index. Records can answer everything, but are many.
  */
 function sourceOf(
   kind: DatabaseKind,
