@@ -1,4 +1,4 @@
-// How is a value written down so that equal values give equal bytes? With the members of every object in order.
+// Canonical JSON: equal values give equal bytes, since the members of every object are sorted.
 
 /** Members that are undefined are left out, as `JSON.stringify` does. */
 export function canonicalJson(value: unknown): string {

@@ -1,5 +1,5 @@
-// Whose turn is it? Keys wait in lanes, one lane after the other takes its turn, and lanes of the first rank go before all others: ten
-// thousand keys of one lane hold up no other lane.
+// A fair queue: keys wait in lanes that are served in rotation, lanes of the first rank before all others. So ten thousand keys of one
+// lane do not delay another lane.
 
 export interface Lane {
   readonly name: string;

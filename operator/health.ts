@@ -1,5 +1,5 @@
-// What do Kubernetes, Prometheus and people in trouble ask the operator? Health, metrics and what each gateway runs, on a port of
-// their own. Health depends neither on who leads nor on whether the API server answers at this moment.
+// The port for Kubernetes, Prometheus and troubleshooting: health, metrics, and the table of each gateway. Health depends neither on
+// leadership nor on the API server.
 
 import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';

@@ -1,10 +1,10 @@
-// What does the replica do that leads? Snapshot in, table out; then statuses, events, issued keys.
+// The work of the leading replica: from a snapshot to a published table, then statuses, events and issued keys.
 //
 //   change ──► pace ──► publish ──► which verdicts are new? ──► status of each, Secret of each key
 //                          │                                        ▲
 //                          └──► gateways ──► exchange ──────────────┘ which generation runs everywhere
 //
-// One value of this is one term of leadership. The next leader begins with the table that it finds.
+// One value is one term of leadership. The next leader starts from the table in the cluster.
 
 import { keepCertificates } from './certificates/keeper.ts';
 import { createVerdictNames } from './compile/verdict-names.ts';

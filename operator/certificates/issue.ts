@@ -1,4 +1,4 @@
-// How is a certificate made? X.509 by the schemas of a library, keys and signatures by Node: ECDSA P-256 with SHA-256.
+// Issues a certificate: X.509 by the schemas of a library, keys and signatures by Node (ECDSA P-256 with SHA-256).
 
 import {
   createPrivateKey,

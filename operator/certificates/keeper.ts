@@ -1,6 +1,6 @@
-// Who keeps the certificates by which gateways and ledger are known? The leader, in two Secrets that the chart makes empty: it reads
-// them once a minute, and writes what is due. An authority that is taken out of its Secret by hand is replaced at once, and trusted no
-// more. While a Secret cannot be read or written, what was known last stays in use.
+// The leader keeps the certificates of gateways and ledger in two Secrets that the chart creates empty. It reads them once a minute, and
+// renews what is due. An authority that is removed from its Secret by hand is replaced at once, and no longer trusted. While a Secret
+// cannot be read or written, the last known certificates stay in use.
 
 import type { Clock } from '../../core/clock.ts';
 import {

@@ -1,8 +1,8 @@
-// Which certificates are due? Of the authority, and of what gateways and ledger show: read from the certificates themselves, so
-// nothing else is kept. A new authority is trusted by all before anything that it signed is shown; and the former one until nothing
-// that it signed is shown any more.
+// Which certificates are due for renewal? Decided from the certificates themselves, of the authority, the gateways and the ledger, so no
+// other state is kept. A new authority is trusted by all before a certificate of it is used, and the former one until none of its
+// certificates is used any more.
 //
-//   authority half its life old ──► a new one signs, both are trusted ──10 min──► certificates move over ──10 min──► the former one goes
+//   authority half its life old ──► a new one signs, both are trusted ──10 min──► certificates move over ──10 min──► the former one is removed
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { KeyPair } from '../../core/contract/internal-tls.ts';

@@ -1,4 +1,4 @@
-// What is stored after a look at the certificates? The same where none is due.
+// The certificates to store after a check; unchanged if none is due.
 
 import type { KeyPair } from '../../core/contract/internal-tls.ts';
 import { issueCertificate } from './issue.ts';

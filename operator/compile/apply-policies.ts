@@ -1,5 +1,4 @@
-// What do all TenantPolicies together say for each namespace? Every policy that names it counts: of bounds the strictest holds, and
-// rights add up.
+// Merges all TenantPolicies for each namespace: the strictest bound applies, and rights add up.
 
 import { limitMembers } from '../../core/catalog/limits.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';

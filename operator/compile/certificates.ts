@@ -1,4 +1,4 @@
-// What do these PEM texts hold, and until when? Certificates are read here once; checks speak about what was read.
+// Parses PEM texts once into certificates and their expiry; checks use the result.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-// What do the ApiKeys make of the table? One changed key costs one key, of however many.
+// Compiles ApiKeys. The cost of a changed key does not depend on the number of keys.
 
 import type { KeyEntry } from '../../core/contract/routing-table.ts';
 import { createSorter } from '../lists/sorter.ts';

@@ -1,5 +1,4 @@
-// What do the Providers and ModelRoutes make of the table? Each is remembered by its inputs; so is what they give together, for
-// most changes are of an ApiKey.
+// Compiles Providers and ModelRoutes. Each result is cached by its inputs, and so is the whole, since most changes are of ApiKeys.
 
 import type { TableContent } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';

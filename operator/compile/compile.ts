@@ -1,14 +1,12 @@
-// What shall every gateway do, and what do we tell the users? A snapshot and the time in, the content of
-// the routing table and one verdict per object out. Pure: the same snapshot gives the same bytes, whatever
-// order its lists are in.
+// Compiles a snapshot and the time into the content of the routing table and one verdict per object. Pure: the same snapshot gives the
+// same bytes, in any order of its lists.
 //
 //   providers ──► compileProvider ─────────────────────────┐                          compile-routing.ts
 //   routes ─────► draftRoute ──► findModelConflicts ──► compileRoute ──► table, verdicts
 //   keys ───────► compileKey ──► findConflicts ──► withConflict ──┘                   compile-keys.ts
 //
-// Where the present form of a Provider or ModelRoute cannot be served, its last good one may stand in for it (`hold-rules.ts`).
-// Each box in camel case that takes one object is remembered by its inputs, and lists tell what changed in them (`../lists`):
-// one changed key costs one key.
+// If the present form of a Provider or ModelRoute is invalid, its last known good form may be used (`hold-rules.ts`). Each function of one
+// object is cached by its inputs, and lists know their changes (`../lists`), so one changed key costs one key.
 
 import type { TableContent } from '../../core/contract/routing-table.ts';
 import { type AddressRules, parseAddressRules } from '../../core/egress/address-rules.ts';

@@ -1,5 +1,4 @@
-// How are connections to this Provider made? Its authority, its client certificate and its proxy, as the table carries
-// them, and what is wrong with them.
+// Connection settings of a Provider for the table: authority, client certificate and proxy, with their faults.
 
 import type { Credential, UpstreamProxy, UpstreamTls } from '../../core/contract/routing-table.ts';
 import type { Provider, ProviderSpec } from '../resources/provider.ts';

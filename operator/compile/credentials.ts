@@ -1,5 +1,4 @@
-// May this Secret value go to this host, and what is it? One chain of checks for keys,
-// headers, client certificates and proxies alike.
+// May this Secret value be sent to this host? One chain of checks for keys, headers, client certificates and proxies.
 
 import { hash } from 'node:crypto';
 import type { Credential } from '../../core/contract/routing-table.ts';

@@ -1,5 +1,4 @@
-// Which dialects are served through which others, and what is lost? As one line for a condition: the same
-// pairs give the same line, and it stays short however many there are.
+// Describes translations between dialects and their losses in one short line for a condition. The same pairs give the same line.
 
 import type { Pairing } from './dialects.ts';
 

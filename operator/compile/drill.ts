@@ -1,4 +1,4 @@
-// Which drill shall be run of a ModelRoute, if any?
+// The failover drill of a ModelRoute, if it has one.
 
 import type { DrillFault } from '../../core/contract/exchange.ts';
 import { toMs } from '../resources/duration.ts';

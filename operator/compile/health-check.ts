@@ -1,4 +1,4 @@
-// Which check shall the operator make of a Provider by itself, if any?
+// The health check of a Provider, if it has one.
 
 import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import { toMs } from '../resources/duration.ts';

@@ -1,4 +1,4 @@
-// How is a moment written where people and API servers read it? RFC 3339 in UTC, and never as a year that it cannot say.
+// Times in RFC 3339 and UTC, clamped to the years that it can express.
 
 /** 9999-12-31T23:59:59.999Z: what API servers and RFC 3339 can write last. */
 export const TIME_MS_MAX = 253_402_300_799_999;

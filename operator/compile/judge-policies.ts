@@ -1,5 +1,4 @@
-// Which TenantPolicies can be read, and what holds of those that cannot? Of each the last good form stays in force: an edit that went
-// wrong must not take a tenant's budget away.
+// Reads TenantPolicies. The last known good form of an invalid one stays in force: a bad edit must not remove a tenant's budget.
 
 import { parseAddressRules } from '../../core/egress/address-rules.ts';
 import type { Problem } from '../resources/problems.ts';

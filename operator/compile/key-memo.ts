@@ -1,5 +1,4 @@
-// What do we remember of each ApiKey from one compile to the next? Its result and what that hangs on, so that a change of one
-// costs one: there may be fifty thousand, and none of the others is looked at.
+// Remembers the result of each ApiKey and its inputs between compilations, so that one change costs one key of fifty thousand.
 
 import { changed, differing } from '../lists/differing.ts';
 import type { PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';

@@ -1,4 +1,4 @@
-// What becomes of one ApiKey? The digests under which its caller is known, or why there are none.
+// Compiles one ApiKey into the digests of its keys, or the reason why it has none.
 
 import { hash } from 'node:crypto';
 import type { KeyEntry } from '../../core/contract/routing-table.ts';

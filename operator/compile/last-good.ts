@@ -1,4 +1,4 @@
-// What does the compile have to know of the table in use, to hold the last good form of an object?
+// What the compilation needs of the table in use to hold the last known good form of an object.
 
 import type { Credential, ProviderEntry, RouteEntry } from '../../core/contract/routing-table.ts';
 import { type AllowedNamespaces, allowedNamespacesField } from '../resources/fields.ts';

@@ -1,4 +1,4 @@
-// What becomes of the limits and budgets in a spec: in the table, and in the words of its status?
+// Compiles limits and budgets of a spec for the table and for the text of the status.
 
 import { type LimitMember, limitMembers } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';

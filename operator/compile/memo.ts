@@ -1,4 +1,4 @@
-// Which results can be taken over from the last run? Those whose inputs are the same values.
+// Reuses results of the last run whose inputs are identical.
 
 import { isSameList } from '../lists/differing.ts';
 

@@ -1,4 +1,4 @@
-// In which order do things stand in the table? One that depends on nothing but the things.
+// The order of entries in the table. It depends only on the entries.
 
 /** By UTF-16 code unit: the same on every machine, whatever its locale. */
 export function compareText(a: string, b: string): number {

@@ -1,4 +1,4 @@
-// What does one token cost? Decimal dollars per million tokens as whole picodollars per token.
+// Converts decimal dollars per million tokens to whole picodollars per token.
 
 import type { Price } from '../../core/contract/routing-table.ts';
 import type { Pricing } from '../resources/pricing.ts';

@@ -1,4 +1,4 @@
-// What becomes of one Provider? Its entry in the table with its credentials, or why there is none.
+// Compiles one Provider into its entry with credentials, or the reason why it has none.
 
 import { type Api, dialectOfApi } from '../../core/catalog/dialects.ts';
 import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';

@@ -1,5 +1,4 @@
-// What does the catalog know of the targets of a route: how much fits into their models, and, where they have no price that the
-// route states, what it charges, now and from when on otherwise?
+// Facts of the catalog for the targets of a route: context windows and, without a price in the route, list prices and their next change.
 
 import type { Price } from '../../core/contract/routing-table.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';

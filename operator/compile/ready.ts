@@ -1,4 +1,4 @@
-// Is an object as its owner wishes? Out of service because they want it so is no fault, and nobody has to act.
+// Is an object in the state that its owner wants? A deliberate suspension is no fault.
 
 import type { ConditionType } from '../../core/catalog/conditions.ts';
 import type { Condition, Verdict } from './verdict.ts';

@@ -1,5 +1,4 @@
-// What becomes of one ModelRoute? A claim on its ids first; then, if no older route holds them, its entry
-// in the table with the targets that can be used.
+// Compiles one ModelRoute: first a claim on its ids; then, if no other route has them, its entry with the usable targets.
 
 import { type Api, apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
 import type { ModelCapability } from '../../core/catalog/model-capabilities.ts';

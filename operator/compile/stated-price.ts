@@ -1,5 +1,5 @@
-// What does a ModelRoute state as the price of a target, where that is its to say? A tenant whose word counted for a Provider of the
-// platform would write its own bill, and be beside the budget that the platform has set it.
+// The price of a target that a ModelRoute may set. A tenant may not set prices for Providers of the platform: that would bypass its
+// budget.
 
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
 import type { Pricing } from '../resources/pricing.ts';

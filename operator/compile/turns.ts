@@ -1,4 +1,4 @@
-// When does the same input give another result? The first of the moments that a compile looks at and that lie ahead of it.
+// When does the same input give another result? At the next time that the compilation compares with now.
 
 export interface Turns {
   /** There is one then. @param timeMs Unix milliseconds. */

@@ -1,5 +1,4 @@
-// Under which names are objects kept, given their verdicts? Put together once for each verdict: those on ApiKeys stay the
-// same values from publish to publish, and each publish asks for all of them.
+// Names of objects, computed once per verdict: each publish needs the names of all ApiKeys, and their verdicts rarely change.
 
 import { placeOf } from './index-by-place.ts';
 import type { Verdict } from './verdict.ts';

@@ -1,6 +1,6 @@
-// What do we tell the user about one object? Its conditions, and the details that its status shows.
+// The verdict on one object: its conditions, and the details in its status.
 //
-// Programmed, Ready and Healthy are not here: they depend on the gateway pods, which the compile does not see.
+// Programmed, Ready and Healthy are not here: they depend on the gateway pods, which the compilation does not see.
 
 import type { ConditionType, Reason } from '../../core/catalog/conditions.ts';
 import type { ModelRouteStatus } from '../resources/model-route.ts';

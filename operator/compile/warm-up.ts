@@ -1,5 +1,4 @@
-// How is everything looked at for the first time without keeping anybody waiting? In pieces: the compile remembers each object, and
-// a look at all of them takes over what the pieces found.
+// Runs the first compilation in pieces, so that it does not block the event loop. The results of the pieces are cached for the whole.
 
 import { changed } from '../lists/differing.ts';
 import type { Snapshot } from '../watch/snapshot.ts';

@@ -1,4 +1,4 @@
-// Which gateway pod runs a drill? One of those that can, and of the same pods always the same one; drills of many routes spread.
+// Chooses the gateway pod of a drill: the same one for the same pods, and different ones for different routes.
 
 import { hash } from 'node:crypto';
 import { DRILL_ORDERS_MAX } from '../../core/contract/exchange.ts';

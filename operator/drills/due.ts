@@ -1,4 +1,4 @@
-// When is a drill to be run? Pure: what is wanted and what was run come in. Times that were missed, however many, are one run.
+// When is a drill due? Pure. Missed times count as one run.
 
 import type { Drill } from '../compile/drill.ts';
 import { nextCronMs } from '../resources/cron.ts';

@@ -1,4 +1,4 @@
-// What does the table hold for one object? A fingerprint of its entries, by which two tables are compared.
+// Fingerprints of the entries of an object, to compare two tables.
 
 import { hash } from 'node:crypto';
 import type { Credential, TableContent } from '../../core/contract/routing-table.ts';

@@ -1,7 +1,6 @@
-// What of the last table stays although its objects are gone? A list that comes back empty by some fault must
-// not take everybody's service away, so a mass of objects that nobody saw deleted is held until a human agrees.
-// Deletions that were seen act at once, however many, and so does everything said by an object that is there.
-// Of a namespace that cannot be read nothing is known: all of it stays as it was.
+// Which entries of the last table stay although their objects are missing? A faulty empty list must not end everybody's service, so
+// many missing objects without a deletion event are held until somebody confirms. Reported deletions take effect at once, and so do
+// changes of existing objects. Entries of a namespace that cannot be read stay unchanged.
 
 import {
   credentialsOf,

@@ -1,5 +1,5 @@
-// What does the compile have to know of the table in use, so that it can hold the last good form of an object? The entries, and
-// for each object since when it is held. A new leader finds both in the cluster: the table, and the status of the object.
+// What the compilation needs of the table in use to hold last known good forms: the entries, and the start of each hold. A new leader
+// finds both in the cluster, in the table and in the status of the object.
 
 import { z } from 'zod';
 import type { KeyEntry, TableContent } from '../../core/contract/routing-table.ts';

@@ -1,6 +1,5 @@
-// Which keys stay with their namespace although none of its ApiKeys works with them any more? A key that was served and left the
-// table is retired: its namespace may bring it back, every other one is refused. Else a revoked key would work again for any
-// tenant that has imported its digest.
+// Retires keys that leave the table: only their namespace may bring them back. Otherwise a revoked key would work again for any tenant
+// that imports its digest.
 
 import type { KeyEntry } from '../../core/contract/routing-table.ts';
 import { changed, differing } from '../lists/differing.ts';

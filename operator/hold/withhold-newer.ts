@@ -1,5 +1,5 @@
-// Some gateway pod cannot read what an entry says: what goes out? Everything else, and of that one the last form that all of them
-// understand. A table that a pod cannot read would keep every other change from it, revocations as well.
+// Withholds entries that some gateway pod cannot read: their last form that all pods can read is published instead. A table that a pod
+// cannot read would keep every other change from it, revocations too.
 
 import {
   neededFormat,

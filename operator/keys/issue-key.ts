@@ -1,5 +1,5 @@
-// How does a key come into being, and how does another one take its place? 32 random bytes, written into the Secret of their
-// ApiKey and kept nowhere else. What is to be written, `plan-key.ts` says; a Secret that is not ours is never touched.
+// Issues and rotates keys: 32 random bytes, stored only in the Secret of their ApiKey. `plan-key.ts` decides the writes. A Secret of
+// somebody else is never changed.
 
 import { type KubeClient, KubeError } from '../../core/kube/client.ts';
 import { createObject, mergePatch } from '../../core/kube/patch.ts';

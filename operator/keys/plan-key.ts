@@ -1,6 +1,5 @@
-// What is the next write to the Secret of an ApiKey? Pure: the ApiKey, the Secret as it was read last, the time, and whether
-// every gateway knows the staged key come in; one write goes out, or none. Each write is refused by the server where the
-// Secret is another one by then, so it does not matter who plans it, how often, or on how old a view.
+// Plans the next write to the Secret of an ApiKey, or none. Pure, from the ApiKey, the last read Secret, the time, and whether every
+// gateway knows the staged key. The API server refuses a write if the Secret has changed, so a stale or repeated plan does no harm.
 //
 //                        due                        every gateway knows it             overlap is over
 //   apiKey A ──────────────► apiKey A, next B ──────────────────────► apiKey B, previous A ─────────► apiKey B

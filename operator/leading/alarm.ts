@@ -1,4 +1,4 @@
-// Ring once at that time, or not at all.
+// Calls back once at a time, unless it is cancelled.
 
 import type { Clock } from '../../core/clock.ts';
 

@@ -1,5 +1,5 @@
-// How does one run make a table of what the cluster holds, and bring it out? Snapshot, compile, what is held back although it
-// is absent, what a pin or an older gateway keeps from going out, publish; an object that fits into no table stays out alone.
+// One run from the cluster to a published table: snapshot, compile, hold missing objects, apply a pin, withhold entries that older
+// gateways cannot read, publish. An object that fits into no table is left out alone.
 
 import type { HealthHint, KeyEntry, TableContent } from '../../core/contract/routing-table.ts';
 import type { Compile, CompileResult } from '../compile/compile.ts';

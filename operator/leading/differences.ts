@@ -1,4 +1,4 @@
-// What does a new judgement change? Pure: of which objects is the verdict another, and whose status has to be looked at.
+// Compares the verdicts of two runs. Pure: which verdicts differ, and which statuses have to be checked.
 
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
 import type { FormOf } from '../hold/forms.ts';

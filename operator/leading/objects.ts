@@ -1,4 +1,4 @@
-// What does this term do for every object? It writes its status, the Secret of its keys, and what it has used.
+// The work of a term for every object: its status, the Secret of its keys, and its usage.
 
 import type { Verdict } from '../compile/verdict.ts';
 import { laneOfObject } from '../fair-line.ts';

@@ -1,4 +1,4 @@
-// What does a term of leadership work with?
+// Dependencies of a term of leadership.
 
 import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';

@@ -1,5 +1,5 @@
-// What do the gateway pods of this term say, and what follows from it? They are asked for what they run and for how their
-// upstreams are; the operator's own checks of upstreams and the drills are beside that.
+// Follows the gateway pods in a term: the tables that they run, the health of their upstreams, the operator's own health checks, and
+// failover drills.
 
 import { createDrills, type Drills } from '../drills/drills.ts';
 import { type Exchange, startExchange } from '../pods/exchange.ts';

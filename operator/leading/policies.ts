@@ -1,5 +1,4 @@
-// What does this term say of TenantPolicies? Which are right, for how many namespaces they hold, whether every pod runs them, and what
-// is spent of their budgets.
+// Statuses of TenantPolicies in a term: validity, number of namespaces, whether every pod runs them, and the spend of their budgets.
 
 import { isConflict, isNotFound } from '../../core/kube/client.ts';
 import { applyStatus } from '../../core/kube/patch.ts';

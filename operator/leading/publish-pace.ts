@@ -1,4 +1,4 @@
-// When is the next publish due, and does it take access away? Changes wait here until a publish takes them up.
+// When is the next publish due, and does it revoke access? Changes wait here for the next publish.
 
 import type { Clock } from '../../core/clock.ts';
 import { dueMs, noteChange, notePublish, type Pace, RESTING } from '../publish/pace.ts';

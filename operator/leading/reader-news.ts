@@ -1,4 +1,4 @@
-// Do the pods read another form of the table than at the last look, as far as it matters to some entry?
+// Has the format that the pods can read changed since the last look, in a way that matters to an entry?
 
 import { READER_FORMAT } from '../../core/contract/routing-table.ts';
 import type { Reader } from '../hold/withhold-newer.ts';

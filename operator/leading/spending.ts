@@ -1,5 +1,5 @@
-// What does the leader do about what is spent? It follows the ledger, has the usage of keys written, and says at once which budgets
-// are used up. Without a ledger it does nothing, and while that is away, all stays as it was.
+// Follows spend in the ledger: writes the usage of keys, and reports used-up budgets at once. Without a ledger it does nothing. While the
+// ledger is away, statuses stay unchanged.
 //
 //   ledger ──► book ──► usage of each key that was used: slowly
 //                └────► budgets of these keys: at once ──► their statuses

@@ -1,4 +1,4 @@
-// What is said of the table as a whole, in the log and as events on its pointer? Each thing once, until it is another.
+// Reports news about the whole table, in the log and as events of the pointer. Each is reported once, until it changes.
 
 import { pointerName } from '../../core/contract/manifest.ts';
 import type { Log } from '../../core/kube/log.ts';

@@ -1,4 +1,4 @@
-// What does the one worker on the table do, task by task?
+// The tasks of the one worker on the table.
 
 import type { RunResult } from '../loop.ts';
 import { type CollectorOptions, createCollector } from '../publish/collect.ts';

@@ -1,5 +1,5 @@
-// How does the table of a term get out, and stay there? Changes wait for their pace, and one publish takes them all up. All that
-// writes the table is a task of one queue with one worker.
+// Publishes and maintains the table of a term. Changes are collected, and one publish takes all of them. Every write to the table is a
+// task of one queue with one worker.
 
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import { pointerName } from '../../core/contract/manifest.ts';

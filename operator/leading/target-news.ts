@@ -1,4 +1,4 @@
-// At which targets of which routes does no gateway get an answer, and where has that changed since the last look?
+// Targets that answer no gateway, and the changes since the last look.
 
 import type { ModelRouteVerdict } from '../compile/verdict.ts';
 import type { HealthOf, ProviderHealth } from '../status/health-of.ts';

@@ -1,5 +1,4 @@
-// How are the upstreams? What the pods learn from their calls and what the operator's own checks show: as one word per Provider,
-// and as hints for the table.
+// Health of upstreams, from the calls of the pods and the operator's own health checks: one word per Provider, and hints for the table.
 
 import type { HealthHint, TableContent } from '../../core/contract/routing-table.ts';
 import type { HealthCheck } from '../compile/health-check.ts';

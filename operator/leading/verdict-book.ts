@@ -1,4 +1,4 @@
-// What does this term say of every object, and since which table generation is that in use?
+// The verdict on every object in a term, and the table generation since which it is in use.
 
 import type { Verdict } from '../compile/verdict.ts';
 import type { NamesOf } from '../compile/verdict-names.ts';

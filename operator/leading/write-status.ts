@@ -1,4 +1,4 @@
-// What does one look at an object do? It gathers every fact, has the status decided of them, and writes once.
+// Gathers the facts of an object, decides its status, and writes once.
 
 import { isConflict } from '../../core/kube/client.ts';
 import type { Verdict } from '../compile/verdict.ts';

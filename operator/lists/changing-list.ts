@@ -1,4 +1,4 @@
-// How are tens of thousands of values that come and go given as a list, over and over? Each list says what differs from the last.
+// A list of tens of thousands of changing values. Each version knows its differences from the last.
 
 import { changed } from './differing.ts';
 

@@ -1,5 +1,5 @@
-// Which entries of two lists are in one of them alone? By identity: what did not change is the same value from list to list.
-// A list that was made out of the other by a change that is known need not be walked.
+// Entries that are in only one of two lists, by identity: an unchanged entry is the same value in both. If the change from one list to
+// the other is known, neither is walked.
 
 export interface Differing<T> {
   readonly gone: readonly T[];

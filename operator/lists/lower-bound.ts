@@ -1,4 +1,4 @@
-// Where in an ordered list would an entry stand? By halving.
+// The position of an entry in an ordered list, by binary search.
 
 /**
  * The index of the first entry that does not come before it.

@@ -1,5 +1,5 @@
-// How is a map with tens of thousands of entries kept as it was, while a few of them change? Its earlier states stay as they
-// were, and share with the later ones what did not change; so what differs between two of them is soon found.
+// A persistent map for tens of thousands of entries: versions share what did not change, so the difference of two versions is found
+// quickly.
 
 export interface SharedMap<V> {
   readonly size: number;

@@ -1,4 +1,4 @@
-// Does the Provider ask for what nobody should leave in place?
+// Does the Provider turn off the verification of certificates?
 
 import type { ProviderSpec } from '../../resources/provider.ts';
 import type { Finding } from '../verdict.ts';

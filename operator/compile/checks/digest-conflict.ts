@@ -1,6 +1,5 @@
-// Whose is a key that several ApiKeys stand for, or that was retired? It stays with the namespace that it works for by the table in
-// use, or worked for last. There it goes on working for the ApiKey that has it, else the oldest gets it. Every other ApiKey gets
-// nothing by it.
+// Which ApiKey gets a key that several ApiKeys claim, or that was retired? It stays in the namespace that has it in the table in use, or
+// had it last. There the ApiKey that has it keeps it, else the oldest gets it. All other ApiKeys are refused.
 
 import { differing } from '../../lists/differing.ts';
 import type { RetiredKey } from '../../watch/snapshot.ts';

@@ -1,4 +1,4 @@
-// Does anybody know what a call of this target costs?
+// Has this target a price?
 
 import type { Finding } from '../verdict.ts';
 

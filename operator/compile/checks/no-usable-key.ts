@@ -1,4 +1,4 @@
-// Is a key left, once the disabled and the drained ones are taken away?
+// Is any key left that is neither disabled nor drained?
 
 import type { Finding } from '../verdict.ts';
 

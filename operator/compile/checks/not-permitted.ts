@@ -1,4 +1,4 @@
-// Does a tenant ask for what only the platform may: to be seen or used from outside its namespace?
+// Does a tenant share with other namespaces, which only the platform may?
 
 import type { AllowedNamespaces } from '../../resources/fields.ts';
 import type { PlatformSettings } from '../../watch/snapshot.ts';

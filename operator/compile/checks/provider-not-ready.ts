@@ -1,4 +1,4 @@
-// Can the Provider be used at all?
+// Can the Provider be used?
 
 import type { Finding } from '../verdict.ts';
 import { providerName, type TargetUse } from './target-use.ts';

@@ -1,4 +1,4 @@
-// What is to be said of a Secret that is not there?
+// The finding for a missing Secret.
 
 import type { Finding } from '../verdict.ts';
 import type { SecretUse } from './secret-use.ts';

@@ -1,4 +1,4 @@
-// Was the Secret written for an ApiKey of the same name that is gone? Its key must not come back to life with this one.
+// Was the Secret written for a deleted ApiKey of the same name? Its key must not work again for the new one.
 
 import type { ApiKey } from '../../resources/api-key.ts';
 import { ISSUED_SECRET_LABEL, issuedSecretLabelValue } from '../../resources/issued-secret.ts';

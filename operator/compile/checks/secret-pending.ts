@@ -1,4 +1,4 @@
-// What is to be said while the Secret with the key has not been written yet?
+// The finding while the Secret with the key has not been written yet.
 
 import type { Finding } from '../verdict.ts';
 

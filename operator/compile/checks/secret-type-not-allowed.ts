@@ -1,4 +1,4 @@
-// Is the Secret of a type that was made for credentials of providers, and for nothing else?
+// Is the type of the Secret fit for provider credentials? Others belong to Kubernetes or other programs.
 
 import type { SecretRecord } from '../../watch/snapshot.ts';
 import type { Finding } from '../verdict.ts';

@@ -1,4 +1,4 @@
-// Can the value stand in an HTTP header as it is?
+// Can the value be sent in an HTTP header unchanged?
 
 import type { Finding } from '../verdict.ts';
 import type { SecretUse } from './secret-use.ts';

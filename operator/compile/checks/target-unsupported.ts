@@ -1,4 +1,4 @@
-// Is there a dialect in which the target can be spoken to, and which serves the route?
+// Has the target a dialect that can serve the route?
 
 import type { Api } from '../../../core/catalog/dialects.ts';
 import type { ModelCapability } from '../../../core/catalog/model-capabilities.ts';

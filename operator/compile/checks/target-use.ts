@@ -1,4 +1,4 @@
-// Which target names which Provider? The words that every check about a target needs.
+// A target and its Provider: the texts that all checks of targets share.
 
 export interface TargetUse {
   readonly target: string;

@@ -1,4 +1,4 @@
-// Are there rules for a TLS that never happens?
+// Does the Provider have TLS settings without https?
 
 import type { ProviderSpec } from '../../resources/provider.ts';
 import type { Endpoint } from '../endpoint.ts';

@@ -1,4 +1,4 @@
-// Does every field and value act in this version, and for this type?
+// Does this version support every field and value, for this type?
 
 import type { ProviderSpec } from '../../resources/provider.ts';
 import type { Kind } from '../../resources/resource.ts';
