@@ -106,7 +106,7 @@ async function launch(
   };
 }
 
-// What nobody has read when a process ends, Node throws away; behind a stream of our own it stays.
+// Node discards unread output when a process ends; a stream of our own keeps it.
 function keep(stdout: Readable | null): Readable | null {
   return stdout === null ? null : stdout.pipe(new PassThrough());
 }

@@ -87,7 +87,7 @@ export async function runLoad<T>(
   });
 }
 
-/** Opens streams, calls `whileOpen` when all are asked for, then lets them go. */
+/** Opens streams, calls `whileOpen` when all are requested, then closes them. */
 export async function holdStreams<T>(
   client: LoadClient,
   load: Load,

@@ -14,7 +14,7 @@ export type LoadMeasurement = {
   cpuUsPerUnit: number;
   /** Cores that the target's processes used. */
   coresUsed: number;
-  /** Share of time in which the proxy's core and the core of client and mock were busy, whoever used them. */
+  /** Share of time in which the proxy's core and the core of client and mock were busy, over all processes. */
   proxyCoreBusy: number;
   loadCoreBusy: number;
   /** Threads whose last CPU time could not be read: above 0, the CPU figure is too low. */

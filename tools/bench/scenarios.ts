@@ -22,7 +22,7 @@ export type LoadScenario = {
   dialect?: ClientDialect;
   /** The only ones that can serve it, or are worth the time; absent: all. */
   targets?: readonly TargetName[];
-  /** The same load where nothing is translated: what this one costs is told against it, of the same target. */
+  /** The same load without translation, at the same target: the baseline for the cost of this one. */
   passThrough?: string;
   /** The mock sets the pace: throughput tells nothing, and what an event waited tells more than a whole answer. */
   isPaced?: true;

@@ -1,5 +1,5 @@
-// What does a change of configuration cost? Compile in the operator, parse and build in the gateway, and how long a
-// serving gateway stands still while it takes a table of that size.
+// Cost of a change of configuration: compile in the operator, parse and build in the gateway, and the pause of a serving gateway while it
+// loads a table of that size.
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ type TableCosts = {
   buildView: Spread;
   /** From the rename of the file to the gateway's word that it serves the new table. */
   swap: Spread;
-  /** The longest delay of a 1 ms ticker meanwhile. */
+  /** The longest delay of a 1 ms ticker in that time. */
   stall: Spread;
 };
 
@@ -153,7 +153,8 @@ async function measureSwaps(
 async function readStall(gateway: Launched, lines: AsyncIterator<string>): Promise<number> {
   gateway.stdin.write('\n');
   const said: unknown = JSON.parse(await nextLine(gateway, lines, (line) => line.includes('"stallMs"')));
-  if (typeof said !== 'object' || said === null || !('stallMs' in said)) throw new Error('no stall was told');
+  if (typeof said !== 'object' || said === null || !('stallMs' in said))
+    throw new Error('the gateway reported no stall');
   return Number(said.stallMs);
 }
 
@@ -174,7 +175,7 @@ function isInUse(generation: number): (line: string) => boolean {
   return (line) => line.includes(`"routing table in use","generation":${generation},`);
 }
 
-/** Milliseconds of the runs behind the warm-up. `work` is told the number of the run, from 0. */
+/** Milliseconds of the runs after the warm-up. `work` gets the number of the run, from 0. */
 function measure({ runs, warmRuns }: TableParts, work: (run: number) => unknown): Spread {
   const times: number[] = [];
   for (let run = 0; run < warmRuns + runs; run++) {

@@ -30,7 +30,7 @@ export const bundles: Readonly<Record<string, string>> = Object.fromEntries([
   ...jobs.map((name) => [name, `deploy/jobs/${name}/main.ts`]),
 ]);
 
-/** Those whose start is compiled ahead. They end by themselves when nobody has told them anything; the simulator would serve. */
+/** Processes whose start is compiled ahead. They exit without settings; the simulator would serve. */
 export const compiledAhead = ['gateway', 'operator', 'ledger', 'dashboard'] as const;
 
 /** Owns nothing in the image; the chart runs pods as this user. */

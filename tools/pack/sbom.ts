@@ -47,7 +47,7 @@ function settleBill(npmsBill: unknown, bundled: readonly string[]): Bill {
   const listed = new Set([metadata.component, ...product].map((component) => component['bom-ref']));
   return {
     ...bill,
-    // npm calls the whole by the folder that it stands in.
+    // npm names the whole after its folder.
     metadata: { ...metadata, component: { ...metadata.component, name: packageJson.name } },
     // `excluded` is CycloneDX for what is needed on the way and not delivered.
     components: product

@@ -16,7 +16,7 @@ registerHooks({
       ? { format: 'module', source: readFileSync(bundle), shortCircuit: true }
       : next(url, context),
 });
-// It ends at once and says that nobody told it anything; that it came so far is what was wanted.
+// It exits at once for lack of settings; its code is compiled by then.
 process.on('exit', () => {
   process.exitCode = 0;
 });

@@ -1,4 +1,4 @@
-// How busy are the cores themselves, whoever uses them? /proc/stat, in clock ticks.
+// Busy time of the cores, over all processes, from /proc/stat in clock ticks.
 
 import { readFileSync } from 'node:fs';
 

@@ -22,7 +22,7 @@ export function processTree(rootPid: number): number[] {
 function readParent(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The command name stands in parentheses and may itself hold spaces and parentheses: read behind the last one.
+    // The command name is in parentheses and may contain spaces and parentheses: read after the last one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return Number(fields[1]);
   } catch {

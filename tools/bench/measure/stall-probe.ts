@@ -1,5 +1,5 @@
-// How long does a process keep its event loop to itself? Preloaded with `--import`: a ticker of 1 ms notes its longest
-// delay, every line on standard input prints it and starts anew.
+// Longest block of the event loop of a process. Preloaded with `--import`: a ticker of 1 ms records its longest delay; each line on
+// standard input prints and resets it.
 
 import { createInterface } from 'node:readline';
 

@@ -146,7 +146,7 @@ async function readHeld({ metricsPort }: RunningPart, load: Promise<unknown>): P
   };
   load.then(end, end);
   for (;;) {
-    // One that has ended is told of by its load.
+    // The load of a process reports that it has ended.
     const text = await readMetrics(metricsPort).catch(() => '');
     const held = sumOf(text, 'penstock_limits_held');
     if (held > 0 || isOver) return held;
@@ -154,7 +154,7 @@ async function readHeld({ metricsPort }: RunningPart, load: Promise<unknown>): P
   }
 }
 
-/** What is sent every so often may still be on its way. */
+/** Periodic exports may still be in progress. */
 const ON_ITS_WAY_MS = 3 * collectEveryMs;
 
 async function findFaults(one: RunningPart, held: number, around: Surroundings): Promise<string[]> {

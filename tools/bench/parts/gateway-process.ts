@@ -1,5 +1,5 @@
-// A gateway of which parts can be left out that no setting switches off: the gateway's own settings, and in PENSTOCK_BENCH_FEATURES what
-// it has of journal, ledger and metrics. Wiring only; it ends at once when it is told to, because nothing of it is kept.
+// A gateway without parts that no setting disables: PENSTOCK_BENCH_FEATURES selects journal, ledger and metrics. Wiring only; it ends at
+// once on a signal, because none of its state is kept.
 
 import { systemClock } from '../../../core/clock.ts';
 import { openFileJournal, openMemoryJournal } from '../../../gateway/meter/journal.ts';

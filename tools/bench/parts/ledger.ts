@@ -45,7 +45,7 @@ export async function startBenchLedger(
     }
   };
   const read = reading();
-  // Told where it is waited for; until then it is nobody's unhandled rejection.
+  // The awaiting code reports the failure; until then it must not be an unhandled rejection.
   read.catch(() => undefined);
   return {
     stored: (port) => records.get(port) ?? 0,

@@ -23,7 +23,7 @@ export type Feature =
 
 export type Part = { name: string; title: string; features: readonly Feature[] };
 
-/** All parts are told against these: two processes alike, so that the page shows what chance makes of a process. */
+/** Baselines of all parts: two equal processes, so that the page shows the noise. */
 export const baseNames: readonly string[] = ['off', 'off, again'];
 
 export const parts: readonly Part[] = [
