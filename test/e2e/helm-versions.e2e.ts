@@ -7,14 +7,14 @@ import { CHART, CRDS_CHART, helm, type Values } from '../charts/helm.ts';
 import { expectRights } from '../cluster/can-i.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { accountRights, aggregatedRights } from '../flow/cluster/accounts.ts';
-import { goTool } from '../support/go-tool.ts';
+import { goTool, helm4 } from '../support/go-tool.ts';
 
 const plane = useControlPlane();
 const helms = new Map<string, string>();
 
 beforeAll(async () => {
   helms.set('Helm 3', plane().programs.helm);
-  helms.set('Helm 4', await goTool({ package: 'helm.sh/helm/v4/cmd/helm', version: 'v4.3.1' }));
+  helms.set('Helm 4', await goTool(helm4));
   await must('Helm 4', ['install', 'penstock-crds', CRDS_CHART, '-n', 'crds', '--create-namespace']);
   await plane().mustKubectl(['wait', '--for=condition=Established', 'crd', '--all']);
 });

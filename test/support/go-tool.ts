@@ -17,6 +17,9 @@ export interface GoTool {
   readonly name?: string;
 }
 
+/** The one that `programs.ts` of the test cluster has not. */
+export const helm4: GoTool = { package: 'helm.sh/helm/v4/cmd/helm', version: 'v4.3.1' };
+
 /**
  * The path of the program, in `$XDG_CACHE_HOME/penstock/tools` (else below `~/.cache`).
  *

@@ -1,12 +1,13 @@
 // Does what the guides say of the life of an installation work as it is pasted? Install, demo, upgrade, rollback and a drain under load,
-// backup, restore, SQLite to Postgres, and uninstall, on nodes whose network enforces NetworkPolicies.
+// backup, restore, SQLite to Postgres, and uninstall, on nodes whose network enforces NetworkPolicies, with either Helm.
 
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mkdir, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { planeAddress } from '../../cluster/nodes/network.ts';
 import { pasted } from '../../cluster/pasted.ts';
 import { type Postgres, startPostgres } from '../../ledger/postgres.ts';
+import { goTool, helm4 } from '../../support/go-tool.ts';
 import { guideBlock, guideCommand } from '../../support/guide-commands.ts';
 import { until } from '../../support/until.ts';
 import { type OwnedCluster, openTeam, startLoad } from './load.ts';
@@ -16,88 +17,101 @@ import { stopwatch } from './stopwatch.ts';
 
 const say = (line: string) => process.stderr.write(`nodes: ${line}\n`);
 const ledger = 'deployment/penstock-ledger';
+const databaseOf = (which: string) => which.toLowerCase().replace(' ', '');
 
 let cluster: OwnedCluster;
 let postgres: Postgres;
 
 beforeAll(async () => {
   postgres = await startPostgres();
+});
+afterEach(() => cluster?.stop());
+afterAll(() => postgres?.close());
+
+async function open(which: string): Promise<void> {
   cluster = await openOwnNodes({ say });
+  if (which === 'Helm 4') {
+    const helm = join(cluster.folder, 'helm-4', 'helm');
+    await mkdir(dirname(helm));
+    await symlink(await goTool(helm4), helm);
+    cluster = { ...cluster, programs: { ...cluster.programs, helm } };
+  }
+  say(await paste('helm version --short'));
+  await postgres.createDatabase(databaseOf(which));
   // The node that is drained is the other one.
   await makeVolumes('node-2', ['first', 'second', 'backups']);
-});
-afterAll(async () => {
-  await cluster?.stop();
-  await postgres?.close();
-});
+}
 
-test('an installation lives and ends as the guides say', async () => {
-  const install = (await guideBlock('helm install penstock charts/penstock'))
-    .replace(/^docker build .*\n/m, '')
-    .replaceAll('registry.example.com/penstock', 'penstock');
-  // What a load of ours needs, in the words of the guide.
-  const more = `--set 'egress.allow[0].cidr=${planeAddress}/32' --set 'egress.allow[0].namespaces={load}'`;
-  const installed = await paste(
-    install.replace('--set demo.enabled=true', `--set demo.enabled=true ${more}`),
-  );
-  expect(installed).toMatch(/model demo streamed: \S/);
-  const url = await cluster.reach(gatewayService);
-  expect(await ask(url, await demoKey(cluster))).toBe(200);
+test.each(['Helm 3', 'Helm 4'])(
+  'an installation lives and ends as the guides say, with %s',
+  async (which) => {
+    await open(which);
+    const install = (await guideBlock('helm install penstock charts/penstock'))
+      .replace(/^docker build .*\n/m, '')
+      .replaceAll('registry.example.com/penstock', 'penstock');
+    // What a load of ours needs, in the words of the guide.
+    const more = `--set 'egress.allow[0].cidr=${planeAddress}/32' --set 'egress.allow[0].namespaces={load}'`;
+    const installed = await paste(
+      install.replace('--set demo.enabled=true', `--set demo.enabled=true ${more}`),
+    );
+    expect(installed).toMatch(/model demo streamed: \S/);
+    const url = await cluster.reach(gatewayService);
+    expect(await ask(url, await demoKey(cluster))).toBe(200);
 
-  const key = await openTeam(cluster);
-  const load = await startLoad(cluster, 'guides', { key, requestsPerSecond: 20, streams: 20 });
-  const upgrade = await guideBlock('--reset-then-reuse-values --wait --timeout 20m');
-  const changed = '--set gateway.podAnnotations.revision=two --set operator.podAnnotations.revision=two';
-  await paste(upgrade.replace('--timeout 20m', `--timeout 20m ${changed}`));
-  await paste(await guideBlock('helm rollback penstock'));
-  await paste(await guideBlock('kubectl drain node-1'));
-  await rolledOut('deployment/penstock-gateway', ledger);
-  const figures = await load.stop();
-  say(`load through upgrade, rollback and drain: ${JSON.stringify(figures)}`);
-  expect(figures).toMatchObject({ failed: 0, cut: 0, reasons: [] });
-  expect(figures.requests).toBeGreaterThan(500);
+    const key = await openTeam(cluster);
+    const load = await startLoad(cluster, 'guides', { key, requestsPerSecond: 20, streams: 20 });
+    const upgrade = await guideBlock('--reset-then-reuse-values --wait --timeout 20m');
+    const changed = '--set gateway.podAnnotations.revision=two --set operator.podAnnotations.revision=two';
+    await paste(upgrade.replace('--timeout 20m', `--timeout 20m ${changed}`));
+    await paste(await guideBlock('helm rollback penstock'));
+    await paste(await guideBlock('kubectl drain node-1'));
+    await rolledOut('deployment/penstock-gateway', ledger);
+    const figures = await load.stop();
+    say(`load through upgrade, rollback and drain: ${JSON.stringify(figures)}`);
+    expect(figures).toMatchObject({ failed: 0, cut: 0, reasons: [] });
+    expect(figures.requests).toBeGreaterThan(500);
 
-  const sums = await settledSums(figures.requests + figures.streams);
-  await paste(await guideBlock('--set ledger.backup.claimName=ledger-backups'));
-  await rolledOut(ledger);
-  await awaitState(cluster, 'job/first-backup', 'condition=Complete', 120);
-  const [file = ''] = /ledger-\d{8}T\d{6}Z\.sqlite/.exec(await logOf('job/first-backup')) ?? [];
+    const sums = await settledSums(figures.requests + figures.streams);
+    await paste(await guideBlock('--set ledger.backup.claimName=ledger-backups'));
+    await rolledOut(ledger);
+    await awaitState(cluster, 'job/first-backup', 'condition=Complete', 120);
+    const [file = ''] = /ledger-\d{8}T\d{6}Z\.sqlite/.exec(await logOf('job/first-backup')) ?? [];
 
-  const takeFileOut = await guideBlock('--set ledger.import.claimName= ');
-  const restore = await guideBlock('--set ledger.import.claimName=ledger-backups');
-  await paste(restore.replaceAll(/ledger-\d{8}T\d{6}Z\.sqlite/g, file));
-  await rolledOut(ledger);
-  expect(await sumsNow()).toEqual(sums);
-  await paste(takeFileOut);
-  await rolledOut(ledger);
-  expect(await sumsNow()).toEqual(sums);
+    const takeFileOut = await guideBlock('--set ledger.import.claimName= ');
+    const restore = await guideBlock('--set ledger.import.claimName=ledger-backups');
+    await paste(restore.replaceAll(/ledger-\d{8}T\d{6}Z\.sqlite/g, file));
+    await rolledOut(ledger);
+    expect(await sumsNow()).toEqual(sums);
+    await paste(takeFileOut);
+    await rolledOut(ledger);
+    expect(await sumsNow()).toEqual(sums);
 
-  await postgres.createDatabase('ledger');
-  await relayPostgres();
-  const example = 'postgres://penstock:password@postgres.example.com:5432/ledger';
-  const move = await guideBlock('--set ledger.postgres.secretName=ledger-postgres');
-  await paste(move.replace(example, `postgres://penstock@${planeAddress}:5432/ledger`));
-  await rolledOut(ledger);
-  expect(await sumsNow()).toEqual(sums);
-  await paste(takeFileOut);
-  await rolledOut(ledger);
-  expect(await sumsNow()).toEqual(sums);
-  await awaitState(cluster, ledger, 'jsonpath={.status.readyReplicas}=2', 60);
+    await relayPostgres();
+    const example = 'postgres://penstock:password@postgres.example.com:5432/ledger';
+    const move = await guideBlock('--set ledger.postgres.secretName=ledger-postgres');
+    await paste(move.replace(example, `postgres://penstock@${planeAddress}:5432/${databaseOf(which)}`));
+    await rolledOut(ledger);
+    expect(await sumsNow()).toEqual(sums);
+    await paste(takeFileOut);
+    await rolledOut(ledger);
+    expect(await sumsNow()).toEqual(sums);
+    await awaitState(cluster, ledger, 'jsonpath={.status.readyReplicas}=2', 60);
 
-  await paste(await guideCommand('helm uninstall penstock -n penstock-system'));
-  await cluster.mustKubectl(['wait', 'pod', '--all', ...inRelease, '--for=delete', '--timeout=120s'], {
-    timeoutMs: 130_000,
-  });
-  const objects = /^\w+\.penstock\.dev\//;
-  // Jobs of backups go a moment after their CronJob.
-  await expect
-    .poll(async () => (await remainsOf(cluster)).filter((name) => !objects.test(name)), { timeout: 60_000 })
-    .toEqual([...ourKinds, 'namespace/penstock-system', 'persistentvolumeclaim/data-penstock-ledger-0']);
-  await paste(await guideCommand('kubectl delete crd providers.penstock.dev'));
-  await paste(await guideCommand('kubectl delete pvc -n penstock-system data-penstock-ledger-0'));
-  await paste(await guideCommand('kubectl delete namespace penstock-system'));
-  await expect.poll(() => remainsOf(cluster), { timeout: 60_000 }).toEqual([]);
-});
+    await paste(await guideCommand('helm uninstall penstock -n penstock-system'));
+    await cluster.mustKubectl(['wait', 'pod', '--all', ...inRelease, '--for=delete', '--timeout=120s'], {
+      timeoutMs: 130_000,
+    });
+    const objects = /^\w+\.penstock\.dev\//;
+    // Jobs of backups go a moment after their CronJob.
+    await expect
+      .poll(async () => (await remainsOf(cluster)).filter((name) => !objects.test(name)), { timeout: 60_000 })
+      .toEqual([...ourKinds, 'namespace/penstock-system', 'persistentvolumeclaim/data-penstock-ledger-0']);
+    await paste(await guideCommand('kubectl delete crd providers.penstock.dev'));
+    await paste(await guideCommand('kubectl delete pvc -n penstock-system data-penstock-ledger-0'));
+    await paste(await guideCommand('kubectl delete namespace penstock-system'));
+    await expect.poll(() => remainsOf(cluster), { timeout: 60_000 }).toEqual([]);
+  },
+);
 
 async function paste(command: string): Promise<string> {
   const since = stopwatch();
