@@ -1,4 +1,4 @@
-// What has a gateway pod written behind a cursor? One call to its internal port.
+// Reads the journal of a gateway pod after a cursor, with one call to its internal port.
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../core/clock.ts';

@@ -1,4 +1,4 @@
-// How is a ledger backed up, and what was backed up brought back? A backup is one SQLite file, whichever database it is of.
+// Backup and restore of a ledger. A backup is one SQLite file, for both databases.
 
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Who may spend how much? Budgets of ApiKeys are followed in the cluster; those of whole namespaces are the platform's, and come with
-// the table: they are those that gateways keep, also while the operator is away.
+// Budgets of ApiKeys and namespaces. Those of ApiKeys are watched in the cluster. Those of namespaces come with the routing table, so
+// they equal those of the gateways, also while the operator is away.
 
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';

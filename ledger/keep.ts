@@ -1,5 +1,5 @@
-// Which records are old enough to go? Once an hour those of days before the kept ones, with the lines that were put aside then; daily sums stay.
-// A clock that is ahead takes nothing: days are counted back from the youngest record where that is older than the clock says now is.
+// Deletes records past their retention once an hour, with the quarantined lines of these days; daily sums stay. A clock that is ahead
+// deletes nothing early: if the youngest record is older than now, days are counted back from that record.
 
 import type { Clock } from '../core/clock.ts';
 import { wait } from '../core/kube/wait.ts';

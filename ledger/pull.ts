@@ -1,5 +1,5 @@
-// How do the records of every gateway pod come into the ledger? One loop for each pod, for as long as it is there: what is
-// behind the cursor is asked for, stored together with the next cursor, and only then acknowledged, by asking behind it.
+// Pulls the records of every gateway pod, with one loop per pod: asks for records after the cursor, stores them together with the next
+// cursor, and only then acknowledges them by asking after it.
 //
 //   cursor of the store --> ask --page--> store --> ask ...
 //                            |  \--cursor unknown--> ask from the oldest on

@@ -1,4 +1,4 @@
-// Where does a job find the API server, and with which account does it come? As Kubernetes tells every container.
+// Address of the API server and credentials of the account, as Kubernetes gives them to every container.
 
 import type { ServiceAccountOptions } from '../../core/kube/service-account.ts';
 

@@ -1,5 +1,5 @@
-// How does a receiver hear of every record? In batches over HTTP, at least once each, behind a cursor that is kept with the records:
-// it moves when a batch was taken, and not before.
+// Sends every record to a receiver at least once, in batches over HTTP. The cursor is stored with the records, and moves only after the
+// receiver has accepted a batch.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

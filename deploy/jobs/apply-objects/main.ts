@@ -1,6 +1,5 @@
-// Objects of ours that a chart brings, applied after it is installed: their kinds come with the same chart, and Helm takes no object
-// whose kind the API server did not know when it began. Runs once, as a Job, which may also take TenantPolicies away that an earlier
-// one has applied.
+// Applies the chart's own objects after its installation: their kinds come with the same chart, and Helm refuses objects whose kind
+// the API server does not know at the start. Runs once, as a Job. It may also delete TenantPolicies that an earlier Job has applied.
 
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';

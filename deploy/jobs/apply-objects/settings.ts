@@ -1,4 +1,4 @@
-// What does the environment say to a Job that applies objects?
+// Settings of the Job that applies objects, from the environment.
 
 import { must, readApiServer } from '../api-server.ts';
 

@@ -1,5 +1,5 @@
-// How does the Pod of `helm test` go when the release goes? Helm forgets what was its hook. The Pod hangs itself on its account,
-// which is of the release, and the cluster deletes what hangs on what is gone.
+// Deletes the Pod of `helm test` with the release, since Helm does not delete former hooks: the Pod makes its ServiceAccount, which
+// belongs to the release, its owner.
 
 import type { KubeClient } from '../../../core/kube/client.ts';
 import { mergePatch } from '../../../core/kube/patch.ts';

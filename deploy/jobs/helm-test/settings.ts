@@ -1,4 +1,4 @@
-// What does the environment say to the Pod of `helm test`?
+// Settings of the Pod of `helm test`, from the environment.
 
 import { must, readApiServer } from '../api-server.ts';
 

@@ -1,5 +1,5 @@
-// Is there an operator that works? That a table is served does not show it: gateways go on without. Each gateway that is ready
-// must hear of one while it is watched; the leader shows every 10 s, through the API server, that it lives.
+// Does the operator work? A served table does not prove it, since gateways serve without one. So each ready gateway must get a
+// heartbeat, which the leader writes every 10 s.
 
 import { lookup } from 'node:dns/promises';
 
