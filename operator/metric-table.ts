@@ -1,5 +1,5 @@
-// What does the operator measure? One row for each metric; everything else is made of it (core/telemetry/metric.ts). Where controller-runtime has
-// a name for a thing, the name is used: dashboards and alerts for operators work as they are.
+// The operator's metrics, one row each (core/telemetry/metric.ts). Names of controller-runtime are used where they exist, so that
+// existing dashboards and alerts for operators work.
 
 import { buildInfo } from '../core/telemetry/build-info.ts';
 import type { MetricTable } from '../core/telemetry/metric.ts';

@@ -1,4 +1,4 @@
-// Which TenantPolicies do the chart's values stand for? Each holds until there is an object of its name.
+// TenantPolicies from the chart's values. Each applies until an object of its name exists.
 
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';

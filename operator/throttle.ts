@@ -1,4 +1,4 @@
-// How fast may we ask the API server? A client that keeps to a rate, lets urgent calls go first, and counts.
+// A client for the API server with a rate limit, priority for urgent calls, and counters.
 
 import type { Clock } from '../core/clock.ts';
 import { type KubeClient, KubeError, type KubeRequest } from '../core/kube/client.ts';

@@ -1,4 +1,4 @@
-// How long until one more is allowed? So many at once, then so many a second.
+// A token bucket: a burst, then a rate per second. It returns the wait until the next call.
 
 import type { Clock } from '../core/clock.ts';
 

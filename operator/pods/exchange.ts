@@ -1,5 +1,4 @@
-// What does every ready gateway pod say? One long-poll per pod, for as long as the pod is ready: it answers when it has
-// something new to say, and is asked again at once.
+// The exchange with ready gateway pods: one long-poll per pod, which answers when the pod has news and is repeated at once.
 
 import type { Clock } from '../../core/clock.ts';
 import {

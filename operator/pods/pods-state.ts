@@ -1,4 +1,4 @@
-// Which table do the gateway pods run? What they answered, as one picture: how many run a generation, who lags, and why.
+// The tables that gateway pods run, from their answers: how many run a generation, which pods lag, and why.
 
 import type { ExchangeResponse } from '../../core/contract/exchange.ts';
 import { cutText } from '../cut-text.ts';

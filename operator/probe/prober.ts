@@ -1,4 +1,4 @@
-// How are the upstreams, by the operator's own checks? Each Provider is asked once an interval, with each of its keys in turn.
+// Runs the operator's health checks: one call to each Provider per interval, with its keys in rotation.
 
 import type { Clock } from '../../core/clock.ts';
 import {

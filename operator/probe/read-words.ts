@@ -1,4 +1,4 @@
-// What does an upstream say in the body of an error? Read leniently: an object, a list with one object, a plain text, nothing. Pure.
+// Reads the error text of an upstream leniently: an object, a list with one object, plain text, or nothing. Pure.
 
 import type { RefusalWords } from '../../core/contract/refused-key.ts';
 

@@ -1,4 +1,4 @@
-// How does a check reach the upstream? By one call on a connection of its own, through the same guard as every call of a gateway.
+// Sends a health check: one call on its own connection, through the same egress guard as every call of a gateway.
 
 import { request } from 'node:http';
 import { buildConnection } from '../../core/contract/connection.ts';

@@ -1,5 +1,5 @@
-// How are many calls made, a few at a time? After the first that fails no other is begun, and those under way
-// are waited for: when this has failed, nothing of it happens any more.
+// Makes many calls, a few at a time. After a failure no further call starts, and those in progress are awaited: after the rejection no
+// call is running.
 
 /** The results in the order of the items. @throws what the first failing call threw. */
 export async function eachOf<T, R>(

@@ -1,4 +1,4 @@
-// How does one thing happen after the other? Each call waits for those before it, also where they fail.
+// Runs calls in sequence, also after failures.
 
 export function createLane(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();

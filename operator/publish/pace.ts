@@ -1,5 +1,5 @@
-// When is the next table published? Soon after the first change, so that one `kubectl apply` is felt at once;
-// later while keys keep coming, so that a thousand of them are one table. Pure: times in, a time out.
+// When is the next table published? Soon after the first change, so that one `kubectl apply` takes effect at once; later during a
+// series of new keys, so that a thousand of them make one table. Pure.
 
 import type { Urgency } from '../watch/urgency.ts';
 

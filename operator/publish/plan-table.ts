@@ -1,4 +1,4 @@
-// What has to be written so that a content is in use? Pure: decided from what is in the pointer and in the cluster.
+// Plans the writes that publish a content. Pure, from the pointer and the shards in the cluster.
 
 import { MANIFEST_FORMAT, type Manifest } from '../../core/contract/manifest.ts';
 import {

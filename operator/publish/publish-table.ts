@@ -1,4 +1,4 @@
-// How does one content get into use? Facts, a plan, then the writes: shards first, the pointer last.
+// Publishes one content: reads the facts, plans, then writes the shards first and the pointer last.
 
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import type { HealthHint, TableContent } from '../../core/contract/routing-table.ts';

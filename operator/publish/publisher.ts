@@ -1,6 +1,5 @@
-// How does a table get into use, and stay there? A leader takes over what is there, publishes, renews the
-// heartbeat, repairs. Shards first, the pointer last: killed between any two writes it leaves the old table or
-// the new one, and at most shards that nobody names.
+// Publishes and maintains the table: takes over the present one, publishes, renews the heartbeat, repairs. Shards are written first and
+// the pointer last: a crash between two writes leaves the old or the new table, and at most unused shards.
 
 import type { Clock } from '../../core/clock.ts';
 import type { TableVersion } from '../../core/contract/exchange.ts';

@@ -1,4 +1,4 @@
-// What does the publisher find or do that the operator logs or counts?
+// Reports of the publisher that the operator logs or counts.
 
 import type { ShardProblem } from './table-store.ts';
 

@@ -1,5 +1,5 @@
-// Where do retired keys lie? Beside the table: a Secret for each namespace that has some, immutable and named by what it holds. No
-// gateway reads them, and an operator that does not know them leaves them as they are.
+// Stores retired keys beside the table: one immutable Secret per namespace, named by its content. Gateways do not read them, and
+// operators of earlier releases leave them unchanged.
 
 import { hash } from 'node:crypto';
 import { z } from 'zod';

@@ -1,5 +1,4 @@
-// Which keys does the manifest call revoked? Those that left the table lately: a gateway that cannot get the
-// new shard refuses them all the same.
+// The revoked keys in the manifest: keys that left the table recently, so that a gateway without the new shard refuses them too.
 
 import { REVOCATION_CHARS, REVOCATIONS_MAX } from '../../core/contract/manifest.ts';
 import type { TableContent } from '../../core/contract/routing-table.ts';

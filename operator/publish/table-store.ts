@@ -1,6 +1,5 @@
-// How are pointer and shards read and written in the cluster? Each call is one request; what comes back is
-// checked as a gateway checks it. What is missing or wrong in the table is an answer, not an exception: a new
-// leader has to repair it. Where no answer comes, that is a KubeError.
+// Reads and writes pointer and shards in the cluster, one request per call, and checks results as a gateway does. A missing or damaged
+// part is a result, not an exception, since a new leader has to repair it. A failed request is a KubeError.
 
 import { hash } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';

@@ -1,4 +1,4 @@
-// What does a new leader find? The pointer, the shards that it names, the keys that were retired. It only reads.
+// Reads the state for a new leader: the pointer, its shards, and the retired keys. It writes nothing.
 
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import { pointerName } from '../../core/contract/manifest.ts';

@@ -1,5 +1,5 @@
-// What becomes of `owner:` with nothing behind it? The API server leaves such members out before it checks
-// and fills in defaults; so do we, or a manifest would be right in a cluster and wrong without one.
+// Removes members without a value, such as `owner:`, as the API server does before validation and defaults. Otherwise a manifest would
+// be valid in a cluster and invalid in local mode.
 
 import type { CrdSchema } from './crd.ts';
 

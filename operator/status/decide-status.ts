@@ -1,8 +1,7 @@
 // What is to be written into the status of one object now? Nothing, nothing yet, or this. Pure: the verdict, the
 // present status and the state of the gateway pods come in.
 //
-// Few writes are the point: a state that resolves within 5 s is never written, and what merely counts pods
-// or tells the time is no reason to write.
+// It keeps writes few: a state that resolves within 5 s is never written, and a new count of pods or a new time is no reason to write.
 
 import { type ConditionType, REASONS, type Reason } from '../../core/catalog/conditions.ts';
 import { timeOf } from '../../core/kube/time.ts';

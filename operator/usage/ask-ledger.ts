@@ -1,4 +1,4 @@
-// What has the ledger to tell behind a sequence? One call to its read API.
+// Asks the ledger's read API for changes after a sequence.
 
 import type { Clock } from '../../core/clock.ts';
 import { type LedgerPlace, wayToLedger } from '../../core/contract/internal-tls.ts';

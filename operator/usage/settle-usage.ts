@@ -1,7 +1,7 @@
 // What is to be written into the usage of an ApiKey now? Nothing, nothing yet, or this. Pure: what is known of its spend, its
 // budgets and its present status come in.
 //
-// It is a slow report: five minutes lie between two writes, but where a budget is passed, which somebody waits to hear.
+// Writes are at least five minutes apart, except when a budget is passed.
 
 import { isDeepStrictEqual } from 'node:util';
 import { type BudgetPeriod, type Overshoot, periodAt, worstOvershoot } from '../../core/contract/budget.ts';

@@ -1,4 +1,4 @@
-// What is known of what was spent? The last word of the ledger on each key and each namespace that was ever used.
+// The ledger's last answer on the spend of each key and namespace.
 
 import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 import type { SpendReport, SpendUse, Spent } from '../../core/contract/spend.ts';

@@ -1,4 +1,4 @@
-// Does a change take something away from somebody? Then it is not to wait for the next quiet moment.
+// Does a change revoke access? Then it must be published at once.
 
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../core/kube/object.ts';

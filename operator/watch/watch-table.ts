@@ -1,4 +1,4 @@
-// What becomes of the table in the cluster? Its pointer is read, its shards are watched for being deleted.
+// Watches the table in the cluster: its pointer, and deletions of its shards.
 
 import { INSTANCE_LABEL, pointerName, SHARD_LABEL } from '../../core/contract/manifest.ts';
 import { secrets } from '../../core/kube/paths.ts';
