@@ -125,7 +125,10 @@ export function judgeHost(rules: AddressRules, namespace: string, host: string):
       return judgeCanonical(rules, namespace, read.address, read.family);
     case 'name':
       if (read.isInternal && !rules.allow.some((entry) => isFor(entry, namespace))) {
-        return denyInternalName(namespace, read.name, 'no range in egress.allow is open to it');
+        return denyInternalName(
+          read.name,
+          `spec.egress.allow of no TenantPolicy opens a range to namespace ${namespace}`,
+        );
       }
       return read;
     case 'zone-id':
@@ -153,7 +156,10 @@ export function judgeAnswers(
       return deny(verdict.reason, `${host.name} resolves to ${address}: ${verdict.sentence}`);
     }
     if (host.isInternal && verdict.kind !== 'allowlisted') {
-      return denyInternalName(namespace, host.name, `its address ${address} is in no range opened to it`);
+      return denyInternalName(
+        host.name,
+        `spec.egress.allow of no TenantPolicy opens its address ${address} to namespace ${namespace}`,
+      );
     }
     reachable.push(verdict);
   }
@@ -279,16 +285,15 @@ function familyName(family: 4 | 6): 'ipv4' | 'ipv6' {
 function denyRange(namespace: string, address: string, reason: DenyReason, noun: string): Denied {
   return deny(
     reason,
-    `${address} is ${noun}, and no range in egress.allow opens it to namespace ${namespace}; ` +
-      'use a public address, or ask the platform team to open it.',
+    `${address} is ${noun}, and spec.egress.allow of no TenantPolicy opens it to namespace ${namespace}; ` +
+      'use a public address, or ask the platform team to add it there.',
   );
 }
 
-function denyInternalName(namespace: string, name: string, fact: string): Denied {
+function denyInternalName(name: string, fact: string): Denied {
   return deny(
     'internal-name',
-    `${name} is a cluster-internal name, and for namespace ${namespace} ${fact}; ` +
-      'use a public name, or ask the platform team to open its range.',
+    `${name} is a cluster-internal name, and ${fact}; use a public name, or ask the platform team to add it there.`,
   );
 }
 

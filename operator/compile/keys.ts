@@ -282,13 +282,19 @@ function lastEnd(versions: readonly Version[]): number | undefined {
 function timeConditions(isOver: boolean, end: number | undefined, nowMs: number): Condition[] {
   if (end === undefined) return [];
   if (isOver)
-    return [holds('Expired', 'PastExpiry', `ended at ${isoTime(end)}; make a new key, or set a later end`)];
+    return [
+      holds(
+        'Expired',
+        'PastExpiry',
+        `expired at ${isoTime(end)}; set a later spec.expiresAt or notAfter of an import, or make a new ApiKey`,
+      ),
+    ];
   if (end - nowMs > SOON_MS) return [];
   return [
     holds(
       'ExpiringSoon',
       'NearExpiry',
-      `ends at ${isoTime(end)}; make a new key in time, or set a later end`,
+      `expires at ${isoTime(end)}; set a later spec.expiresAt or notAfter of an import, or move its callers to a new ApiKey`,
     ),
   ];
 }

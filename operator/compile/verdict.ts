@@ -124,5 +124,5 @@ export function notEvaluated(type: ConditionType): Condition {
 
 /** Several findings as one: the reason of the first, all the sentences. */
 export function joined(first: Finding, rest: readonly Finding[]): Finding {
-  return { reason: first.reason, message: [first, ...rest].map(({ message }) => message).join('; ') };
+  return { reason: first.reason, message: [first, ...rest].map(({ message }) => message).join('. Also: ') };
 }

@@ -65,7 +65,7 @@ const parametersSchema = z
         context.addIssue({
           code: 'custom',
           path: [name],
-          message: "is the caller's own to say, or the gateway's; remove it",
+          message: 'cannot be set here: the caller or the gateway sets it in each request; remove it',
         });
       }
     }

@@ -160,12 +160,15 @@ const CAUSES: Readonly<Record<string, string>> = {
   tls_failed:
     'TLSFailed, no TLS connection comes about; see its certificate, and caRef and serverName of spec.tls',
   dns_failed: 'its name cannot be resolved; see the host of spec.baseURL',
-  connect_refused: 'it refuses connections; see whether its address is right and its service is up',
-  connect_timeout: 'it cannot be connected to in time; see whether its address is right and can be reached',
-  connect_failed: 'it cannot be connected to; see whether its address is right and can be reached',
+  connect_refused:
+    'it refuses connections; see whether host and port of spec.baseURL are right, and whether the server runs',
+  connect_timeout:
+    'no connection in time; see whether host and port of spec.baseURL are right and can be reached from the gateway pods',
+  connect_failed:
+    'no connection; see whether host and port of spec.baseURL are right and can be reached from the gateway pods',
   proxy_failed: 'the proxy opens no tunnel; see spec.proxy',
   egress_denied:
-    'its address is one that gateways may not connect to; ask the platform to open it in egress.allow',
+    'its address is one that gateways may not connect to; ask the platform team to add it to spec.egress.allow of a TenantPolicy',
   bad_head:
     'what it answers with is no HTTP, or its headers are longer than 16 KiB; see what serves the address in spec.baseURL',
   reset: 'it breaks connections off; see whether its service is up',

@@ -28,7 +28,8 @@ const errorCharsMax = 1_024;
 const MESSAGES: Readonly<Record<ProviderHealth['reason'], string>> = {
   Healthy: '',
   PartiallyHealthy: 'calls of some gateway pods, or for some models, fail; see status.health',
-  Unhealthy: 'calls to the upstream fail; see whether its address is right and its service is up',
+  Unhealthy:
+    'calls to the upstream fail; see whether host and port of spec.baseURL are right, and whether the server runs',
   AuthenticationFailed: 'the upstream refuses every key; put valid ones into the Secrets',
   CredentialExhausted:
     'every key is out of money, or refused; top up the accounts, or put other keys into the Secrets',

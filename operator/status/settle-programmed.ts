@@ -67,7 +67,7 @@ function refusedBy(
 }
 
 function notProgrammed(because: string): SettledProgrammed {
-  const message = `not part of the table; see the condition ${because}`;
+  const message = `no gateway serves it; see the condition ${because}`;
   return { condition: { type: 'Programmed', status: 'False', reason: 'NotProgrammed', message } };
 }
 

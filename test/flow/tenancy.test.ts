@@ -232,7 +232,7 @@ describe('a reference of team-b to what is team-a’s', () => {
     expect([status, reason]).toEqual(['False', 'RefNotPermitted']);
     expect(message).toContain('target main names Provider team-a/openai');
     expect(message).toContain('does not exist or does not allow namespace team-b');
-    expect(message).toContain('ask its owner to set allowedNamespaces, or use a Provider of your own');
+    expect(message).toContain('correct the name, or ask its owner to add the namespace to allowedNamespaces');
     await expectShut(there.told);
     await other.close();
 
@@ -330,7 +330,7 @@ describe('a Secret of one’s own that is not lent', () => {
       'SecretNotOptedIn',
       [
         'Secret openai',
-        'not opted in for Providers',
+        'lacks the label',
         'kubectl -n team-b label secret openai penstock.dev/provider-credential=true',
       ],
     ],
@@ -338,31 +338,31 @@ describe('a Secret of one’s own that is not lent', () => {
       'with a label that says no',
       { labels: { 'penstock.dev/provider-credential': 'false' } },
       'SecretNotOptedIn',
-      ['not opted in'],
+      ['lacks the label'],
     ],
     [
-      'bound to no host',
+      'has no annotation',
       { annotations: {} },
       'HostNotAllowed',
-      ['Secret openai', 'bound to no host', 'penstock.dev/allowed-hosts'],
+      ['Secret openai', 'has no annotation', 'penstock.dev/allowed-hosts'],
     ],
     [
       'bound to another host',
       { annotations: { 'penstock.dev/allowed-hosts': 'api.upstream.test' } },
       'HostNotAllowed',
-      ['bound to other hosts', 'run: kubectl -n team-b annotate secret openai'],
+      ['does not list', 'run: kubectl -n team-b annotate secret openai'],
     ],
     [
       'bound to the host at another port',
       { annotations: { 'penstock.dev/allowed-hosts': '127.0.0.1:1' } },
       'HostNotAllowed',
-      ['bound to other hosts'],
+      ['does not list'],
     ],
     [
       'bound to everything',
       { annotations: { 'penstock.dev/allowed-hosts': '*' } },
       'HostNotAllowed',
-      ['bound to other hosts'],
+      ['does not list'],
     ],
     [
       'of a service account',

@@ -429,7 +429,7 @@ describe('a bad edit', () => {
     [
       'a model id that another route holds',
       (local) => local.edit('routes.yaml', 'model: penstock/failover', 'model: penstock/small'),
-      /^problem {2}routes\.yaml:\d+: ModelRoute default\/\w+: the model id "penstock\/small" is held by/,
+      /^problem {2}routes\.yaml:\d+: ModelRoute default\/\w+: the model id "penstock\/small" belongs to/,
     ],
   ])('%s is told, and the last good table serves; the next good edit is live', async (_what, spoil, told) => {
     await spoil(local);
@@ -446,7 +446,7 @@ describe('a bad edit', () => {
       ),
     );
     await copyQuickstart(local, local.upstream.port);
-    await local.next(/^(Unchanged|Live)/);
+    await local.next(/^(Repaired|Live)/);
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     await local.next(/^Live/);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
@@ -527,7 +527,7 @@ describe('the folder', () => {
     onTestFinished(others.remove);
     await copyQuickstart(others, local.upstream.port);
     await rename(others.manifests, local.manifests);
-    await local.next(/^Unchanged/);
+    await local.next(/^Repaired/);
     await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
     await local.next(/^Live/);
     expect((await local.ask('penstock/tiny')).status).toBe(200);
@@ -564,11 +564,11 @@ describe('time', () => {
     const expiresAt = new Date(Date.now() + 1_500).toISOString();
     await local.edit('key.yaml', 'spec:', `spec:\n  expiresAt: "${expiresAt}"`);
     expect(await local.next(/^note/)).toContain(
-      `key.yaml:3: ApiKey default/quickstart: ends at ${expiresAt}`,
+      `key.yaml:9: ApiKey default/quickstart: expires at ${expiresAt}`,
     );
     await local.next(/^Live/);
     expect((await local.ask('penstock/small')).status).toBe(200);
-    expect(await local.next(/^note/)).toContain(`ApiKey default/quickstart: ended at ${expiresAt}`);
+    expect(await local.next(/^note/)).toContain(`ApiKey default/quickstart: expired at ${expiresAt}`);
     expect((await local.ask('penstock/small')).status).toBe(401);
   });
 });

@@ -22,7 +22,11 @@ export function hostNotAllowed(
   }
   const { authority, scheme, seenAs } = destination;
   const entry = scheme === impliedScheme(destination) ? authority : `${scheme}://${authority}`;
-  const fact = annotation === undefined ? 'is bound to no host' : 'is bound to other hosts';
+  const to = `${entry}${seenAs === undefined ? '' : `, ${seenAs}`}`;
+  const fact =
+    annotation === undefined
+      ? `which has no annotation ${ALLOWED_HOSTS_ANNOTATION}, so its value is not sent to ${to}; add it with this host`
+      : `whose annotation ${ALLOWED_HOSTS_ANNOTATION} does not list ${to}, so its value is not sent there; add the host`;
   const { namespace, secret: name } = use;
   // A reader of the Provider may not read the Secret, so the shell looks up its other hosts.
   const present =
@@ -32,9 +36,8 @@ export function hostNotAllowed(
   return {
     reason: 'HostNotAllowed',
     message:
-      `${use.field} names Secret ${use.secret}, which ${fact}, so its value is not sent to ${entry}` +
-      `${seenAs === undefined ? '' : `, ${seenAs}`}; ` +
-      `to allow it, run: kubectl -n ${namespace} annotate secret ${name} --overwrite ` +
+      `${use.field} names Secret ${use.secret}, ${fact}, or run: ` +
+      `kubectl -n ${namespace} annotate secret ${name} --overwrite ` +
       `${ALLOWED_HOSTS_ANNOTATION}=${present}'${entry}'`,
   };
 }

@@ -7,9 +7,12 @@ import type { SecretUse } from './secret-use.ts';
 export function keyNotFound(use: SecretUse, secret: SecretRecord): Finding | undefined {
   const value = Object.hasOwn(secret.data, use.key) ? secret.data[use.key] : undefined;
   if (value !== undefined && value !== '') return undefined;
-  const fact = value === undefined ? 'does not exist in' : 'is empty in';
+  const [fact, action] =
+    value === undefined
+      ? ['which has no such key', 'correct the name, or add the key']
+      : ['where it is empty', 'write the value there'];
   return {
     reason: 'KeyNotFound',
-    message: `${use.field} names the key ${use.key}, which ${fact} Secret ${use.secret}; write the value there`,
+    message: `${use.field} names key ${use.key} of Secret ${use.secret}, ${fact}; ${action}`,
   };
 }

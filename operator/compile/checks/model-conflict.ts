@@ -171,10 +171,10 @@ export function modelConflict(loser: Claim, { modelId, winner, by }: Conflict): 
   const who = mayKnow(loser, winner)
     ? `the ${what} ${winner.namespace}/${winner.name}`
     : `${by === 'age' ? 'an' : 'a'} ${what} of another namespace`;
-  const why = by === 'age' ? '' : ', which served it before this one asked for it';
+  const why = by === 'age' ? '' : ', which had it first';
   return {
     reason: 'ModelConflict',
-    message: `the model id "${modelId}" is held by ${who}${why}; create this route with another id, or remove one of the two`,
+    message: `the model id "${modelId}" belongs to ${who}${why}; create this one with another spec.model, or delete one of the two`,
   };
 }
 

@@ -14,6 +14,6 @@ export function refNotPermitted(use: TargetUse, sharedWith: SharedWith | undefin
     reason: 'RefNotPermitted',
     message:
       `target ${use.target} names Provider ${providerName(use)}, which does not exist or does not allow namespace ` +
-      `${use.namespace}; ask its owner to set allowedNamespaces, or use a Provider of your own`,
+      `${use.namespace}; correct the name, or ask its owner to add the namespace to allowedNamespaces`,
   };
 }

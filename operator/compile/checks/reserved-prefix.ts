@@ -14,7 +14,7 @@ export function reservedPrefix(
   if (taken.length > 0) {
     return {
       reason: 'ReservedPrefix',
-      message: `${quoted(taken)}: ids that begin with "${platform.servicePrefix}/" are for platform namespaces, and ${namespace} is none; ${wayOut(namespace, taken)}`,
+      message: `${claimed(taken)}: ids that begin with "${platform.servicePrefix}/" are for platform namespaces, and ${namespace} is not one; ${wayOut(namespace, taken)}`,
     };
   }
   for (const { prefix, namespaces } of platform.reservedPrefixes ?? []) {
@@ -23,16 +23,16 @@ export function reservedPrefix(
     if (others.length === 0) continue;
     return {
       reason: 'ReservedPrefix',
-      message: `${quoted(others)}: ids that begin with "${prefix}/" are for other namespaces, as a TenantPolicy says; ${wayOut(namespace, others)}, or ask the platform team for the prefix`,
+      message: `${claimed(others)}: a TenantPolicy reserves ids that begin with "${prefix}/" for other namespaces; ${wayOut(namespace, others)}, or ask the platform team for the prefix`,
     };
   }
   return undefined;
 }
 
-function quoted(ids: readonly string[]): string {
-  return ids.map((id) => `"${id}"`).join(', ');
+function claimed(ids: readonly string[]): string {
+  return `the ModelRoute asks for ${ids.map((id) => `"${id}"`).join(', ')}`;
 }
 
 function wayOut(namespace: string, [id = '']: readonly string[]): string {
-  return `create it again with another id, such as "${namespace}/${id.slice(id.indexOf('/') + 1)}"`;
+  return `create it with another id, such as "${namespace}/${id.slice(id.indexOf('/') + 1)}"`;
 }

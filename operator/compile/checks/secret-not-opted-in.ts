@@ -10,7 +10,8 @@ export function secretNotOptedIn(use: SecretUse, secret: SecretRecord): Finding 
   return {
     reason: 'SecretNotOptedIn',
     message:
-      `${use.field} names Secret ${use.secret}, which is not opted in for Providers; to allow its use, run: ` +
+      `${use.field} names Secret ${use.secret}, which lacks the label ${CREDENTIAL_LABEL}: "true", ` +
+      `its owner's consent to the use in Providers; add it, or run: ` +
       `kubectl -n ${use.namespace} label secret ${use.secret} ${CREDENTIAL_LABEL}=true`,
   };
 }

@@ -140,7 +140,7 @@ const cases: readonly Case[] = [
     object: () => modelRoute('team-a', 'invalid', [], badTargets),
     condition: 'Accepted',
     reason: 'Invalid',
-    words: /spec\.targets\[0\]\.parameters\.messages: is the caller's own to say/,
+    words: /spec\.targets\[0\]\.parameters\.messages: cannot be set here: the caller or the gateway sets it/,
     repair: patched({ spec: { targets: target({}) } }),
   },
   {
@@ -163,7 +163,7 @@ const cases: readonly Case[] = [
     object: () => modelRoute('team-a', 'late', ['sim'], { model: 'holder' }),
     condition: 'Accepted',
     reason: 'ModelConflict',
-    words: /the model id "holder" is held by the (older )?ModelRoute team-a\/holder/,
+    words: /the model id "holder" belongs to the (older )?ModelRoute team-a\/holder/,
     repair: () => installation.plane.mustKubectl(['delete', 'modelroute', 'holder', '-n', 'team-a']),
   },
   {
@@ -188,7 +188,7 @@ const cases: readonly Case[] = [
     reason: 'SecretNotFound',
     mayStillCome: true,
     words:
-      /spec\.auth\.keys\[main\] names Secret bare, which does not exist in namespace team-a; create it there, with the value under main/,
+      /spec\.auth\.keys\[main\] names Secret bare, which does not exist in namespace team-a; create it there, with the value under its key main/,
     repair: () => installation.apply(credentialSecret('team-a', 'bare', simulator.url, 'sk-two')),
   },
   {

@@ -132,7 +132,7 @@ test('the second manifest leads all calls through the proxy, to which the key ha
   const { plane } = installation();
   const said = 'jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].message}';
   const message = await plane.mustKubectl(['get', 'provider/own-models', '-n', 'team-a', '-o', said]);
-  const [, command = ''] = /to allow it, run: (.+)$/.exec(message) ?? [];
+  const [, command = ''] = /or run: (.+)$/.exec(message) ?? [];
   expect(await pasted(plane, command)).toMatchObject({ code: 0 });
   await awaitCondition('provider/own-models', 'Ready', 'team-a');
   await applyText(text);

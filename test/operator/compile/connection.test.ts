@@ -419,7 +419,7 @@ describe('a key of which the proxy could get to know', () => {
     expect([refused.reason, refused.message]).toEqual([
       'HostNotAllowed',
       expect.stringMatching(
-        /not sent to http:..proxy.example:3128, the proxy, which .*allowed-hosts=.*'http:..proxy.example:3128'/,
+        /does not list http:..proxy.example:3128, the proxy, which .*allowed-hosts=.*'http:..proxy.example:3128'/,
       ),
     ]);
     const hosts = [...(parts.hosts ?? ['models.example:8443']), 'http://proxy.example:3128'];

@@ -104,7 +104,7 @@ test('a prefix that a policy names is for its namespaces, and for those of the p
   expect(refusal('platform', 'acme/small')).toBeUndefined();
   expect(refusal('team-b', 'acme-2/small')).toBeUndefined();
   expect(refusal('team-b', 'Acme/small')).toBe(
-    '"Acme/small": ids that begin with "acme/" are for other namespaces, as a TenantPolicy says; create it again with another id, such as "team-b/small", or ask the platform team for the prefix',
+    'the ModelRoute asks for "Acme/small": a TenantPolicy reserves ids that begin with "acme/" for other namespaces; create it with another id, such as "team-b/small", or ask the platform team for the prefix',
   );
 });
 

@@ -330,7 +330,7 @@ export const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
     "a target's parameters speak for the caller",
     targets(target({ parameters: { n: 2 } })),
     'spec.targets[0].parameters.n',
-    "the caller's own to say",
+    'the caller or the gateway sets it',
   ],
   ['a priority is too high', targets(target({ priority: 16 })), 'spec.targets[0].priority', 'at most 15'],
   [

@@ -49,7 +49,7 @@ describe('an upstream of which every call failed', () => {
       totalPods: 1,
       failing: new Set(),
       message:
-        '1 of 1 calls failed in 10 minutes: it refuses connections; see whether its address is right and its service is up',
+        '1 of 1 calls failed in 10 minutes: it refuses connections; see whether host and port of spec.baseURL are right, and whether the server runs',
     });
     expect(healthOf(failed([2, 'status_503']), failed([3]))).toMatchObject({
       totalPods: 2,

@@ -278,7 +278,7 @@ describe('Programmed', () => {
     for (const since of [undefined, 7]) {
       const status = written(look(programmedKey(), verdict, { since, pods: fleet() }));
       expect(say(status, 'Programmed')).toBe(
-        'False NotProgrammed: not part of the table; see the condition Accepted',
+        'False NotProgrammed: no gateway serves it; see the condition Accepted',
       );
       expect(say(status, 'Ready')).toMatch(/^False Invalid: /);
       expect(status.programmed).toBeUndefined();
@@ -326,7 +326,7 @@ describe('Ready', () => {
     const status = written(look(PROVIDER, unresolved, { pods: fleet() }));
     expect(say(status, 'Ready')).toMatch(/^False SecretNotFound: /);
     expect(say(status, 'Programmed')).toBe(
-      'False NotProgrammed: not part of the table; see the condition ResolvedRefs',
+      'False NotProgrammed: no gateway serves it; see the condition ResolvedRefs',
     );
   });
 
