@@ -66,7 +66,7 @@ export function digestKey(key: string): string {
 const noKey = '-'.repeat(53);
 
 const rejection =
-  'The API key is missing or not valid. Send it as the header "Authorization: Bearer <API_KEY>".';
+  'The API key is missing, unknown, disabled or expired. Send a valid one as the header "Authorization: Bearer <API_KEY>".';
 
 function readBearer(value: string): Credential {
   if (/^bearer$/i.test(value)) return { type: 'malformed', hint: undefined };

@@ -50,7 +50,7 @@ function billable(exchange: Asking, plan: Plan, model: string): Plan {
   if (left.length > 0 || candidates.length === 0) return { ...plan, candidates: left };
   const why = isDenied
     ? `its ModelRoute ${route.entry.id} serves no calls without one. Its condition Priced says how it can get one, or its owner can state unpriced: MeterOnly`
-    : `calls that are paid from a budget need one. The condition Priced of its ModelRoute ${route.entry.id} says how it can get one`;
+    : `a key with a budget calls only models with a price. Its ModelRoute ${route.entry.id} needs spec.pricing; its condition Priced says why`;
   throw new GatewayError('model_not_priced', `The model '${shorten(model)}' has no price, and ${why}.`, {
     param: 'model',
   });
