@@ -43,7 +43,9 @@ export function createReporter(print: (line: string) => void): Reporter {
       printProblems(deployment);
       if (deployment.outcome === 'kept') return holdBack(deployment.problems.map(formatRemark));
       held = [];
-      print(`${deployment.outcome === 'in-use' ? 'Live' : 'Unchanged'}: ${describeTable(deployment)}`);
+      print(
+        `${deployment.outcome === 'in-use' ? 'Live' : 'Repaired: no problem is left. Still live'}: ${describeTable(deployment)}`,
+      );
     },
     refreshed(deployment) {
       printNotes(deployment);

@@ -78,7 +78,7 @@ describe('what would hold back every change of any manifest', () => {
     await rig.next(/^Not applied/);
     expect(await heldBack()).toEqual([problem.replace(/^problem +/, '')]);
     await rig.edit('routes.yaml', 'upstreamModl: sim-spare', 'upstreamModel: sim-spare');
-    await rig.next(/^Unchanged/);
+    await rig.next(/^Repaired/);
     expect(await heldBack()).toBeUndefined();
   });
 
