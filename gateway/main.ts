@@ -106,8 +106,8 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
         }
       : {}),
     onLedger: (isHeard, error) => {
-      if (isHeard) log('info', 'the ledger tells what was spent again');
-      else log('error', 'the ledger does not tell what was spent', { error: errorInLog(error) });
+      if (isHeard) log('info', 'the ledger answers again');
+      else log('error', 'the ledger does not answer for spending', { error: errorInLog(error) });
     },
     onLimitStore: (isInUse, why) => {
       if (isInUse) log('info', 'limits are kept in the store', { why });
@@ -117,7 +117,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
     onCertificate: (unusable) => {
       if (unusable === undefined) log('info', 'a renewed TLS certificate is in use');
       else
-        log('error', 'a renewed TLS certificate cannot be used, the one before serves on', {
+        log('error', 'a renewed TLS certificate cannot be used; the previous one stays in use', {
           reason: unusable,
         });
     },
@@ -129,7 +129,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       });
     },
     onUnusable: ({ provider, upstreamModel, cause, request, attempt, clientRequestId }) => {
-      log('error', 'an upstream sent an answer that nobody can use', {
+      log('error', 'an upstream sent an unusable answer', {
         provider,
         upstreamModel,
         cause,
@@ -228,7 +228,7 @@ function drainOnSignal(starting: Promise<RunningProcess>): void {
   const onSignal = (signal: NodeJS.Signals): void => {
     signalCount++;
     if (signalCount > 1) {
-      log('info', 'running streams are broken off', { signal });
+      log('info', 'open streams are broken off', { signal });
       void starting.then(({ gateway }) => gateway.hurry());
     } else if (!isDraining) {
       log('info', 'draining', { signal });

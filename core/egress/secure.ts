@@ -126,7 +126,7 @@ function describeTlsFailure(cause: Error): string {
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNABLE_TO_GET_ISSUER_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-      return `its TLS certificate is signed by nobody we trust (${code}); add its CA.`;
+      return `its TLS certificate is signed by an unknown authority (${code}); add its CA.`;
     case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
     case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
       return `it speaks no TLS version that is accepted here (${code}).`;

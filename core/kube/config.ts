@@ -102,7 +102,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   } catch {
     // What a plugin printed may be its token; not even a part of it may get into a message.
     const name = config.getCurrentUser()?.name ?? '';
-    throw new Error(`the credentials of user '${name}' of the kubeconfig could not be had (plugin or file)`);
+    throw new Error(`the credentials of user '${name}' of the kubeconfig could not be read (plugin or file)`);
   }
   const { auth, headers, ca, cert, key, servername, rejectUnauthorized } = applied;
   return {

@@ -30,7 +30,7 @@ export function parseObject(value: unknown): KubeObject {
   if (!isRecord(value)) throw new TypeError('This is not an object');
   if (isRecord(value.metadata)) delete value.metadata.managedFields;
   const wrong = wrongMember(value);
-  if (wrong !== undefined) throw new TypeError(`${wrong} is not as every object of the API has it`);
+  if (wrong !== undefined) throw new TypeError(`${wrong} does not have the form of a Kubernetes object`);
   if (!isKubeObject(value)) throw new TypeError('This is not an object of the API');
   return value;
 }

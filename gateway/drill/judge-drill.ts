@@ -66,9 +66,9 @@ function whySlow({ fault, faulty, firstEventMs, keysOfFaulty, failover }: DrillF
 function whyNobody(facts: DrillFacts): string {
   const { fault, faulty, others, leftOut, failover, attempts, refusal } = facts;
   const { maxAttempts, attemptsPerTarget, retryOn } = failover;
-  if (attempts.length === 0) return `no target was asked: ${refusal ?? 'none can be used'}`;
+  if (attempts.length === 0) return `no target was tried: ${refusal ?? 'none can be used'}`;
   if (attempts.at(-1)?.outcome === 'broken-off') {
-    return `the answer of target ${faulty} was cut after its first words had reached the caller, and then nobody can take over; set delivery: Assured, or hold more back with holdBack`;
+    return `the answer of target ${faulty} was cut off after its first words had reached the caller, where failover ends; set delivery: Assured, or raise holdBack`;
   }
   if (others.size === 0) {
     const why =

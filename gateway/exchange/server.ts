@@ -162,7 +162,7 @@ async function answerJournal(
       page = await journal.read(after);
     }
     if (!page) {
-      throw new CallError(410, `the cursor is not of this journal; begin again without 'after'`);
+      throw new CallError(410, `the cursor belongs to another journal; start again without 'after'`);
     }
     response.writeHead(200, {
       'content-type': 'application/x-ndjson',

@@ -182,9 +182,7 @@ function fold(
   if (fault?.kind === 'error-event') return { ok: false, fault };
   const body = fault === undefined ? encodeJson(stream.answer()) : onlyEvent(bytes);
   if (body) return { ok: true, body };
-  return malformed(
-    'the answer is a stream of events, which was not asked for, and they make no whole answer',
-  );
+  return malformed('the answer is a stream instead of one body, and its events make no complete answer');
 }
 
 /** The plain answer as the only event of a stream. */

@@ -295,12 +295,12 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
   }
 
   private underWay(): MeteredAttempt {
-    if (!this.attempt) throw new Error('no attempt is under way');
+    if (!this.attempt) throw new Error('no attempt is in flight');
     return this.attempt;
   }
 
   private healthOf(): Watched {
-    if (!this.watched) throw new Error('no attempt is under way');
+    if (!this.watched) throw new Error('no attempt is in flight');
     return this.watched;
   }
 

@@ -24,8 +24,8 @@ interface RestSaid {
 export function sayRest({ reason, isForModel, restMs, isOnTrial }: RestSaid): string {
   const why = isForModel ? `${rests[reason]} of this model` : rests[reason];
   return isOnTrial
-    ? `The key rested ${why}; another request is trying it at this moment.`
-    : `The key rests ${why}, for ${inSeconds(restMs ?? 0)} more.`;
+    ? `The key was in cooldown ${why}; another request is its trial at this moment.`
+    : `The key is in cooldown ${why}, for ${inSeconds(restMs ?? 0)} more.`;
 }
 
 export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate): string {
@@ -44,15 +44,15 @@ export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate):
 
 export const sayQuota = ({ waitMs, isUnknown }: Fullness): string =>
   isUnknown
-    ? 'The provider or its key has a quota, and the store of limits, which is to be asked, does not answer.'
+    ? 'The provider or its key has a quota, and the store of limits does not answer.'
     : `The quota of the provider or of its key is used up, for ${inSeconds(waitMs)} more.`;
 
 export const lastResort =
-  'Nothing is in service; as the one that has to wait least, it is tried all the same, once a second.';
+  'No target is in service. This one has the shortest wait, and is tried once a second all the same.';
 export const waitedFor =
-  'Nothing else is in service, and its key is usable again within two seconds: the request waits for it.';
+  'No other target is in service, and its key is usable again within two seconds: the request waits for it.';
 export const doubted =
-  "The operator's own checks find the provider silent or the key refused: whatever else there is goes before it.";
+  "The operator's health checks find the provider silent or the key refused: other targets go before it.";
 export const drained = 'Its weight is 0: it is drained.';
 export const keyless = 'Its provider has no usable key.';
 export const unpricedDenied = 'It has no price, and the route serves none without (unpriced: Deny).';

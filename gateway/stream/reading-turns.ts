@@ -113,5 +113,5 @@ function first<Key, Value>(map: Map<Key, Value>): readonly [Key, Value] {
     map.delete(key);
     return [key, value];
   }
-  throw new RangeError('nobody waits');
+  throw new RangeError('no reader is waiting');
 }

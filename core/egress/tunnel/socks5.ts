@@ -61,7 +61,7 @@ export function startSocks5(target: TunnelTarget, credentials: ProxyCredentials 
     const fact =
       signIn === undefined
         ? 'it wants a user name and password; name a Secret in spec.proxy.credentialsRef.'
-        : 'it takes neither a user name with password nor nobody.';
+        : 'it accepts neither a user name with password nor anonymous clients.';
     return { type: 'refused', fact };
   }
 

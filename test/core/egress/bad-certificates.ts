@@ -20,13 +20,13 @@ export function badCertificates(ca: Identity): readonly BadCertificate[] {
       what: 'signed by itself',
       certificate: named,
       systemCode: 'DEPTH_ZERO_SELF_SIGNED_CERT',
-      sentence: /nobody we trust/,
+      sentence: /unknown authority/,
     },
     {
       what: 'signed by an unknown authority',
       certificate: { ...named, issuer: makeCertificate({ name: 'other authority', isCa: true }) },
       systemCode: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-      sentence: /nobody we trust/,
+      sentence: /unknown authority/,
     },
     {
       what: 'for another name',

@@ -110,7 +110,7 @@ describe('what fails says what to change', () => {
     [
       'a stream that is cut behind its first words',
       { fault: 'CutStream' },
-      'cut after its first words had reached the caller',
+      'cut off after its first words had reached the caller',
     ],
     ['a model that the pod does not have', { id: 'team/other' }, 'does not have the model'],
   ];

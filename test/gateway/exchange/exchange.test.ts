@@ -445,7 +445,7 @@ describe('the journal', () => {
   test('of another pod is 410, with a sentence', async () => {
     const rig = await startRig();
     const { status, text } = await read(rig, '?after=strange');
-    expect([status, text]).toEqual([410, expect.stringContaining("begin again without 'after'")]);
+    expect([status, text]).toEqual([410, expect.stringContaining("start again without 'after'")]);
   });
 
   test('that has nothing new makes wait until it has', async () => {

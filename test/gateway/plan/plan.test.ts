@@ -141,7 +141,7 @@ test('what is out of service is skipped, and the plan says why and for how long'
   const { targets } = await planOf();
   const resting = targets.filter(({ reasons }) =>
     reasons.some((reason) =>
-      /^The key rests after a rate limit of this model, for \d+ s more\.$/.test(reason),
+      /^The key is in cooldown after a rate limit of this model, for \d+ s more\.$/.test(reason),
     ),
   );
   expect(resting.length).toBeGreaterThan(0);

@@ -137,7 +137,7 @@ describe('SOCKS5', () => {
   test.each([
     [[bytes(5, 0xff)], undefined, /wants a user name and password/],
     [[bytes(5, 2)], undefined, /wants a user name and password/],
-    [[bytes(5, 0xff)], credentials, /takes neither/],
+    [[bytes(5, 0xff)], credentials, /accepts neither/],
     [[bytes(5, 2), bytes(1, 1)], credentials, /other credentials/],
     [[bytes(5, 0), bytes(5, 2, 0, 1)], undefined, /does not let this host or port through/],
     [[bytes(5, 0), bytes(5, 4)], undefined, /did not reach the upstream \(SOCKS reply 4\)/],
