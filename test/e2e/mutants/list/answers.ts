@@ -6,7 +6,7 @@ export const answers: readonly Mutant[] = [
   {
     name: 'an upstream that is asked for a number does not fill the memory',
     file: 'gateway/operations/ask-once.ts',
-    from: 'if (told.length > toldBytesMax) giveUp();',
+    from: 'if (body.length > bodyBytesMax) giveUp();',
     to: '',
     tests: ['test/flow/count-tokens.test.ts'],
   },
@@ -244,8 +244,8 @@ export const answers: readonly Mutant[] = [
   {
     name: 'what is held without content counts',
     file: 'gateway/attempt/commit-point.ts',
-    from: 'this.toldBytes += bytes.length;',
-    to: 'this.toldBytes += progress.hasContent ? bytes.length : 0;',
+    from: 'this.reportedBytes += bytes.length;',
+    to: 'this.reportedBytes += progress.hasContent ? bytes.length : 0;',
     tests: ['test/gateway/attempt/commit-point.test.ts'],
   },
   {

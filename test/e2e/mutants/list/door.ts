@@ -345,8 +345,8 @@ export const door: readonly Mutant[] = [
   {
     name: 'load: whoever is refused and asks again at once waits',
     file: 'gateway/admission/refusals.ts',
-    from: 'this.told >= this.pace.perMoment()',
-    to: 'this.told < 0',
+    from: 'this.answered >= this.pace.perMoment()',
+    to: 'this.answered < 0',
     tests: ['test/gateway/admission/refusals.test.ts'],
   },
   {

@@ -139,7 +139,7 @@ export const failover: readonly Mutant[] = [
   {
     name: 'of several calls one that throws takes the others with it',
     file: 'gateway/pipeline/fan-out.ts',
-    from: '// Where one has thrown, the others are still under way.\n    group.leave();',
+    from: '// If one has thrown, the others are still in flight.\n    group.leave();',
     to: '',
     tests: ['test/gateway/pipeline/fan-out.test.ts'],
   },

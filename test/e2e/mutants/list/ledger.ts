@@ -210,8 +210,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'reasoning that a provider leaves out of the completion is billed, without a total too',
     file: 'gateway/dialects/openai/convert-usage.ts',
-    from: 'const told = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);',
-    to: 'const told = completion ?? 0;',
+    from: 'const generated = (completion ?? 0) + (isBeside ? (reasoning ?? 0) : 0);',
+    to: 'const generated = completion ?? 0;',
     tests: ['test/gateway/dialects/openai/convert-usage.test.ts'],
   },
   {

@@ -139,7 +139,7 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what the store hears late counts until the ledger has told of it',
     file: 'gateway/limits/limiter.ts',
-    from: 'told: { known: this.known(asked), ownSpent: asked.own.spent },',
+    from: 'reported: { known: this.known(asked), ownSpent: asked.own.spent },',
     to: '',
     tests: [IN_STORE],
   },
