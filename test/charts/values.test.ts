@@ -241,7 +241,7 @@ describe('a value is refused, and named:', () => {
 });
 
 describe('values.yaml', () => {
-  test('says how much of the memory JavaScript may take', async () => {
+  test('says how much of the memory the heap takes', async () => {
     const objects = await render(plane());
     const text = await readFile(join(CHART, 'values.yaml'), 'utf8');
     for (const [part, memory] of [
@@ -250,7 +250,7 @@ describe('values.yaml', () => {
       ['ledger', 512],
     ] as const) {
       const [, section = ''] = text.split(`\n${part}:\n`);
-      const [, percent] = /JavaScript may take (\d+) % of the memory limit/.exec(section) ?? [];
+      const [, percent] = /The heap takes (\d+) % of the memory limit/.exec(section) ?? [];
       const { command } = deploymentOf(objects, `penstock-${part}`).template.spec.containers[0];
       expect(command).toContain(`--max-old-space-size=${Math.floor((memory * Number(percent)) / 100)}`);
     }

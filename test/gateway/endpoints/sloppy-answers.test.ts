@@ -584,7 +584,7 @@ describe('events where a plain answer was asked for', () => {
     answers(frame(chunk({ content: 'H' })) + frame(chunk({ content: 'i' })), events);
     const answer = await ask('openai-chat', 'openai-chat');
     expect(answer.status).toBe(502);
-    expect(errorOf(answer).message).toContain('stream of events');
+    expect(errorOf(answer).message).toContain('a stream instead of one body');
   });
 });
 
