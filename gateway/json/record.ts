@@ -9,12 +9,3 @@ export function asRecord(value: unknown): JsonRecord | undefined {
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
-
-/** JSON text to a value; undefined if it is not JSON. */
-export function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,6 +1,7 @@
 // encode* → send → decode*: how does a request reach one candidate, and its answer the caller?
 // The caller's own bytes where the candidate speaks the same dialect, else through our own form.
 
+import { parseJson } from '../../core/parse-json.ts';
 import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
 import {
   type AnswerReader,
@@ -34,7 +35,7 @@ import { withheldMembers } from '../dialects/request/target-edits.ts';
 import { answerAsRequested, streamAsRequested } from '../dialects/response-model.ts';
 import { originOf } from '../dialects/state/opaque.ts';
 import { openCall, translateAnswer, translateStream } from '../dialects/translate.ts';
-import { asRecord, type JsonRecord, tryParseJson } from '../json/record.ts';
+import { asRecord, type JsonRecord } from '../json/record.ts';
 import type { Candidate } from '../route/plan.ts';
 import { hasSeveralNative } from '../route/several-native.ts';
 import type { AnswerShare } from '../stream/answer-room.ts';
@@ -269,7 +270,7 @@ function encodeJson(value: JsonRecord | undefined): Buffer | undefined {
 }
 
 function parseObject(body: Buffer): JsonRecord {
-  return asRecord(tryParseJson(body.toString('utf8'))) ?? {};
+  return asRecord(parseJson(body.toString('utf8'))) ?? {};
 }
 
 function streamReader(

@@ -1,23 +1,16 @@
 // Reads the error text of an upstream leniently: an object, a list with one object, plain text, or nothing. Pure.
 
 import type { RefusalWords } from '../../core/contract/refused-key.ts';
+import { parseJson } from '../../core/parse-json.ts';
 
 export function readWords(body: string): RefusalWords {
-  const outer = asObject(firstOf(parse(body)));
+  const outer = asObject(firstOf(parseJson(body)));
   const inner = asObject(outer.error);
   return {
     message: text(inner.message) ?? text(outer.error) ?? text(outer.message) ?? '',
     type: text(inner.type) ?? text(outer.type) ?? null,
     code: text(inner.code) ?? text(outer.code) ?? null,
   };
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 function firstOf(value: unknown): unknown {

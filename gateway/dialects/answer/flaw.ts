@@ -1,7 +1,8 @@
 // Why is a complete answer unusable for the client? Checked while the whole answer is held back, so
 // that another upstream can still be tried: half a JSON object is no usable tool call.
 
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../json/record.ts';
 import type { AnswerChoice, FinishReason } from '../conversation.ts';
 
 /** What was cut short is cut short on purpose: by a limit of the caller's, or a filter. */
@@ -24,6 +25,6 @@ export function flawOfChoices(choices: readonly AnswerChoice[]): string | undefi
 /** @param text Of a function call; without any text there are no arguments. */
 export function flawOfArguments(text: unknown): string | undefined {
   if (asRecord(text)) return undefined;
-  const isObject = typeof text === 'string' && (text.trim() === '' || asRecord(tryParseJson(text)));
+  const isObject = typeof text === 'string' && (text.trim() === '' || asRecord(parseJson(text)));
   return isObject ? undefined : 'the arguments of a tool call are not a JSON object';
 }

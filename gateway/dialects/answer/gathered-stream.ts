@@ -1,7 +1,8 @@
 // Which plain answer does a streamed one stand for? The relay says which of the events count and
 // whether the stream is whole; what they make up is put together on the way by the dialect's gatherer.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { AnswerFacts, AnswerGatherer, AnswerStream, SameDialect } from '../dialect.ts';
 import { readSse, responseEventBytesMax } from '../events/sse-events.ts';
 
@@ -66,7 +67,7 @@ export class GatheredStream implements AnswerStream {
       return bytes;
     }
     for (const { data } of this.events.push(bytes)) {
-      const event = asRecord(tryParseJson(data));
+      const event = asRecord(parseJson(data));
       if (event) this.gatherer.add(event);
       // The relay inspects the end of most events only, and clients without assured delivery get events as they came.
       // An unreadable event here is therefore no sign of an unhealthy upstream, so the facts do not report it.

@@ -2,7 +2,8 @@
 // the other, whatever order the upstream has. What belongs to a later part waits until the earlier
 // one has ended. Every decoder writes through it.
 
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../json/record.ts';
 import { endOfJson, mendJson, mendText } from '../../json/well-formed.ts';
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
 import type { AnswerFacts } from '../dialect.ts';
@@ -301,7 +302,7 @@ function noteEnd(part: WaitingPart, text: string): void {
   if (!inputEnd || inputEnd.isReached) return;
   inputEnd.feed(text);
   // An answer that a model did not wrap is text, and may continue after a brace.
-  if (inputEnd.isReached) part.isWhole = !wrapped || asRecord(tryParseJson(wrapped.toString())) !== undefined;
+  if (inputEnd.isReached) part.isWhole = !wrapped || asRecord(parseJson(wrapped.toString())) !== undefined;
 }
 
 function endOf(part: WaitingPart): void {
@@ -321,7 +322,7 @@ function endOf(part: WaitingPart): void {
 export function wholeInput({ kind, isWrapped }: NamedTool, input: string): string {
   if (kind === 'function') return input.trim() === '' ? '{}' : input;
   if (!isWrapped) return input;
-  const wrapped = asRecord(tryParseJson(input));
+  const wrapped = asRecord(parseJson(input));
   if (wrapped && typeof wrapped.input === 'string') return wrapped.input;
   // A model that did not keep to the wrapping has written the text itself.
   return input;

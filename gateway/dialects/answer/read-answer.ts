@@ -1,6 +1,7 @@
 // What did an upstream answer in one piece? A JSON object, an error in place of one, or neither.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import {
   checkStructure,
   JsonStructureError,
@@ -22,7 +23,7 @@ export function readAnswer(
 ): ReadAnswer {
   const flaw = body.length <= scannedBytesMin ? undefined : findBomb(body.toString('latin1'));
   if (flaw !== undefined) return flaw;
-  const answer = asRecord(tryParseJson(body.toString('utf8')));
+  const answer = asRecord(parseJson(body.toString('utf8')));
   if (!answer) return malformed(`the answer is not a JSON object: ${describeBody(body)}`);
   const error = readError(answer);
   return error ? { ok: false, fault: { kind: 'error-event', error } } : { ok: true, answer };

@@ -1,8 +1,9 @@
 // How do upstreams say that something went wrong? Read leniently: providers send
 // objects, strings, arrays with one object, numeric codes, HTML, nothing.
 
+import { parseJson } from '../../../core/parse-json.ts';
 import { mapTexts } from '../../json/map-texts.ts';
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { meansFailure } from './failure-reasons.ts';
 import { readRetryDelayMs } from './retry-info.ts';
@@ -15,7 +16,7 @@ const textBytesMax = 2048;
 
 /** From the body of an error answer. */
 export function readErrorBody(body: Buffer): UpstreamError {
-  const value = tryParseJson(body.toString('utf8'));
+  const value = parseJson(body.toString('utf8'));
   return readErrorValue(value) ?? noError;
 }
 
@@ -82,7 +83,7 @@ function endsInError(choice: unknown): boolean {
 
 /** From the data of an event that is named an error; what is no JSON is the message itself. */
 export function readErrorEvent(data: string): UpstreamError {
-  const value = tryParseJson(data);
+  const value = parseJson(data);
   return readErrorMember(value) ?? readErrorValue(value) ?? { ...noError, message: cut(data) };
 }
 

@@ -1,7 +1,8 @@
 // What was generated in these events? Of any dialect, by the names that all of them give to pieces of an answer: for an estimate, not
 // for a client.
 
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../json/record.ts';
 
 interface SampledText {
   readonly text: string;
@@ -37,7 +38,7 @@ export function sampledText(bytes: Uint8Array): SampledText {
 
 /** Undefined if it is not whole. */
 function textOf(data: string): string | undefined {
-  const event = asRecord(tryParseJson(data));
+  const event = asRecord(parseJson(data));
   if (event === undefined) return undefined;
   // What has a type and is no delta says the whole of a part once more.
   if (typeof event.type === 'string' && !event.type.endsWith('delta')) return '';

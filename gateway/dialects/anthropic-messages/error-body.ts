@@ -1,7 +1,8 @@
 // How does messages say that something went wrong? Read leniently, written with our own code beside
 // the vendor's members.
 
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../json/record.ts';
 import type { ErrorObject } from '../../request/errors.ts';
 import { meansFailure } from '../answer/failure-reasons.ts';
 import {
@@ -15,7 +16,7 @@ import type { UpstreamError } from '../dialect.ts';
 
 /** The envelope differs from OpenAI's only around the error object. */
 export function readMessagesError(body: Buffer): UpstreamError {
-  const error = asRecord(asRecord(tryParseJson(body.toString('utf8')))?.error);
+  const error = asRecord(asRecord(parseJson(body.toString('utf8')))?.error);
   const details = readErrorDetails(error?.details);
   return { ...withStatus(readErrorBody(body)), ...(details ? { details } : {}) };
 }

@@ -1,6 +1,7 @@
 // Which plain message do the events of a stream make up, and can its client use it?
 
-import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { AnswerGatherer } from '../dialect.ts';
 import { type MessagesCounters, mergeCounters, mergeFinalCounters } from './convert-usage.ts';
 
@@ -91,7 +92,7 @@ function append(members: Members, name: string, text: unknown): void {
 /** Where the answer is cut short, the input is too: half an object is none. */
 function encodeBlock({ members, input }: Block, isWhole: boolean): JsonRecord {
   if (input.trim() === '') return members;
-  const value = tryParseJson(input);
+  const value = parseJson(input);
   if (isRecord(value)) return { ...members, input: value };
   return { ...members, input: isWhole ? input : {} };
 }

@@ -1,6 +1,7 @@
 // A call's input as the object that messages wants.
 
-import { isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { isRecord, type JsonRecord } from '../../json/record.ts';
 import { JsonText } from '../../json/write-json.ts';
 
 /**
@@ -9,5 +10,5 @@ import { JsonText } from '../../json/write-json.ts';
  */
 export function toolInput(input: string): JsonRecord | JsonText {
   if (input.trim() === '') return {};
-  return isRecord(tryParseJson(input)) ? new JsonText(input) : { _raw: input };
+  return isRecord(parseJson(input)) ? new JsonText(input) : { _raw: input };
 }

@@ -1,7 +1,8 @@
 // Which events does a translated stream hold? Events are handed over one by one while the answer needs
 // more; nothing after its end or a fault is read.
 
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../json/record.ts';
 import { isOver } from '../answer/answer-facts.ts';
 import { failTooLarge } from '../answer/malformed.ts';
 import { findBomb } from '../answer/read-answer.ts';
@@ -72,5 +73,5 @@ function denseFlaw({ data }: SseEvent): ReturnType<typeof findBomb> {
 const lineEnds: ReadonlySet<number | undefined> = new Set([0x0a, 0x0d]);
 
 function isWhole({ data }: SseEvent): boolean {
-  return data.trim() === doneMark || asRecord(tryParseJson(data)) !== undefined;
+  return data.trim() === doneMark || asRecord(parseJson(data)) !== undefined;
 }

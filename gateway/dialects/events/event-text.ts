@@ -1,7 +1,7 @@
 // What does the text of one event say? Text is latin1 of UTF-8 bytes, so that places in it are places
 // in the bytes, and nothing is decoded that is not looked at.
 
-import { tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
 import { readErrorMember } from '../answer/read-error.ts';
 
 /** Ends the streams of the OpenAI text dialects; some providers append it to streams of other dialects, too. */
@@ -47,11 +47,11 @@ const errorField = 'error:';
  */
 export function isBareError(lines: string): boolean {
   const text = lines.trim();
-  return text.startsWith('{') && text.endsWith('}') && readErrorMember(tryParseJson(text)) !== undefined;
+  return text.startsWith('{') && text.endsWith('}') && readErrorMember(parseJson(text)) !== undefined;
 }
 
 export function parseLatin1(text: string): unknown {
-  return tryParseJson(toUtf8(text));
+  return parseJson(toUtf8(text));
 }
 
 export function toUtf8(latin1: string): string {

@@ -1,7 +1,8 @@
 // What does the JSON of an event say, if it differs from an earlier one in one text only? Nearly
 // all events of a streamed answer do, and comparing the rest costs a third of parsing it.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 
 /** What such events have in common. */
 interface Template {
@@ -24,7 +25,7 @@ export class TextEvents {
   private last = '';
   private triesLeft = triesMax;
 
-  /** As `tryParseJson`, but what it gives holds until the next call only. */
+  /** As `parseJson`, but what it gives holds until the next call only. */
   parse(data: string): unknown {
     return this.filled(data) ?? this.whole(data);
   }
@@ -36,7 +37,7 @@ export class TextEvents {
     if (end < before.length || data.slice(0, before.length) !== before || data.slice(end) !== after) {
       return undefined;
     }
-    const text = tryParseJson(data.slice(before.length, end));
+    const text = parseJson(data.slice(before.length, end));
     if (typeof text !== 'string') return undefined;
     place.holder[place.name] = text;
     this.triesLeft = triesMax;
@@ -44,7 +45,7 @@ export class TextEvents {
   }
 
   private whole(data: string): unknown {
-    const value = tryParseJson(data);
+    const value = parseJson(data);
     if (this.triesLeft > 0 && data.length <= lengthMax && asRecord(value)) {
       this.triesLeft--;
       // A copy: the smallest piece of a string keeps all of its network chunk in memory.
@@ -78,7 +79,7 @@ function findTemplate(one: string, other: string, parsed: unknown): Template | u
   const before = other.slice(0, start);
   const after = other.slice(end);
   if (!one.endsWith(after)) return undefined;
-  const value = asRecord(tryParseJson(`${before}"${probe}"${after}`));
+  const value = asRecord(parseJson(`${before}"${probe}"${after}`));
   // The bytes that differ must be the text itself. A duplicate member would hide the probe, so no place is found then.
   const [place] = placesOf(probe, parsed).length === 0 ? placesOf(probe, value) : [];
   return value && place ? { before, after, value, place } : undefined;

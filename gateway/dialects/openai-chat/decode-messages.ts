@@ -1,6 +1,7 @@
 // Who said what? The messages of a chat request as system blocks and turns.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { Part, Turn } from '../conversation.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import {
@@ -121,7 +122,7 @@ function functionCall(value: JsonRecord, id: string, path: string, note: NoteAsk
   const name = readName(value.name, `${path}.name`);
   const text = readOptionalText(value.arguments, `${path}.arguments`) ?? '';
   const input = text.trim() === '' ? '{}' : text;
-  if (!asRecord(tryParseJson(input))) note('malformed-arguments', `${path}.arguments`);
+  if (!asRecord(parseJson(input))) note('malformed-arguments', `${path}.arguments`);
   return { type: 'tool-call', id, name, kind: 'function', input };
 }
 

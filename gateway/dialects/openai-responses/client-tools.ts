@@ -2,7 +2,8 @@
 // dialects they are functions of the same name; a call comes back as the item that the client knows.
 // OpenAI API reference, "Shell", "Local shell" and "Apply patch", 2026-11.
 
-import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Part, PartOf, Tool } from '../conversation.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import { readText } from '../request/read-values.ts';
@@ -116,7 +117,7 @@ export function clientToolAsFunction(type: ClientToolType): Tool {
 /** The item of a call of such a tool, without id and status; undefined if the input does not keep to the schema. */
 export function encodeClientCall(type: ClientToolType, input: string): JsonRecord | undefined {
   const { member, encode, constants } = clientTools[type];
-  const value = asRecord(tryParseJson(input));
+  const value = asRecord(parseJson(input));
   const encoded = value && encode(value);
   return encoded && { type: `${type}_call`, [member]: encoded, ...constants };
 }

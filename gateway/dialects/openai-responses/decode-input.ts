@@ -1,6 +1,7 @@
 // Which turns does the input stand for? Items become turns in their order; neighbours are merged later.
 
-import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Part, PartOf, Turn } from '../conversation.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import { type NoteAsk, readText } from '../request/read-values.ts';
@@ -141,7 +142,7 @@ function decodeCall(item: JsonRecord, name: string, ask: NoteAsk): PartOf<'tool-
   }
   const input = readText(item.arguments, `${name}.arguments`);
   if (input.trim() === '') return { ...call, kind: 'function', input: '{}' };
-  if (!isRecord(tryParseJson(input))) ask('malformed-arguments', `${name}.arguments`);
+  if (!isRecord(parseJson(input))) ask('malformed-arguments', `${name}.arguments`);
   return { ...call, kind: 'function', input };
 }
 

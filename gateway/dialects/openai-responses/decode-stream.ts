@@ -6,7 +6,8 @@
 //
 // A server need not close the stream after `error`, so the decoder does not wait for more: only a timer would end it.
 
-import { asRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { freshFacts, isOver } from '../answer/answer-facts.ts';
 import { loseEvent } from '../answer/malformed.ts';
 import { PartWriter } from '../answer/part-writer.ts';
@@ -63,7 +64,7 @@ class ResponsesStreamDecoder implements StreamDecoder {
 
   private event({ name, data }: SseEvent): void {
     if (data.trim() === doneMark) return;
-    const event = asRecord(tryParseJson(data));
+    const event = asRecord(parseJson(data));
     const response = asRecord(event?.response);
     // Behind an error nothing is an answer, nor the end of one.
     if (this.toldError) {

@@ -1,6 +1,7 @@
 // Responses from a responses upstream: what changes in the bytes?
 
-import { asRecord, isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { withMembers } from '../../json/with-members.ts';
 import { freshFacts } from '../answer/answer-facts.ts';
 import { outputOf } from '../answer/estimate-tokens.ts';
@@ -160,7 +161,7 @@ class ResponsesEvents implements NamedEvents {
 
   /** The response object that the client was shown. */
   createdResponse(): JsonRecord | undefined {
-    return asRecord(asRecord(tryParseJson(this.created?.toString('utf8') ?? ''))?.response);
+    return asRecord(asRecord(parseJson(this.created?.toString('utf8') ?? ''))?.response);
   }
 
   private begin(response: JsonRecord | undefined): void {
@@ -199,8 +200,7 @@ class ResponsesEvents implements NamedEvents {
     const { items = [] } = this;
     if (items.length <= reported.length) return reported;
     const gatherer = gatherResponse();
-    for (const data of items)
-      gatherer.add({ type: itemDone, ...asRecord(tryParseJson(data.toString('utf8'))) });
+    for (const data of items) gatherer.add({ type: itemDone, ...asRecord(parseJson(data.toString('utf8'))) });
     gatherer.add({ type: 'response.completed', response: { output: reported } });
     const whole = gatherer.answer()?.output;
     return Array.isArray(whole) && whole.length > reported.length ? whole : reported;

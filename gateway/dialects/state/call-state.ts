@@ -3,7 +3,8 @@
 //
 //   <id>_penstock1_<origin>_<base64url of JSON>
 
-import { isRecord, type JsonRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { MarkedState } from './opaque.ts';
 
 const callExtra = 'penstock.call_extra';
@@ -36,7 +37,7 @@ export function unpackCallId(given: string): { readonly id: string; readonly opa
   if (at <= 0) return { id: given };
   const id = given.slice(0, at);
   const [origin = '', ...packed] = given.slice(at + callStateMark.length).split('_');
-  const extra = tryParseJson(Buffer.from(packed.join('_'), 'base64url').toString('utf8'));
+  const extra = parseJson(Buffer.from(packed.join('_'), 'base64url').toString('utf8'));
   if (!isRecord(extra)) return { id };
   return { id, opaque: { origin, state: { kind: 'details', value: stateOfCall(id, extra) } } };
 }

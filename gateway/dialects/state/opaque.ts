@@ -6,7 +6,8 @@
 // The mark is no protection: a client that makes one up gets the provider's own refusal.
 
 import { hash } from 'node:crypto';
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../json/record.ts';
 
 /** What a provider wants back exactly as it gave it. */
 export type OpaqueState =
@@ -52,7 +53,7 @@ export function packOpaque(origin: string, state: OpaqueState): string {
 export function unpackOpaque(text: string): Required<MarkedState> | 'damaged' | undefined {
   if (!text.startsWith(opaquePrefix)) return undefined;
   const [origin, payload, ...rest] = text.slice(opaquePrefix.length).split('.');
-  const state = asRecord(tryParseJson(Buffer.from(payload ?? '', 'base64url').toString('utf8')));
+  const state = asRecord(parseJson(Buffer.from(payload ?? '', 'base64url').toString('utf8')));
   if (!origin || rest.length > 0 || !state) return 'damaged';
   const { kind, value, id } = state;
   if (kind === 'details') return { origin, state: { kind, value } };

@@ -1,7 +1,8 @@
 // What is a tool called that was called or chosen in another form than it is offered in now? As it is
 // offered: upstreams that know namespaces, or free text, take the two for different tools.
 
-import { isRecord, tryParseJson } from '../../json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { isRecord } from '../../json/record.ts';
 import { wholeInput } from '../answer/part-writer.ts';
 import type { Conversation, Part, PartOf, Tool, ToolChoice, ToolName } from '../conversation.ts';
 import { ToolIndex } from './tool-index.ts';
@@ -31,7 +32,7 @@ function asDeclared(part: Part, index: ToolIndex<Tool>): Part {
 function inputFor(kind: Tool['kind'], call: PartOf<'tool-call'>): string {
   if (kind === call.kind) return call.input;
   if (kind === 'custom') return wholeInput({ name: call.name, kind, isWrapped: true }, call.input);
-  return isRecord(tryParseJson(call.input)) ? call.input : wrapInput(call.input);
+  return isRecord(parseJson(call.input)) ? call.input : wrapInput(call.input);
 }
 
 function withDeclaredChoice(choice: ToolChoice, index: ToolIndex<Tool>): ToolChoice {

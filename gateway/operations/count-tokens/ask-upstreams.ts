@@ -1,8 +1,9 @@
 // Which upstream has counted a request? The first that can count and is surely in service; one attempt each, and three in all.
 
+import { parseJson } from '../../../core/parse-json.ts';
 import { judgeFailure } from '../../attempt/failure.ts';
 import { findDialect } from '../../dialects/registry.ts';
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { asRecord } from '../../json/record.ts';
 import { healthSignal } from '../../pipeline/health-signal.ts';
 import type { PipelineParts, RoutedExchange } from '../../pipeline/parts.ts';
 import type { HealthSignal } from '../../route/health.ts';
@@ -45,7 +46,7 @@ export async function askUpstreams(
       exchange.trace?.endCount(traced.span, { target: candidate.target, status: answer?.status });
     }
     health.onEnd(watched, signalOf(answer, candidate), clock.now());
-    const tokens = answer?.status === 200 ? asRecord(tryParseJson(answer.body))?.input_tokens : undefined;
+    const tokens = answer?.status === 200 ? asRecord(parseJson(answer.body))?.input_tokens : undefined;
     if (Number.isSafeInteger(tokens) && Number(tokens) >= 0) return { counted: Number(tokens), attempts };
   }
   return { counted: undefined, attempts };

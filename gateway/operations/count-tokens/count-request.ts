@@ -1,12 +1,13 @@
 // What is sent to an upstream that counts? The request itself, or as much of it as the route for counting takes.
 
 import { OPERATIONS } from '../../../core/catalog/operations.ts';
+import { parseJson } from '../../../core/parse-json.ts';
 import type { Conversation } from '../../dialects/conversation.ts';
 import { serverSentEvents } from '../../dialects/events/framing.ts';
 import { findDialect } from '../../dialects/registry.ts';
 import { openCall } from '../../dialects/translate.ts';
 import { parseWhole } from '../../endpoints/parse-body.ts';
-import { asRecord, tryParseJson } from '../../json/record.ts';
+import { asRecord } from '../../json/record.ts';
 import { passesThrough, targetOf } from '../../pipeline/attempt-ends.ts';
 import type { RoutedExchange } from '../../pipeline/parts.ts';
 import { firstOf, translateFor } from '../../pipeline/route-exchange.ts';
@@ -35,7 +36,7 @@ export function countRequest(exchange: RoutedExchange, candidate: Candidate): Ou
 }
 
 function onlyMembers(request: Buffer, names: ReadonlySet<string> | undefined): string {
-  const members = Object.entries(asRecord(tryParseJson(request.toString('utf8'))) ?? {});
+  const members = Object.entries(asRecord(parseJson(request.toString('utf8'))) ?? {});
   return JSON.stringify(Object.fromEntries(members.filter(([name]) => names?.has(name) ?? true)));
 }
 

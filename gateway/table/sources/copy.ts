@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Manifest, SHARD_LETTERS, type ShardRef } from '../../../core/contract/manifest.ts';
+import { parseJson } from '../../../core/parse-json.ts';
 import { TableLoadError } from '../load-error.ts';
 import { parseManifest } from './pointer.ts';
 import { type CopyFiles, systemFiles } from './work.ts';
@@ -119,14 +120,6 @@ export class TableCopy {
 
 function fileOf({ kind, sha256 }: ShardRef): string {
   return `${SHARD_LETTERS[kind]}-${sha256}.zst`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isMissing(error: unknown): boolean {

@@ -2,7 +2,8 @@
 // the bytes go on unparsed, so one disagreement would be a way to be served what was not allowed.
 
 import { describe, expect, test } from 'vitest';
-import { asRecord, tryParseJson } from '../../../gateway/json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../../gateway/json/record.ts';
 import {
   JsonStructureError,
   type MemberScan,
@@ -115,7 +116,7 @@ type Kind = 'accepted' | 'repeated' | 'refused' | 'notObject';
 /** Throws where the scanner and JSON.parse disagree; says what kind of text it was. */
 function compare(text: string): Kind {
   const bytes = Buffer.from(text);
-  const parsed = tryParseJson(text);
+  const parsed = parseJson(text);
   const object = asRecord(parsed);
   const found = tryScan(bytes);
   const fail = (reason: string): never => {

@@ -3,7 +3,8 @@
 // next begins, and end with the output they have told.
 
 import { isDeepStrictEqual } from 'node:util';
-import { asRecord, tryParseJson } from '../../../gateway/json/record.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord } from '../../../gateway/json/record.ts';
 import { type ResponseEvent, responseEvent } from './responses-schema.ts';
 
 /**
@@ -15,7 +16,7 @@ export function readResponseEvents(text: string): readonly ResponseEvent[] {
   const frames = text.split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'));
   const events = frames.map((frame, at) => {
     const [, name, data] = /^event: (\S+)\ndata: (.+)$/.exec(frame) ?? [];
-    const value = tryParseJson(data ?? '');
+    const value = parseJson(data ?? '');
     if (asRecord(value)?.type !== name) throw new Error(`frame ${at} is not named after its event: ${frame}`);
     const parsed = responseEvent.safeParse(value);
     if (!parsed.success) throw new Error(`event ${at}: ${parsed.error.message}\n${data}`);

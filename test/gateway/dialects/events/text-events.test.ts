@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseJson } from '../../../../core/parse-json.ts';
 import { TextEvents } from '../../../../gateway/dialects/events/text-events.ts';
-import { tryParseJson } from '../../../../gateway/json/record.ts';
 import { runs } from '../../../support/runs.ts';
 
 const chunk = (text: string, more = '') =>
@@ -81,9 +81,9 @@ test('events that differ in one text only are not parsed again', () => {
   read('"a"');
   read('"b"');
   const third = read('"c"');
-  expect(third).toEqual(tryParseJson(chunk('"c"')));
+  expect(third).toEqual(parseJson(chunk('"c"')));
   expect(read('"\\n"')).toBe(third);
-  expect(third).toEqual(tryParseJson(chunk('"\\n"')));
+  expect(third).toEqual(parseJson(chunk('"\\n"')));
 });
 
 test('it learns anew where a stream goes on with another member', () => {
@@ -101,5 +101,5 @@ function expectParsed(data: readonly string[]): void {
   const events = new TextEvents();
   // As text: each value holds until the next one only.
   const read = data.map((one) => JSON.stringify(events.parse(one)));
-  expect(read).toEqual(data.map((one) => JSON.stringify(tryParseJson(one))));
+  expect(read).toEqual(data.map((one) => JSON.stringify(parseJson(one))));
 }
