@@ -1,7 +1,6 @@
 // The gateway process: settings, table, server, and a drain on SIGTERM. Wiring only.
 
 import { systemClock } from '../core/clock.ts';
-import type { KeyPair } from '../core/contract/internal-tls.ts';
 import { helpIfAsked } from '../core/help.ts';
 import { errorInLog } from '../core/kube/error-in-log.ts';
 import { openServiceAccountClient } from '../core/kube/service-account.ts';
@@ -139,13 +138,11 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       });
     },
   });
-  let shown: KeyPair | undefined;
   const report: SecretSourceReport = {
     certified(pair) {
-      if (pair.certificate === shown?.certificate && pair.key === shown.key) return;
-      gateway.showCertificate(pair);
-      log('info', 'a certificate for operator and ledger is in use', { isRenewed: shown !== undefined });
-      shown = pair;
+      const shown = gateway.showCertificate(pair);
+      if (shown === 'same') return;
+      log('info', 'a certificate for operator and ledger is in use', { isRenewed: shown === 'renewed' });
     },
     taken(generation, taken) {
       tableStatus.taken(taken);

@@ -1,7 +1,6 @@
 // A whole ledger out of its parts: it pulls, keeps, answers and tells others, until it is closed.
 
 import type { Clock } from '../core/clock.ts';
-import type { KeyPair } from '../core/contract/internal-tls.ts';
 import type { KubeClient } from '../core/kube/client.ts';
 import type { Log } from '../core/kube/log.ts';
 import { buildTlsServer } from '../core/kube/own-server.ts';
@@ -58,7 +57,6 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   started.defer(() => journals.close());
   let watch: PodWatch | undefined;
   let sender: EventSender | undefined;
-  let shown: KeyPair | undefined;
   const pulls = startPulls({
     store,
     clock,
@@ -115,7 +113,7 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
   const health = buildHealthServer({
     registry: metrics.registry,
     isSynced: () => watch?.hasSynced() ?? false,
-    lacksCertificate: () => !settings.hasPlain && shown === undefined,
+    lacksCertificate: () => !settings.hasPlain && !tls.hasCertificate(),
     askStore: () => store.cursorOf(''),
   });
   const server = serveReadApi(listener);
@@ -145,10 +143,9 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
       tlsPort === undefined
         ? undefined
         : (pair) => {
-            if (pair.certificate === shown?.certificate && pair.key === shown.key) return;
-            tls.show(pair);
-            log('info', 'a certificate for the read API is in use', { isRenewed: shown !== undefined });
-            shown = pair;
+            const shown = tls.show(pair);
+            if (shown === 'same') return;
+            log('info', 'a certificate for the read API is in use', { isRenewed: shown === 'renewed' });
           },
     onTrouble: (name, trouble) => log('warn', 'a watch has trouble', { watch: name, ...trouble }),
   });

@@ -43,9 +43,12 @@ export interface InternalTls extends KeyPair {
 }
 
 /** @param text gives the value under a data key. Undefined if a part is missing. */
-export function readKeyPair(text: (name: string) => string | undefined): KeyPair | undefined {
-  const certificate = text(TLS_DATA.certificate);
-  const key = text(TLS_DATA.key);
+export function readKeyPair(
+  text: (name: string) => string | undefined,
+  names: KeyPair = TLS_DATA,
+): KeyPair | undefined {
+  const certificate = text(names.certificate);
+  const key = text(names.key);
   return certificate && key ? { certificate, key } : undefined;
 }
 

@@ -3,7 +3,6 @@
 import { Server as TlsServer } from 'node:https';
 import { hostname } from 'node:os';
 import { systemClock } from '../../core/clock.ts';
-import type { KeyPair } from '../../core/contract/internal-tls.ts';
 import { listenAt } from '../../core/telemetry/process-server.ts';
 import { Admission } from '../admission/admission.ts';
 import { defaultBounds } from '../admission/bounds.ts';
@@ -16,7 +15,7 @@ import { ClientConnections } from '../endpoints/client-connection.ts';
 import { openCrossOrigin } from '../endpoints/cross-origin.ts';
 import { buildServer } from '../endpoints/server.ts';
 import { PodState } from '../exchange/pod-state.ts';
-import { buildExchangeServer } from '../exchange/server.ts';
+import { buildExchangeServer, type ExchangeServer } from '../exchange/server.ts';
 import { Metrics } from '../meter/metrics.ts';
 import { TokenCounter } from '../meter/token-counter.ts';
 import { logOncePerMinute } from '../pipeline/log-cause.ts';
@@ -48,7 +47,7 @@ export interface RunningGateway extends Drain {
   readonly internalTlsUrl: string | undefined;
   readonly metrics: Metrics;
   /** What operator and ledger are shown from now on. */
-  showCertificate(pair: KeyPair): void;
+  showCertificate: ExchangeServer['tls']['show'];
 }
 
 /** When a pod ends, all its clients reconnect at once; a client that finds the queue full retries only after 1 s, 3 s or 7 s. */
@@ -153,7 +152,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   guard = guardConnections(app.server, bounds, (reason) => metrics.onConnectionRefused(reason));
   let wasReady = false;
-  let hasCertificate = false;
   const internal = buildInternalServer({
     registry: metrics.registry,
     isReady() {
@@ -164,7 +162,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     },
     // Token and certificate come together: without either the API server is away, and the copy of the table serves callers.
     lacksCertificate: () =>
-      options.exchange?.hasPlain === false && !hasCertificate && options.exchange.token() !== undefined,
+      options.exchange?.hasPlain === false &&
+      exchange?.tls.hasCertificate() === false &&
+      options.exchange.token() !== undefined,
   });
   const { onFailure } = options;
   const drillParts = { clock, random, defaults, onFailure, view: () => holder.current() };
@@ -237,10 +237,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   return {
     ...{ url, metricsUrl, internalUrl, internalTlsUrl, metrics, ...drain },
-    showCertificate(pair) {
-      exchange?.tls.show(pair);
-      hasCertificate = true;
-    },
+    showCertificate: (pair) => exchange?.tls.show(pair) ?? 'same',
   };
 }
 

@@ -7,7 +7,6 @@ import {
   authoritySecretName,
   GATEWAY_SERVER_NAME,
   type InternalTls,
-  type KeyPair,
   ledgerSecretName,
   ledgerServerNames,
   readKeyPair,
@@ -142,14 +141,8 @@ function storedIn(authority: KubeObject, ledger: KubeObject | undefined): Stored
   return {
     authority: readKeyPair(text),
     trusted: splitBundle(text(TLS_DATA.trusted) ?? ''),
-    leaves: { gateway: gatewayPairIn(text), ledger: ledger && readKeyPair(textOf(ledger)) },
+    leaves: { gateway: readKeyPair(text, gatewayData), ledger: ledger && readKeyPair(textOf(ledger)) },
   };
-}
-
-function gatewayPairIn(text: (name: string) => string | undefined): KeyPair | undefined {
-  const certificate = text(gatewayData.certificate);
-  const key = text(gatewayData.key);
-  return certificate && key ? { certificate, key } : undefined;
 }
 
 function splitBundle(pem: string): readonly string[] {
