@@ -1,0 +1,36 @@
+// Where are single requests listed? The address of the Requests view, with its filters.
+
+/** Which requests; without any, all of the namespace in the header. */
+export interface RequestsWanted {
+  readonly namespace?: string | undefined;
+  /** `namespace/name`. */
+  readonly apiKey?: string | undefined;
+  readonly model?: string | undefined;
+  /** `namespace/name` of a Provider: requests that one of its attempts went to. */
+  readonly provider?: string | undefined;
+  readonly outcome?: RequestOutcome | undefined;
+  /** HTTP status that the caller saw. */
+  readonly status?: number | undefined;
+  /** The `x-request-id` of a response. */
+  readonly request?: string | undefined;
+  readonly period?: '1h' | '24h' | '7d' | '30d' | undefined;
+}
+
+/** `error`: all that failed, were cut off, or were refused by the gateway itself. */
+export const REQUEST_OUTCOMES = [
+  'error',
+  'refused',
+  'failed',
+  'broken-off',
+  'interrupted',
+  'cancelled',
+  'answered',
+] as const;
+export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
+
+export function requestsLink(wanted: RequestsWanted = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(wanted)) if (value !== undefined) search.set(name, String(value));
+  const text = search.toString();
+  return text === '' ? '/requests' : `/requests?${text}`;
+}
