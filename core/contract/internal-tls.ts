@@ -9,8 +9,9 @@ export const INTERNAL_TLS_PORT = 'internal-tls';
 /** As its Service is called from everywhere in the cluster; the first is the one that addresses have. */
 export function ledgerServerNames(instance: string, namespace: string): readonly [string, ...string[]] {
   const name = `${instance}-ledger`;
+  const inNamespace = `${name}.${namespace}`;
   // The last is for `kubectl port-forward`.
-  return [`${name}.${namespace}.svc`, `${name}.${namespace}`, name, 'localhost'];
+  return [`${inNamespace}.svc`, `${inNamespace}.svc.cluster.local`, inNamespace, name, 'localhost'];
 }
 
 /** Secret with the authority: its certificate and key, the bundle of those that are trusted, and what gateways show. */

@@ -55,8 +55,8 @@ export function planIssue(stored: Stored, serverNames: ServerNames, nowMs: numbe
       : [{ kind, names, leaf: stored.leaves[kind] && readPair(stored.leaves[kind]) }];
   });
   const isDue = ({ names, leaf }: (typeof shown)[number]): boolean => {
-    if (leaf === undefined || !isGood(leaf, names, nowMs)) return true;
-    if (authority !== undefined && isSignedByOne(leaf, [authority])) return false;
+    if (leaf === undefined || !isUsable(leaf, names, nowMs)) return true;
+    if (authority !== undefined && isSignedByOne(leaf, [authority])) return isOld(leaf, nowMs);
     return hasSettled || !isSignedByOne(leaf, former);
   };
   const haveMoved =
@@ -89,11 +89,15 @@ function readCertificate(pem: string): X509Certificate | undefined {
   }
 }
 
-function isGood(leaf: X509Certificate, names: readonly string[], nowMs: number): boolean {
+/** Until a new authority has settled too. */
+function isUsable(leaf: X509Certificate, names: readonly string[], nowMs: number): boolean {
   return (
-    remainingMs(leaf, nowMs) > (leafLifetimeMs * 2) / 3 &&
-    names.every((name) => leaf.checkHost(name) !== undefined)
+    remainingMs(leaf, nowMs) > 2 * settleMs && names.every((name) => leaf.checkHost(name) !== undefined)
   );
+}
+
+function isOld(leaf: X509Certificate, nowMs: number): boolean {
+  return remainingMs(leaf, nowMs) <= (leafLifetimeMs * 2) / 3;
 }
 
 function isSignedByOne(leaf: X509Certificate, authorities: readonly X509Certificate[]): boolean {

@@ -59,6 +59,13 @@ test('what a new authority signs is shown only after all trust it, and the forme
   expect(over.stored.trusted).toEqual([announced.stored.authority?.certificate]);
 });
 
+test('after 40 days without an operator, a valid certificate waits until all trust the new authority', async () => {
+  const first = await lookAt([0, 340 * day]);
+  const due = 380 * day;
+  const late = await lookAt([due, due + 9 * minute, due + 10 * minute], first.stored);
+  expect(late.made).toEqual([['authority'], [], ['gateway', 'ledger']]);
+});
+
 test('an operator that was away for years makes all of it again', async () => {
   const first = await lookAt([0]);
   const late = await lookAt([800 * day], first.stored);
@@ -96,7 +103,7 @@ test('a certificate says for which names and for what it is, and by whose key it
   expect(ledger.ca).toBe(false);
   expect(ledger.verify(authority.publicKey)).toBe(true);
   expect(ledger.subjectAltName).toBe(
-    'DNS:penstock-ledger.ai.svc, DNS:penstock-ledger.ai, DNS:penstock-ledger, DNS:localhost',
+    'DNS:penstock-ledger.ai.svc, DNS:penstock-ledger.ai.svc.cluster.local, DNS:penstock-ledger.ai, DNS:penstock-ledger, DNS:localhost',
   );
   expect(ledger.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
   expect(ledger.checkHost('penstock-gateway.ai.svc')).toBeUndefined();
