@@ -91,9 +91,7 @@ function readCertificate(pem: string): X509Certificate | undefined {
 
 /** Until a new authority has settled too. */
 function isUsable(leaf: X509Certificate, names: readonly string[], nowMs: number): boolean {
-  return (
-    remainingMs(leaf, nowMs) > 2 * settleMs && names.every((name) => leaf.checkHost(name) !== undefined)
-  );
+  return remainingMs(leaf, nowMs) > 2 * settleMs && names.every((name) => leaf.checkHost(name) !== undefined);
 }
 
 function isOld(leaf: X509Certificate, nowMs: number): boolean {
