@@ -4,7 +4,14 @@
 // Refused if dropping it would change the result in a way that the caller can check; reported if quality
 // or cost may change; dropped silently if it is only a hint.
 
-import { DIALECTS, type DialectName } from './dialects.ts';
+import {
+  DIALECTS,
+  type DialectName,
+  isUpstreamOnly,
+  type UpstreamDialectName,
+  type UpstreamOnlyName,
+  upstreamsFor,
+} from './dialects.ts';
 
 export type Capability =
   /** Client and upstream speak the same dialect: the bytes pass through. */
@@ -146,8 +153,22 @@ const exceptions: Partial<Record<DialectName, Partial<Record<Feature, Row>>>> = 
   },
 };
 
-export function capability(client: DialectName, upstream: DialectName, feature: Feature): Capability {
+/** Columns of the dialects that only upstreams speak: another one's, but for these features. */
+const upstreamColumns: Readonly<Record<UpstreamOnlyName, UpstreamColumn>> = {};
+
+interface UpstreamColumn {
+  readonly like: DialectName;
+  readonly except: Readonly<Partial<Record<Feature, Capability>>>;
+}
+
+export function capability(client: DialectName, upstream: UpstreamDialectName, feature: Feature): Capability {
   if (client === upstream) return 'native';
+  if (!isUpstreamOnly(upstream)) return inColumn(client, upstream, feature);
+  const { like, except } = upstreamColumns[upstream];
+  return except[feature] ?? inColumn(client, like, feature);
+}
+
+function inColumn(client: DialectName, upstream: DialectName, feature: Feature): Capability {
   return (exceptions[client]?.[feature] ?? table[feature])[DIALECTS[upstream].column];
 }
 
@@ -171,9 +192,9 @@ function isHeadline(name: string): name is Headline {
 /** The given upstream dialects, the one that suits the client best first. */
 export function rankUpstreams(
   client: DialectName,
-  upstreams: readonly DialectName[],
-): readonly DialectName[] {
-  return DIALECTS[client].upstreams.filter((dialect) => upstreams.includes(dialect));
+  upstreams: readonly UpstreamDialectName[],
+): readonly UpstreamDialectName[] {
+  return upstreamsFor[client].filter((dialect) => upstreams.includes(dialect));
 }
 
 /** One word on a headline: both ways of losing something count as lossy. */
@@ -181,7 +202,7 @@ type HeadlineVerdict = 'native' | 'translated' | 'lossy' | 'impossible';
 
 export function judgeHeadline(
   client: DialectName,
-  upstream: DialectName,
+  upstream: UpstreamDialectName,
   headline: Headline,
 ): HeadlineVerdict {
   if (client === upstream) return 'native';

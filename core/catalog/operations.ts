@@ -1,20 +1,26 @@
 // What can be asked of a model? One row for each operation: in which dialects, and where. What an operation does is in its folder of
 // `gateway/operations`.
 
-import { DIALECTS, type DialectName, dialectNames } from './dialects.ts';
+import {
+  type DialectName,
+  dialectNames,
+  UPSTREAM_DIALECTS,
+  type UpstreamDialectName,
+  upstreamDialectNames,
+} from './dialects.ts';
 
 interface Row {
   /** Its `gen_ai.operation.name` in traces; absent: that of the dialect. */
   readonly conventionName?: string;
   /** In each dialect that has it: the path after a base URL that ends in `/v1`. */
-  readonly paths: Readonly<Partial<Record<DialectName, string>>>;
+  readonly paths: Readonly<Partial<Record<UpstreamDialectName, string>>>;
   /** The dialects in which clients can ask the gateway for it, at the same paths. */
   readonly clients: readonly DialectName[];
 }
 
 const rows = {
   generate: {
-    paths: Object.fromEntries(dialectNames.map((name) => [name, DIALECTS[name].path])),
+    paths: Object.fromEntries(upstreamDialectNames.map((name) => [name, UPSTREAM_DIALECTS[name].path])),
     clients: dialectNames,
   },
   'count-tokens': {

@@ -1,7 +1,7 @@
 // What is known of a provider by its type alone? One row each, and nothing else lists types: its names, its address, its dialects, how it takes
 // a key.
 
-import type { Api } from './dialects.ts';
+import type { UpstreamApi } from './dialects.ts';
 
 /** What is a vendor's own, and in no dialect. */
 interface Quirk<Value> {
@@ -25,7 +25,12 @@ interface ProviderTypeFacts {
   /** Where the provider is unless `baseURL` says otherwise; absent: `baseURL` is required. */
   readonly baseUrl?: string;
   /** Dialects it is spoken to in unless `apis` says otherwise; absent: `apis` is required. */
-  readonly apis?: readonly Api[];
+  readonly apis?: readonly UpstreamApi[];
+  /**
+   * The dialects of one model, by the upstream's name for it, where not every model speaks all of `apis`; undefined: the name does not say.
+   * `apis` of the Provider and `api` of the target come first.
+   */
+  readonly apisOf?: (upstreamModel: string) => readonly UpstreamApi[] | undefined;
   /** People run it themselves: it may take no key, and a key may go to it over plain http. */
   readonly isSelfHosted?: true;
   /** How it takes its key unless `auth.header` says otherwise. */

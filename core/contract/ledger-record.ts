@@ -1,7 +1,7 @@
 // What is written down about one upstream attempt? One immutable record, in integer money.
 
 import { z } from 'zod';
-import { dialectNameSchema, priceSchema } from './routing-table.ts';
+import { dialectNameSchema, priceSchema, upstreamDialectSchema } from './routing-table.ts';
 
 const tokens = z.int().min(0);
 
@@ -52,7 +52,7 @@ export const ledgerRecordSchema = z.object({
   providerKey: z.string().optional(),
   upstreamModel: z.string().min(1),
   clientDialect: dialectNameSchema,
-  upstreamDialect: dialectNameSchema,
+  upstreamDialect: upstreamDialectSchema,
   isStream: z.boolean(),
   outcome: z.enum([
     /** The whole answer arrived, with its terminal marker. */

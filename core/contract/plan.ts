@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { spokenNames } from '../catalog/dialects.ts';
 import { rateNames, type Window, windowNames } from '../catalog/limits.ts';
-import { dialectNameSchema } from './routing-table.ts';
+import { upstreamDialectSchema } from './routing-table.ts';
 
 /** On the internal port of a gateway, beside the exchange and with its bearer; POST, JSON. */
 export const PLAN_PATH = '/internal/v1/plan';
@@ -68,7 +68,7 @@ export const planTargetSchema = plainTargetSchema.extend({
   endpoint: z.string(),
   providerKey: z.string().optional(),
   /** What it is spoken to in; absent if it cannot be. */
-  upstreamDialect: dialectNameSchema.optional(),
+  upstreamDialect: upstreamDialectSchema.optional(),
 });
 export type PlanTarget = z.infer<typeof planTargetSchema>;
 

@@ -3,7 +3,7 @@
 // output through the same parser before it publishes.
 
 import { z } from 'zod';
-import { dialectNames } from '../catalog/dialects.ts';
+import { dialectNames, upstreamDialectNames } from '../catalog/dialects.ts';
 import { type LimitMember, limitMembers } from '../catalog/limits.ts';
 import { budgetSchema } from './budget.ts';
 
@@ -16,9 +16,13 @@ export const TABLE_FORMAT = 1;
  */
 export const READER_FORMAT = 2;
 
-/** How a client or an upstream speaks. One folder of `gateway/dialects` each. */
+/** How a client speaks. One folder of `gateway/dialects` each. */
 export const dialectNameSchema = z.enum(dialectNames);
 export type DialectName = z.infer<typeof dialectNameSchema>;
+
+/** How an upstream speaks: as clients do, or in a dialect of its own. */
+export const upstreamDialectSchema = z.enum(upstreamDialectNames);
+export type UpstreamDialectName = z.infer<typeof upstreamDialectSchema>;
 
 const milliseconds = z.int().min(0);
 const picodollars = z.int().min(0);
@@ -141,7 +145,7 @@ export const providerEntrySchema = z.object({
   displayName: z.string().optional(),
   /** Absolute http(s) address without a trailing slash; dialect paths are appended. */
   baseUrl: z.string().min(1),
-  dialects: z.array(dialectNameSchema).min(1),
+  dialects: z.array(upstreamDialectSchema).min(1),
   /**
    * What it calls the output limit and the end user in chat completions: `current` as OpenAI does today,
    * `common` as all vendors know them, and it knows no other names; absent: it may know the current ones, and is asked by the common ones.
@@ -229,7 +233,7 @@ const targetEntrySchema = z.object({
   priority: z.int().min(0),
   weight: z.int().min(0),
   /** Dialects this target may be spoken to in, best first. */
-  dialects: z.array(dialectNameSchema).min(1),
+  dialects: z.array(upstreamDialectSchema).min(1),
   /** Null: the price is unknown; tokens are recorded, the cost stays null. */
   price: priceSchema.nullable(),
   /**

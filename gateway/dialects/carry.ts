@@ -2,10 +2,14 @@
 // capabilities table; nothing else decides it.
 
 import { capability } from '../../core/catalog/capabilities.ts';
-import { DIALECTS, type DialectName } from '../../core/catalog/dialects.ts';
+import {
+  type DialectName,
+  UPSTREAM_DIALECTS,
+  type UpstreamDialectName,
+} from '../../core/catalog/dialects.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { Ask, Conversation } from './conversation.ts';
-import type { Dialect, UpstreamTarget } from './dialect.ts';
+import type { UpstreamDialect, UpstreamTarget } from './dialect.ts';
 import { asksForTooMuch, tidy } from './tidy.ts';
 
 /**
@@ -14,7 +18,7 @@ import { asksForTooMuch, tidy } from './tidy.ts';
  */
 export function findImpossible(
   client: DialectName,
-  upstream: DialectName,
+  upstream: UpstreamDialectName,
   { asks }: Conversation,
 ): Ask | undefined {
   const isImpossible = ({ feature }: Ask): boolean => capability(client, upstream, feature) === 'impossible';
@@ -22,10 +26,10 @@ export function findImpossible(
 }
 
 /** `unsupported_parameter`, naming the parameter and what the upstream speaks. */
-export function impossible({ param }: Ask, upstream: DialectName): GatewayError {
+export function impossible({ param }: Ask, upstream: UpstreamDialectName): GatewayError {
   return new GatewayError(
     'unsupported_parameter',
-    `'${param}' cannot be carried to this model: its upstream speaks ${DIALECTS[upstream].phrase}. Leave it out, or use another model.`,
+    `'${param}' cannot be carried to this model: its upstream speaks ${UPSTREAM_DIALECTS[upstream].phrase}. Leave it out, or use another model.`,
     { param, details: param === 'thread' ? threadUnsupported : undefined },
   );
 }
@@ -36,7 +40,7 @@ const threadUnsupported = { error_code: 'thread_unsupported_request', unsupporte
 /** The parameters that are left out or weakened at this target, each named once. */
 export function listDropped(
   client: DialectName,
-  { name, asUpstream }: Pick<Dialect, 'name' | 'asUpstream'>,
+  { name, asUpstream }: Pick<UpstreamDialect, 'name' | 'asUpstream'>,
   conversations: readonly Conversation[],
   target: UpstreamTarget,
 ): readonly string[] {

@@ -4,7 +4,7 @@
 import type { Feature } from '../../core/catalog/capabilities.ts';
 import type { ErrorShape } from '../../core/catalog/dialects.ts';
 import type { Usage } from '../../core/contract/ledger-record.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { DialectName, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import type { JsonRecord } from '../json/record.ts';
 import type { RequestBody } from '../json/request-body.ts';
 import type { ErrorObject } from '../request/errors.ts';
@@ -266,17 +266,34 @@ export interface AnswerGatherer {
   answer(): JsonRecord | undefined;
 }
 
-export interface Dialect {
-  readonly name: DialectName;
+/** A dialect as an upstream speaks it. */
+export interface UpstreamDialect {
+  readonly name: UpstreamDialectName;
   /** Path after a base URL that ends in `/v1`, on both sides. */
   readonly path: string;
+  /** Headers of every request that we build in this dialect, unless the caller or the Provider gives them. */
+  readonly upstreamHeaders: readonly (readonly [name: string, value: string])[];
+  /** Lenient: whatever an upstream sends with an error status. */
+  readError(body: Buffer): UpstreamError;
+  readonly asUpstream: UpstreamTranslation;
+  /** How it looks to its own clients; absent: no client speaks it. */
+  readonly errorShape?: ErrorShape;
+  readonly same?: SameDialect;
+  /**
+   * Of a dialect that no client speaks: what a healthy upstream streams in a drill, as server-sent events. Each piece but the last one
+   * holds content.
+   */
+  readonly sampleStream?: readonly string[];
+}
+
+/** A dialect that clients speak as well. */
+export interface Dialect extends UpstreamDialect {
+  readonly name: DialectName;
   readonly errorShape: ErrorShape;
   /** What ends a complete stream. */
   readonly streamEnd: string;
   /** Heartbeat of an idle stream, so that no proxy or client takes the connection for dead. */
   readonly keepAlive: string;
-  /** Headers of every request that we build in this dialect, unless the caller or the Provider gives them. */
-  readonly upstreamHeaders: readonly (readonly [name: string, value: string])[];
   /** Whether a client's header is forwarded to an upstream of this dialect; the name is in lower case. */
   forwardsHeader(name: string, isOwnProvider: boolean): boolean;
   /** The query of the client's address is forwarded, too. */
@@ -296,17 +313,14 @@ export interface Dialect {
   readonly readsPrompt?: boolean;
   /** The frame that tells a client in mid-stream that its answer is broken off. */
   errorFrame(error: ErrorObject, requestId: string): string;
-  /** Lenient: whatever an upstream sends with an error status. */
-  readError(body: Buffer): UpstreamError;
   readonly same: SameDialect;
   /** @throws {GatewayError} `invalid_parameter`, naming the parameter. */
   translate(body: RequestBody, context: TranslationContext): Translation;
-  readonly asUpstream: UpstreamTranslation;
 }
 
 export interface TranslationContext {
   /** The dialects that the request may be sent in. */
-  readonly upstreams: ReadonlySet<DialectName>;
+  readonly upstreams: ReadonlySet<UpstreamDialectName>;
   /** A header of the client's; the name is in lower case. */
   header(name: string): string | undefined;
 }

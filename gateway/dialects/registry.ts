@@ -1,8 +1,8 @@
 // Which dialects are there? A new dialect is a folder and a line here.
 
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { DialectName, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
-import type { Dialect } from './dialect.ts';
+import type { Dialect, UpstreamDialect } from './dialect.ts';
 import { openAiChat } from './openai-chat/index.ts';
 import { openAiCompletions } from './openai-completions/index.ts';
 import { openAiResponses } from './openai-responses/index.ts';
@@ -14,6 +14,13 @@ const dialects: Readonly<Record<DialectName, Dialect>> = {
   'anthropic-messages': anthropicMessages,
 };
 
+const upstreamDialects: Readonly<Record<UpstreamDialectName, UpstreamDialect>> = { ...dialects };
+
+/** A dialect as clients speak it. */
 export function findDialect(name: DialectName): Dialect {
   return dialects[name];
+}
+
+export function findUpstreamDialect(name: UpstreamDialectName): UpstreamDialect {
+  return upstreamDialects[name];
 }

@@ -12,10 +12,10 @@ import type {
   AnswerFacts,
   AnswerFault,
   AnswerStream,
-  Dialect,
   PartsEncoder,
   StreamDecoder,
   UpstreamCall,
+  UpstreamDialect,
   UpstreamTarget,
 } from './dialect.ts';
 import type { StreamPart } from './stream-part.ts';
@@ -33,7 +33,7 @@ type TranslatedReading =
   | { readonly ok: false; readonly fault: AnswerFault };
 
 export function openCall(
-  upstream: Dialect,
+  upstream: UpstreamDialect,
   conversation: Conversation,
   target: UpstreamTarget,
 ): UpstreamCall {

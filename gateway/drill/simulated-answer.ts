@@ -1,6 +1,6 @@
 // What would a healthy upstream answer to this request? A few words in its own dialect, written by the dialect itself.
 
-import type { AnswerHead, Dialect } from '../dialects/dialect.ts';
+import type { AnswerHead, Dialect, UpstreamDialect } from '../dialects/dialect.ts';
 import { RequestBody } from '../json/request-body.ts';
 
 export interface SimulatedAnswer {
@@ -38,6 +38,11 @@ export function simulateAnswer(dialect: Dialect, sent: readonly Buffer[]): Simul
   const bytes = encodeAnswer(answers, head);
   const half = bytes.length >> 1;
   return { contentType: 'application/json', pieces: [bytes.subarray(0, half), bytes.subarray(half)] };
+}
+
+/** Drills ask for streams only. */
+export function simulateStream({ sampleStream = [] }: UpstreamDialect): SimulatedAnswer {
+  return { contentType: 'text/event-stream', pieces: sampleStream.map((text) => Buffer.from(text)) };
 }
 
 function streamed(

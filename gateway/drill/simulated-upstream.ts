@@ -1,12 +1,13 @@
 // What do the upstreams do in a drill? The first target that is tried plays the fault, all others answer at once.
 // Nothing of it leaves the process.
 
+import { isUpstreamOnly } from '../../core/catalog/dialects.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { DrillFault } from '../../core/contract/exchange.ts';
 import type { Receiver } from '../attempt/ends.ts';
-import { findDialect } from '../dialects/registry.ts';
+import { findDialect, findUpstreamDialect } from '../dialects/registry.ts';
 import type { PlayUpstream } from '../pipeline/parts.ts';
-import { type SimulatedAnswer, simulateAnswer } from './simulated-answer.ts';
+import { type SimulatedAnswer, simulateAnswer, simulateStream } from './simulated-answer.ts';
 
 interface SimulatedUpstreams {
   readonly play: PlayUpstream;
@@ -25,7 +26,10 @@ export function simulateUpstreams(fault: DrillFault, clock: Pick<Clock, 'now'>):
     play(candidate, { body }, receiver) {
       const { name } = candidate.target.entry;
       faulty ??= name;
-      const answer = simulateAnswer(findDialect(candidate.dialect), body);
+      const { dialect } = candidate;
+      const answer = isUpstreamOnly(dialect)
+        ? simulateStream(findUpstreamDialect(dialect))
+        : simulateAnswer(findDialect(dialect), body);
       const script = name === faulty ? faultScript(fault, answer) : wholeScript(answer);
       if (name === faulty) faultAtMs ??= clock.now();
       let isAborted = false;

@@ -2,7 +2,12 @@
 // as our own metrics, for dashboards that already use those names.
 
 import type { Registry } from 'prom-client';
-import { DIALECTS, type DialectName, dialectNames } from '../../core/catalog/dialects.ts';
+import {
+  type DialectName,
+  UPSTREAM_DIALECTS,
+  type UpstreamDialectName,
+  upstreamDialectNames,
+} from '../../core/catalog/dialects.ts';
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import { exposed, type Metric } from '../../core/telemetry/metric.ts';
 import { genAiMetrics as table } from './gen-ai-table.ts';
@@ -32,7 +37,7 @@ export interface GenAiRequests {
 
 /** Of a model at an upstream, and of the dialects that it is called in. */
 export interface GenAiAttempts {
-  readonly upstreamDialect: DialectName;
+  readonly upstreamDialect: UpstreamDialectName;
   readonly clientDialect: DialectName;
   readonly labels: readonly [operation: string, provider: string, model: string, providerId: string];
   readonly durations: HistogramSeries;
@@ -55,13 +60,13 @@ export function providerNameOf(providerType: string): string {
 }
 
 /** @param name A dialect, or the path of one. */
-export function operationOf(name: DialectName | string): 'chat' | 'text_completion' {
+export function operationOf(name: UpstreamDialectName | string): 'chat' | 'text_completion' {
   return operations.get(name) ?? 'chat';
 }
 
 const operations = new Map(
-  dialectNames.flatMap((name) => {
-    const { path, operation } = DIALECTS[name];
+  upstreamDialectNames.flatMap((name) => {
+    const { path, operation } = UPSTREAM_DIALECTS[name];
     return [[name, operation] as const, [path, operation] as const];
   }),
 );

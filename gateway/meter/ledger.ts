@@ -2,7 +2,7 @@
 
 import { costPicodollars, paysForRequest } from '../../core/contract/cost.ts';
 import type { LedgerRecord, Usage } from '../../core/contract/ledger-record.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { DialectName, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import { type Caller, ownsProvider } from '../request/caller.ts';
 import type { RouteView, TargetView } from '../table/view.ts';
 import type { Counted } from './token-counter.ts';
@@ -22,7 +22,7 @@ export interface AttemptFacts {
   readonly target: TargetView;
   readonly providerKey: string | undefined;
   readonly clientDialect: DialectName;
-  readonly upstreamDialect: DialectName;
+  readonly upstreamDialect: UpstreamDialectName;
   readonly isStream: boolean;
   readonly startedAtMs: number;
   readonly durationMs: number;

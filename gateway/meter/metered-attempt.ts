@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerRecord, Usage } from '../../core/contract/ledger-record.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { DialectName, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import { believeUsage } from '../dialects/answer/believe-count.ts';
 import type { AnswerStream } from '../dialects/dialect.ts';
 import type { Caller } from '../request/caller.ts';
@@ -202,7 +202,7 @@ export class MeteredAttempt extends OpenAttempt implements AttemptFacts {
     return this.request.dialect.name;
   }
 
-  get upstreamDialect(): DialectName {
+  get upstreamDialect(): UpstreamDialectName {
     return this.candidate.dialect;
   }
 

@@ -1,6 +1,7 @@
 // encode* → send → decode*: how does a request reach one candidate, and its answer the caller?
 // The caller's own bytes where the candidate speaks the same dialect, else through our own form.
 
+import { isUpstreamOnly } from '../../core/catalog/dialects.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
 import {
@@ -20,8 +21,8 @@ import { listDropped } from '../dialects/carry.ts';
 import type {
   AnswerHead,
   AnswerStream,
-  Dialect,
   RequestFacts,
+  SameDialect,
   StreamEncoder,
   UpstreamCall,
   UpstreamError,
@@ -30,7 +31,7 @@ import type {
 import { doneMark } from '../dialects/events/event-text.ts';
 import { type Framing, readFrames } from '../dialects/events/framing.ts';
 import { readSse } from '../dialects/events/sse-events.ts';
-import { findDialect } from '../dialects/registry.ts';
+import { findUpstreamDialect } from '../dialects/registry.ts';
 import { withheldMembers } from '../dialects/request/target-edits.ts';
 import { answerAsRequested, streamAsRequested } from '../dialects/response-model.ts';
 import { originOf } from '../dialects/state/opaque.ts';
@@ -139,7 +140,10 @@ function plainReader(
   head: Head,
 ): AnswerReader<Answer> {
   const reader = new WholeReader(exchange, encoded, call, head);
-  return exchange.delivery.fetchesStream ? gatheredReader(exchange, encoded, call, head, reader) : reader;
+  const { same } = encoded.upstream;
+  return exchange.delivery.fetchesStream && same
+    ? gatheredReader(exchange, same, call, head, reader)
+    : reader;
 }
 
 class WholeReader implements PlainReader<Answer> {
@@ -175,6 +179,10 @@ function fold(
   head: Head,
   bytes: Buffer,
 ): { readonly ok: true; readonly body: Buffer } | Extract<PlainReading<Answer>, { readonly ok: false }> {
+  const noAnswer = malformed(
+    'the answer is a stream instead of one body, and its events make no complete answer',
+  );
+  if (!same) return noAnswer;
   const streamFacts = gatheredFacts(exchange, call);
   const stream = new GatheredStream(same.relayStream(streamFacts, undefined, head), same, gatheredBytesMax);
   stream.push(bytes);
@@ -182,8 +190,7 @@ function fold(
   const { fault } = stream.facts;
   if (fault?.kind === 'error-event') return { ok: false, fault };
   const body = fault === undefined ? encodeJson(stream.answer()) : onlyEvent(bytes);
-  if (body) return { ok: true, body };
-  return malformed('the answer is a stream instead of one body, and its events make no complete answer');
+  return body ? { ok: true, body } : noAnswer;
 }
 
 /** The plain answer as the only event of a stream. */
@@ -196,8 +203,9 @@ function onlyEvent(bytes: Buffer): Buffer | undefined {
 }
 
 /** A plain answer came instead of a stream: it becomes the events that its upstream would have sent. */
-function unfoldAs({ facts }: RoutedExchange, { same }: Dialect, head: Head): Unfold {
+function unfoldAs({ facts }: RoutedExchange, same: SameDialect | undefined, head: Head): Unfold {
   return (body) => {
+    if (!same) return malformed('the answer is one body instead of a stream');
     const document = same.relayAnswer(body, facts, undefined, head);
     if (!document.ok) return document;
     return { ok: true, events: Buffer.from(same.eventsOf(parseObject(document.body))) };
@@ -211,8 +219,8 @@ function gatheredFacts({ facts, translation }: RoutedExchange, call: number): Re
 }
 
 function readPlain(
-  { facts, delivery }: RoutedExchange,
-  { upstream, translated, marksAs }: EncodedRequest,
+  { dialect: { same }, facts, delivery }: RoutedExchange,
+  { translated, marksAs }: EncodedRequest,
   head: Head,
   bytes: Buffer,
 ): PlainReading<Answer> {
@@ -221,10 +229,10 @@ function readPlain(
     const flaw = delivery.isAssured && reading.ok ? flawOfChoices(reading.value.answer.choices) : undefined;
     return flaw === undefined ? reading : unusable(flaw);
   }
-  const document = upstream.same.relayAnswer(bytes, facts, marksAs, head);
+  const document = same.relayAnswer(bytes, facts, marksAs, head);
   if (!document.ok) return document;
   // Of what came: what was put in only makes it look whole.
-  const flaw = delivery.isAssured ? upstream.same.flawOf(parseObject(bytes)) : undefined;
+  const flaw = delivery.isAssured ? same.flawOf(parseObject(bytes)) : undefined;
   if (flaw !== undefined) return unusable(flaw);
   const named = delivery.namesRequested ? answerAsRequested(document.body, facts.model) : document.body;
   return { ...document, value: { type: 'bytes', bytes: named } };
@@ -236,17 +244,17 @@ function readPlain(
  */
 function gatheredReader(
   exchange: RoutedExchange,
-  { upstream }: EncodedRequest,
+  same: SameDialect,
   call: number,
   head: Head,
   whole: PlainReader<Answer>,
 ): AnswerReader<Answer> {
-  const relayed = upstream.same.relayStream(gatheredFacts(exchange, call), undefined, head);
-  const stream = new GatheredStream(relayed, upstream.same, gatheredBytesMax);
+  const relayed = same.relayStream(gatheredFacts(exchange, call), undefined, head);
+  const stream = new GatheredStream(relayed, same, gatheredBytesMax);
   return {
     type: 'gathered',
     stream,
-    unfold: unfoldAs(exchange, upstream, head),
+    unfold: unfoldAs(exchange, same, head),
     read() {
       if (stream.isTooLong)
         return tooLarge(`its events are longer than ${gatheredBytesMax / 1024 / 1024} MiB`);
@@ -283,15 +291,15 @@ function streamReader(
   return {
     type: 'stream',
     stream: openStream(exchange, encoded, call, head, encoder),
-    unfold: unfoldAs(exchange, encoded.upstream, head),
+    unfold: unfoldAs(exchange, encoded.upstream.same, head),
     sink,
     commitRule: exchange.delivery.commitRule,
   };
 }
 
 function openStream(
-  { facts, delivery: { isAssured, namesRequested } }: RoutedExchange,
-  { upstream: { same }, translated, marksAs }: EncodedRequest,
+  { dialect: { same }, facts, delivery: { isAssured, namesRequested } }: RoutedExchange,
+  { translated, marksAs }: EncodedRequest,
   call: number,
   head: Head,
   encoder: StreamEncoder | undefined,
@@ -319,7 +327,7 @@ function encodeFor(
   bodies: () => CallBodies,
 ): EncodedRequest {
   const { dialect, facts } = exchange;
-  const upstream = findDialect(candidate.dialect);
+  const upstream = findUpstreamDialect(candidate.dialect);
   const target = targetOf(exchange, candidate);
   const isNative = passesThrough(exchange, candidate);
   const { isStream } = target;
@@ -354,9 +362,11 @@ export function passesThrough(
 
 export function targetOf(
   { facts, plan, delivery }: Pick<RoutedExchange, 'facts' | 'plan' | 'delivery'>,
-  { target, refuses }: Candidate,
+  { target, refuses, dialect }: Candidate,
 ): UpstreamTarget {
-  const asked = askedOf(plan.route, target, facts.isStream || delivery.fetchesStream);
+  // A stream of a dialect that no client speaks is put together by nothing.
+  const fetchesStream = delivery.fetchesStream && !isUpstreamOnly(dialect);
+  const asked = askedOf(plan.route, target, facts.isStream || fetchesStream);
   const forcesStream = asked.isStream && !facts.isStream;
   return refuses || forcesStream ? { ...asked, refuses, forcesStream } : asked;
 }
@@ -397,6 +407,6 @@ export function droppedAt(
   const { entry } = candidate.target.provider;
   if (passesThrough(exchange, candidate)) return withheldMembers(body, entry).map(({ name }) => name);
   if (!translation || candidate.dialect === dialect.name) return [];
-  const upstream = findDialect(candidate.dialect);
+  const upstream = findUpstreamDialect(candidate.dialect);
   return listDropped(dialect.name, upstream, translation.conversations, targetOf(exchange, candidate));
 }

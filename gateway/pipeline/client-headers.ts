@@ -1,6 +1,6 @@
 // Which of a client's headers are forwarded to the upstream, and which does a translated request carry?
 
-import type { Dialect } from '../dialects/dialect.ts';
+import type { UpstreamDialect } from '../dialects/dialect.ts';
 import { ownsProvider } from '../request/caller.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Exchange } from './parts.ts';
@@ -29,17 +29,18 @@ export function dialectHeaders(
   ofProvider: ReadonlySet<string>,
   exchange: Exchange,
   candidate: Candidate,
-  upstream: Dialect,
+  upstream: UpstreamDialect,
   isNative: boolean,
 ): readonly string[] {
   const headers: string[] = [];
   if (isNative) {
     const isOwn = isOwnProvider(exchange, candidate);
-    const { rawHeaders } = exchange.request;
+    const { dialect, request } = exchange;
+    const { rawHeaders } = request;
     for (let at = 0; at < rawHeaders.length; at += 2) {
       const name = (rawHeaders[at] ?? '').toLowerCase();
       // guard: upstream-header-list
-      if (ofProvider.has(name) || !upstream.forwardsHeader(name, isOwn)) continue;
+      if (ofProvider.has(name) || !dialect.forwardsHeader(name, isOwn)) continue;
       headers.push(name, rawHeaders[at + 1] ?? '');
     }
   }
@@ -66,8 +67,8 @@ function hasName(headers: readonly string[], name: string, to: number): boolean 
 const queryLengthMax = 1024;
 
 /** The query of the client's address, with its `?`; invalid parts are removed. */
-export function forwardedQuery({ request }: Exchange, upstream: Dialect, isNative: boolean): string {
-  if (!isNative || !upstream.keepsQuery) return '';
+export function forwardedQuery({ request, dialect }: Exchange, isNative: boolean): string {
+  if (!isNative || !dialect.keepsQuery) return '';
   const at = request.url.indexOf('?');
   const query = at === -1 ? '' : request.url.slice(at);
   return query.length <= queryLengthMax && /^\?[\w=&%.~+-]+$/.test(query) ? query : '';

@@ -2,7 +2,7 @@
 // where a candidate speaks its dialect, else the request in our form, if it can be carried.
 
 import { rankUpstreams } from '../../core/catalog/capabilities.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import { findImpossible, impossible } from '../dialects/carry.ts';
 import type { Ask, Conversation } from '../dialects/conversation.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
@@ -84,7 +84,7 @@ export function planFor(
 ): Plan {
   const { dialect, view, caller } = exchange;
   const route = findModel(view, caller, facts.model, dialect.name);
-  const speak = (dialects: readonly DialectName[]): DialectName | undefined =>
+  const speak = (dialects: readonly UpstreamDialectName[]): UpstreamDialectName | undefined =>
     rankUpstreams(dialect.name, dialects)[0];
   const only = onlyPlan(route, dialect.name, speak);
   if (only) return only;
@@ -135,7 +135,7 @@ function translated(
   }
   const conversation = firstOf(translation);
   checkStops(conversation);
-  let refusal: { readonly ask: Ask; readonly upstream: DialectName } | undefined;
+  let refusal: { readonly ask: Ask; readonly upstream: UpstreamDialectName } | undefined;
   const candidates = plan.candidates.flatMap((candidate): Candidate[] => {
     for (const upstream of rankUpstreams(dialect.name, candidate.target.entry.dialects)) {
       const ask = findImpossible(dialect.name, upstream, conversation);

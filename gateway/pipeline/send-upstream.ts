@@ -2,7 +2,7 @@
 
 import type { OperationName } from '../../core/catalog/operations.ts';
 import type { Receiver, Transmission } from '../attempt/ends.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { UpstreamDialect } from '../dialects/dialect.ts';
 import type { Framing } from '../dialects/events/framing.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Address, UpstreamAsk } from '../upstream/address.ts';
@@ -16,7 +16,7 @@ import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } fr
 
 /** One request to a candidate, its body final. */
 export interface Outgoing {
-  readonly upstream: Dialect;
+  readonly upstream: UpstreamDialect;
   readonly ask: UpstreamAsk;
   /** Media type of the requested stream. */
   readonly framing: Framing;
@@ -29,13 +29,13 @@ export interface Outgoing {
 export function askOf(
   exchange: Exchange,
   { target }: Candidate,
-  upstream: Dialect,
+  upstream: UpstreamDialect,
   operation: OperationName,
   path: string,
   isNative: boolean,
   isStream: boolean,
 ): UpstreamAsk {
-  const query = forwardedQuery(exchange, upstream, isNative);
+  const query = forwardedQuery(exchange, isNative);
   return { model: target.entry.upstreamModel, dialect: upstream.name, operation, isStream, path, query };
 }
 
@@ -53,18 +53,19 @@ export function sendUpstream(
   parts: SendingParts,
   exchange: RoutedExchange,
   candidate: Candidate,
-  outgoing: Outgoing,
+  written: Outgoing,
   receiver: Receiver,
 ): Transmission {
   const { target, endpoint } = candidate;
   const { provider } = target;
   const seats = seatsOf(parts.seats, provider);
-  const address = seats.addressFor(provider, outgoing.ask);
+  const address = seats.addressFor(provider, written.ask);
   if (address.host !== provider.host)
     throw new Error(`${provider.entry.id} is at ${provider.host}: nothing of it is sent to ${address.host}`);
   if (parts.play) {
-    return parts.play(candidate, { path: address.path + address.query, body: outgoing.body }, receiver);
+    return parts.play(candidate, { path: address.path + address.query, body: written.body }, receiver);
   }
+  const outgoing = seats.bodyFor ? { ...written, body: seats.bodyFor(written.ask, written.body) } : written;
   const credential = credentialOf(seats, provider, endpoint);
   const { lease } = credential;
   if (lease && parts.clock.wallMs() < lease.endsAtMs)

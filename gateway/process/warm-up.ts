@@ -1,7 +1,7 @@
 // What has a process done once before its first caller? Read and translated one request of each dialect: what V8 sees for the first time
 // is slow, and a pod that has just become ready gets its share of the load at once.
 
-import { dialectNames } from '../../core/catalog/dialects.ts';
+import { dialectNames, upstreamDialectNames } from '../../core/catalog/dialects.ts';
 import { smallestRequest } from '../../core/catalog/smallest-request.ts';
 import { findDialect } from '../dialects/registry.ts';
 import { parseBody } from '../endpoints/parse-body.ts';
@@ -12,6 +12,6 @@ export function warmUp(): void {
     const sample = { model: 'm', stream: true, ...smallestRequest(name, 'x', { form: 'turns' }) };
     const body = parseBody([Buffer.from(JSON.stringify(sample))]);
     dialect.readRequest(body);
-    dialect.translate(body, { upstreams: new Set(dialectNames), header: () => undefined });
+    dialect.translate(body, { upstreams: new Set(upstreamDialectNames), header: () => undefined });
   }
 }

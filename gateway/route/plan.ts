@@ -1,6 +1,6 @@
 // In which order are the upstreams of a request tried? Tiers by priority, weighted inside a tier.
 
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { DialectName, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import type { KeyedEndpoint, RouteView, TargetView } from '../table/view.ts';
 import { drawByHash, orderByDraw, orderByHash, type Weighed } from './order-tier.ts';
 
@@ -9,7 +9,7 @@ export interface Candidate {
   readonly target: TargetView;
   readonly endpoint: KeyedEndpoint;
   /** The dialect it will be spoken to in. */
-  readonly dialect: DialectName;
+  readonly dialect: UpstreamDialectName;
   /** It is to be asked over a connection that was not used before. */
   readonly isFresh?: boolean;
   /** Trace headers for the upstream: names and values in turn. */
@@ -60,7 +60,7 @@ export function onlyPlan(route: RouteView, client: DialectName, speak: Speak): P
 /** Kept as long as the table view they belong to. */
 const onlyPlans = new WeakMap<RouteView, Map<DialectName, Plan | undefined>>();
 
-type Speak = (dialects: readonly DialectName[]) => DialectName | undefined;
+type Speak = (dialects: readonly UpstreamDialectName[]) => UpstreamDialectName | undefined;
 
 /**
  * All candidates in the order they would be tried, whatever their health. Targets and keys of
@@ -128,7 +128,7 @@ function suspectsLast(candidates: readonly Candidate[]): readonly Candidate[] {
 
 interface Choice {
   readonly target: TargetView;
-  readonly dialect: DialectName;
+  readonly dialect: UpstreamDialectName;
 }
 
 /** Lower priority first. */

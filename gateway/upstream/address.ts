@@ -2,14 +2,14 @@
 // the model in the path, a path of their own for streams, or a query.
 
 import type { OperationName } from '../../core/catalog/operations.ts';
-import type { DialectName } from '../../core/contract/routing-table.ts';
+import type { UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import type { ProviderView } from '../table/view.ts';
 
 /** The parts of an upstream request that decide its address and its framing. */
 export interface UpstreamAsk {
   /** The upstream's name for the model, not encoded for a path. */
   readonly model: string;
-  readonly dialect: DialectName;
+  readonly dialect: UpstreamDialectName;
   readonly operation: OperationName;
   /** The upstream request asks for a stream; the client may get a plain answer. */
   readonly isStream: boolean;

@@ -5,18 +5,21 @@ import { type Framing, serverSentEvents } from '../dialects/events/framing.ts';
 import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
 import { type AddressFor, dialectAddress, type UpstreamAsk } from './address.ts';
 import { azureOpenAiSeats } from './azure-openai/index.ts';
+import type { BodyFor } from './body.ts';
 import { type Credential, type CredentialFor, staticKey } from './credential.ts';
 
 export interface UpstreamSeats {
   readonly addressFor: AddressFor;
   readonly credentialFor: CredentialFor;
   readonly framingFor: (ask: UpstreamAsk) => Framing;
+  /** Absent: bodies go as their dialect wrote them. */
+  readonly bodyFor?: BodyFor;
 }
 
 /** By the type of the Provider; `plainSeats` for all others. */
 export type SeatRows = ReadonlyMap<string, UpstreamSeats>;
 
-export const seatRows: SeatRows = new Map([['AzureOpenAI', azureOpenAiSeats]]);
+export const seatRows: SeatRows = new Map<string, UpstreamSeats>([['AzureOpenAI', azureOpenAiSeats]]);
 
 export const plainSeats: UpstreamSeats = {
   addressFor: dialectAddress,

@@ -6,7 +6,15 @@ import {
   judgeHeadline,
   rankUpstreams,
 } from '../../core/catalog/capabilities.ts';
-import { type Api, apisInOrder, DIALECTS, dialectOfApi } from '../../core/catalog/dialects.ts';
+import {
+  type Api,
+  apisInOrder,
+  dialectOfApi,
+  UPSTREAM_DIALECTS,
+  type UpstreamApi,
+  upstreamApisInOrder,
+  upstreamDialectOfApi,
+} from '../../core/catalog/dialects.ts';
 import {
   declarableHeadlines,
   MODEL_CAPABILITIES,
@@ -17,12 +25,16 @@ export function inOrder(apis: readonly Api[]): Api[] {
   return apisInOrder.filter((api) => apis.includes(api));
 }
 
+export function upstreamsInOrder(apis: readonly UpstreamApi[]): UpstreamApi[] {
+  return upstreamApisInOrder.filter((api) => apis.includes(api));
+}
+
 /** A client dialect at a target. */
 export interface Pairing {
   readonly api: Api;
   readonly target: string;
   /** What the target is spoken to in. */
-  readonly upstream: Api;
+  readonly upstream: UpstreamApi;
   readonly isNative: boolean;
   /** Of what the model can do: what is left out or weakened, and what is refused. */
   readonly lost: readonly Headline[];
@@ -34,7 +46,7 @@ export interface Pairing {
 interface SpokenTarget {
   readonly name: string;
   /** At least one. */
-  readonly apis: readonly Api[];
+  readonly apis: readonly UpstreamApi[];
 }
 
 /** @param declared what the model can do; empty: nobody has said, so text is enough to be served. */
@@ -42,14 +54,14 @@ export function pairUp(api: Api, target: SpokenTarget, declared: readonly ModelC
   const client = dialectOfApi[api];
   const [upstream = client] = rankUpstreams(
     client,
-    target.apis.map((each) => dialectOfApi[each]),
+    target.apis.map((each) => upstreamDialectOfApi[each]),
   );
   const verdictOf = (headline: Headline) => judgeHeadline(client, upstream, headline);
   const judged = headlineNames.filter((headline) => isWanted(headline, declared));
   return {
     api,
     target: target.name,
-    upstream: DIALECTS[upstream].api,
+    upstream: UPSTREAM_DIALECTS[upstream].api,
     isNative: client === upstream,
     lost: judged.filter((headline) => verdictOf(headline) === 'lossy'),
     refused: judged.filter((headline) => verdictOf(headline) === 'impossible'),

@@ -1,7 +1,7 @@
 // May a Provider serve on in the form of the table in use? The consent of others is checked again: Secrets, addresses, platform. Faults
 // of the object's present form do not matter here.
 
-import { apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
+import { upstreamApisInOrder, upstreamDialectOfApi } from '../../core/catalog/dialects.ts';
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
 import { credentialsOf } from '../../core/contract/routing-table.ts';
@@ -132,7 +132,7 @@ export function holdProvider(
     entry,
     credentials,
     sharedWith: consentOf(object, namespaces, platform),
-    apis: apisInOrder.filter((api) => entry.dialects.includes(dialectOfApi[api])),
+    apis: upstreamApisInOrder.filter((api) => entry.dialects.includes(upstreamDialectOfApi[api])),
     outOfService: '',
   };
 }

@@ -1,6 +1,6 @@
 // Compiles one Provider into its entry with credentials, or the reason why it has none.
 
-import { type Api, dialectOfApi } from '../../core/catalog/dialects.ts';
+import { type UpstreamApi, upstreamDialectOfApi } from '../../core/catalog/dialects.ts';
 import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
@@ -24,7 +24,7 @@ import { tlsWithoutHttps } from './checks/tls-without-https.ts';
 import { unsupportedProviderValue } from './checks/unsupported-value.ts';
 import { connectionSecretsOf, type ResolvedConnection, resolveConnection } from './connection.ts';
 import { type ResolvedCredential, resolveCredential } from './credentials.ts';
-import { inOrder } from './dialects.ts';
+import { upstreamsInOrder } from './dialects.ts';
 import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
 import { buildLimits, wordsOnLimits } from './limits.ts';
@@ -63,7 +63,9 @@ export interface CompiledProvider {
   readonly healthCheck?: HealthCheck;
   /** Who may target it, and how it is spoken to; nobody and nothing where it is not accepted. */
   readonly sharedWith: SharedWith;
-  readonly apis: readonly Api[];
+  readonly apis: readonly UpstreamApi[];
+  /** Of one model, where its name may say them; absent: every model speaks `apis`. */
+  readonly apisOf?: (upstreamModel: string) => readonly UpstreamApi[] | undefined;
   /** `owned_by` of platform models that it serves first. */
   readonly ownedBy: string;
   readonly priceList: PriceList;
@@ -102,7 +104,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
   const { spec } = provider;
   const endpoint = endpointOf(spec);
   const facts = PROVIDER_TYPES[spec.type];
-  const apis = inOrder(spec.apis ?? facts.apis ?? []);
+  const apis = upstreamsInOrder(spec.apis ?? facts.apis ?? []);
   const readers = readersOf(spec, endpoint);
   const keys = resolveKeys(input, provider, readers);
   const headers = resolveHeaders(input, provider, readers);
@@ -154,6 +156,7 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
     ...(healthCheck === undefined ? {} : { healthCheck }),
     sharedWith: resolveNamespaces(spec.allowedNamespaces, namespace, input.namespaces),
     apis,
+    ...(spec.apis === undefined && facts.apisOf !== undefined ? { apisOf: facts.apisOf } : {}),
     ownedBy: facts.ownedBy,
     priceList: priceListOf(spec, endpoint),
     outOfService,
@@ -282,7 +285,7 @@ function buildEntry(
   { platform }: ProviderInput,
   { metadata, spec }: Provider,
   endpoint: Endpoint,
-  apis: readonly Api[],
+  apis: readonly UpstreamApi[],
   keys: readonly ResolvedKey[],
   headers: readonly ResolvedHeader[],
   { tls, proxy }: ResolvedConnection,
@@ -295,7 +298,7 @@ function buildEntry(
     type: spec.type,
     ...(spec.displayName === undefined ? {} : { displayName: spec.displayName }),
     baseUrl: endpoint.baseUrl,
-    dialects: apis.map((api) => dialectOfApi[api]),
+    dialects: apis.map((api) => upstreamDialectOfApi[api]),
     ...(facts.chatNames === undefined ? {} : { chatNames: facts.chatNames.value }),
     ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder.value }),
     ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers.value] }),

@@ -1,6 +1,12 @@
 // Compiles one ModelRoute: first a claim on its ids; then, if no other route has them, its entry with the usable targets.
 
-import { type Api, apisInOrder, dialectOfApi } from '../../core/catalog/dialects.ts';
+import {
+  type Api,
+  apisInOrder,
+  dialectOfApi,
+  type UpstreamApi,
+  upstreamDialectOfApi,
+} from '../../core/catalog/dialects.ts';
 import type { ModelCapability } from '../../core/catalog/model-capabilities.ts';
 import type {
   Price,
@@ -201,7 +207,7 @@ interface JudgedTarget {
   readonly attachedTo?: string;
   readonly providerId: string;
   /** Dialects it may be spoken to in, best first. */
-  readonly apis: readonly Api[];
+  readonly apis: readonly UpstreamApi[];
   /** Where it has no price that the route states. */
   readonly quote?: Quote;
   /** Tokens that fit into its model, where the catalog knows it. */
@@ -230,8 +236,9 @@ function judgeTarget(
   const notReady = providerNotReady(use, provider.entry !== undefined, provider.outOfService);
   if (notReady !== undefined) return { ...attached, state: 'ProviderNotReady', finding: notReady };
   const { api: forced } = spec;
-  const dialects = { forced, spoken: provider.apis, offered, declared };
-  const apis = provider.apis.filter((api) => forced === undefined || api === forced);
+  const ofModel = provider.apisOf?.(spec.upstreamModel) ?? provider.apis;
+  const dialects = { forced, spoken: provider.apis, ofModel, offered, declared };
+  const apis = forced === undefined ? ofModel : provider.apis.filter((api) => api === forced);
   const unsupported = targetUnsupported(use, dialects);
   if (unsupported !== undefined) return { ...attached, apis, state: 'Unsupported', finding: unsupported };
   if (spec.weight === 0) return { ...attached, state: 'Drained' };
@@ -349,7 +356,7 @@ function buildTarget(
     upstreamModel: spec.upstreamModel,
     priority: spec.priority,
     weight: spec.weight,
-    dialects: apis.map((api) => dialectOfApi[api]),
+    dialects: apis.map((api) => upstreamDialectOfApi[api]),
     price: priceOf(statedPrice(route, spec, platform), quote),
     ...(contextLength === undefined ? {} : { contextLength }),
     timeouts: buildTimeouts(spec.timeouts),

@@ -1,6 +1,6 @@
 // What does a check send to an upstream, and what does the answer say? Pure.
 
-import { DIALECTS } from '../../core/catalog/dialects.ts';
+import { DIALECTS, isUpstreamOnly, UPSTREAM_DIALECTS } from '../../core/catalog/dialects.ts';
 import { smallestRequest } from '../../core/catalog/smallest-request.ts';
 import { refusesKey } from '../../core/contract/refused-key.ts';
 import type { ProviderEntry } from '../../core/contract/routing-table.ts';
@@ -33,7 +33,7 @@ export function buildCheck(
     accept: 'application/json',
     'accept-encoding': 'identity',
     'user-agent': 'penstock-operator',
-    ...Object.fromEntries(entry.dialects.flatMap((dialect) => DIALECTS[dialect].headers)),
+    ...Object.fromEntries(entry.dialects.flatMap((dialect) => UPSTREAM_DIALECTS[dialect].headers)),
     ...Object.fromEntries(own),
     ...(entry.auth === undefined || value === undefined
       ? {}
@@ -56,10 +56,8 @@ export function buildCheck(
   }
 }
 
-function smallestCall(
-  { dialects: [dialect = 'openai-chat'], chatNames }: ProviderEntry,
-  model: string,
-): { path: string; body: object } {
+function smallestCall({ dialects, chatNames }: ProviderEntry, model: string): { path: string; body: object } {
+  const dialect = dialects.find((name) => !isUpstreamOnly(name)) ?? 'openai-chat';
   const { path, bound, unstored } = DIALECTS[dialect];
   const limit = chatNames === 'current' ? (bound.current ?? bound.member) : bound.member;
   return { path, body: { model, ...smallestRequest(dialect, 'ping'), [limit]: bound.min, ...unstored } };

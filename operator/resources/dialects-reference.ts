@@ -10,7 +10,14 @@ import {
   judgeHeadline,
   rankUpstreams,
 } from '../../core/catalog/capabilities.ts';
-import { DIALECTS, type DialectName, dialectsInOrder } from '../../core/catalog/dialects.ts';
+import {
+  type DialectName,
+  dialectsInOrder,
+  isUpstreamOnly,
+  UPSTREAM_DIALECTS,
+  type UpstreamDialectName,
+  upstreamDialectsInOrder,
+} from '../../core/catalog/dialects.ts';
 import { inWords } from './in-words.ts';
 import { code, row, table } from './markdown.ts';
 
@@ -119,7 +126,7 @@ export function dialectsReference(): string {
     GENERATED,
     '# Dialects: supported features',
     '',
-    `Clients speak ${inWords(dialectsInOrder.map(titleOf), 'or')}, and so do upstreams. If both speak the same, bytes are forwarded unchanged:`,
+    `Clients speak ${inWords(dialectsInOrder.map(titleOf), 'or')}, and so do upstreams${onlyUpstreams()}. If both speak the same, bytes are forwarded unchanged:`,
     '**native**. If they differ, the gateway translates the request into the dialect of the upstream, and the answer into that of the client.',
     'The condition `Translatable` of a ModelRoute and the gateway use these tables. To connect a client, see [the guide](guides/clients.md).',
     '',
@@ -135,7 +142,7 @@ export function dialectsReference(): string {
     ...table(
       ['Client', 'Upstream'],
       dialectsInOrder.map((client) =>
-        row([titleOf(client), rankUpstreams(client, dialectsInOrder).map(titleOf).join(', ')]),
+        row([titleOf(client), rankUpstreams(client, upstreamDialectsInOrder).map(titleOf).join(', ')]),
       ),
     ),
     '## All features',
@@ -148,20 +155,25 @@ export function dialectsReference(): string {
   ].join('\n');
 }
 
-function titleOf(dialect: DialectName): string {
-  return DIALECTS[dialect].api;
+function onlyUpstreams(): string {
+  const only = upstreamDialectsInOrder.filter(isUpstreamOnly).map(titleOf);
+  return only.length === 0 ? '' : `; ${inWords(only, 'or')} is spoken by upstreams only`;
+}
+
+function titleOf(dialect: UpstreamDialectName): string {
+  return UPSTREAM_DIALECTS[dialect].api;
 }
 
 function headlineTable(): string[] {
   return table(
-    ['Client', ...dialectsInOrder.map((upstream) => `at ${titleOf(upstream)}`)],
+    ['Client', ...upstreamDialectsInOrder.map((upstream) => `at ${titleOf(upstream)}`)],
     dialectsInOrder.map((client) =>
-      row([titleOf(client), ...dialectsInOrder.map((upstream) => glance(client, upstream))]),
+      row([titleOf(client), ...upstreamDialectsInOrder.map((upstream) => glance(client, upstream))]),
     ),
   );
 }
 
-function glance(client: DialectName, upstream: DialectName): string {
+function glance(client: DialectName, upstream: UpstreamDialectName): string {
   if (client === upstream) return 'native';
   const refused = headlineNames.filter((name) => judgeHeadline(client, upstream, name) === 'impossible');
   const lost = headlineNames.filter((name) => judgeHeadline(client, upstream, name) === 'lossy');
@@ -173,7 +185,7 @@ function glance(client: DialectName, upstream: DialectName): string {
 }
 
 function featureTables(): string[] {
-  const head = ['What', ...dialectsInOrder.map((upstream) => `at ${titleOf(upstream)}`)];
+  const head = ['What', ...upstreamDialectsInOrder.map((upstream) => `at ${titleOf(upstream)}`)];
   const starts = features.flatMap((feature, at) => (SECTIONS[feature] === undefined ? [] : [at]));
   return starts.flatMap((start, index) => {
     const section = features.slice(start, starts[index + 1]);
@@ -185,20 +197,22 @@ function featureTables(): string[] {
 
 /** One row, and one more for each client dialect that is carried differently. */
 function featureRows(feature: Feature): string[] {
-  const usual = dialectsInOrder.map((upstream) => verdict(usualClientFor(upstream), upstream, feature));
+  const usual = upstreamDialectsInOrder.map((upstream) =>
+    verdict(usualClientFor(upstream), upstream, feature),
+  );
   const others = dialectsInOrder.flatMap((client) => {
-    const own = dialectsInOrder.map((upstream) => verdict(client, upstream, feature));
-    if (own.every((each, at) => client === dialectsInOrder[at] || each === usual[at])) return [];
+    const own = upstreamDialectsInOrder.map((upstream) => verdict(client, upstream, feature));
+    if (own.every((each, at) => client === upstreamDialectsInOrder[at] || each === usual[at])) return [];
     return [row([`${WORDS[feature]}, from ${code(titleOf(client))}`, ...own])];
   });
   return [row([WORDS[feature], ...usual]), ...others];
 }
 
-function verdict(client: DialectName, upstream: DialectName, feature: Feature): string {
+function verdict(client: DialectName, upstream: UpstreamDialectName, feature: Feature): string {
   return VERDICTS[capability(client, upstream, feature)];
 }
 
 /** A client of another dialect. */
-function usualClientFor(upstream: DialectName): DialectName {
+function usualClientFor(upstream: UpstreamDialectName): DialectName {
   return upstream === 'openai-chat' ? 'openai-responses' : 'openai-chat';
 }

@@ -1,7 +1,7 @@
 // Which small shapes do several kinds share?
 
 import { z } from 'zod';
-import { apis } from '../../core/catalog/dialects.ts';
+import { apis, upstreamApis } from '../../core/catalog/dialects.ts';
 import { LIMITS, type LimitMember, limitMembers } from '../../core/catalog/limits.ts';
 import { durationField } from './duration.ts';
 import { atomicList, defaulted, listMap, listSet, refObject, stringMap } from './lists.ts';
@@ -9,6 +9,8 @@ import { withRules } from './rule.ts';
 
 /** The dialects of the API, as users write them. */
 export const apiSchema = z.enum(apis);
+/** Those of upstreams. */
+export const upstreamApiSchema = z.enum(upstreamApis);
 
 /** Name of an entry in one of our lists: a DNS label, so that it fits into ids, metrics and paths. */
 export const entryNameSchema = z

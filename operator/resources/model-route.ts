@@ -26,6 +26,7 @@ import {
   ownTimeoutsSchema,
   programmedSchema,
   timeSchema,
+  upstreamApiSchema,
 } from './fields.ts';
 import { defaultedLater, listMap, listSet, refObject } from './lists.ts';
 import { API_GROUP, type ObjectMeta } from './metadata.ts';
@@ -90,7 +91,7 @@ const targetSchema = z.strictObject({
     .max(1000)
     .default(1)
     .describe('Share of the calls among targets of one priority; 0 drains the target.'),
-  api: apiSchema
+  api: upstreamApiSchema
     .optional()
     .describe(
       "The one dialect to speak to this target; default: the caller's own where the Provider speaks it, else what loses least.",

@@ -1,7 +1,7 @@
 // What can a user say about an upstream? The Provider: where it is, how it is spoken to, with which keys.
 
 import { z } from 'zod';
-import { apis } from '../../core/catalog/dialects.ts';
+import { upstreamApis } from '../../core/catalog/dialects.ts';
 import { typesThat } from '../../core/catalog/provider-types.ts';
 import {
   ageColumn,
@@ -14,7 +14,6 @@ import {
 import { durationField, toMs } from './duration.ts';
 import {
   allowedNamespacesField,
-  apiSchema,
   baseTimeoutsSchema,
   commonStatus,
   dataKeySchema,
@@ -24,6 +23,7 @@ import {
   programmedSchema,
   secretKeyRefSchema,
   timeSchema,
+  upstreamApiSchema,
 } from './fields.ts';
 import { inWords } from './in-words.ts';
 import { atomicList, defaultedLater, listMap, listSet, refObject, stringMap } from './lists.ts';
@@ -369,7 +369,7 @@ export const providerSpecSchema = withRules(
         'Address in front of the dialect paths, with its version: https://api.example.com/v1. Required for ' +
           `${inWords(typesWithoutAddress)}; the other types know their own.`,
       ),
-    apis: listSet(apiSchema.describe('A dialect.'), apis.length, 1)
+    apis: listSet(upstreamApiSchema.describe('A dialect.'), upstreamApis.length, 1)
       .optional()
       .describe(
         `Dialects the upstream speaks. Required for ${inWords(typesWithoutApis)}. Defaults: ${defaultApis()}.`,

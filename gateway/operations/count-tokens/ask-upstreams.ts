@@ -2,7 +2,7 @@
 
 import { parseJson } from '../../../core/parse-json.ts';
 import { judgeFailure } from '../../attempt/failure.ts';
-import { findDialect } from '../../dialects/registry.ts';
+import { findUpstreamDialect } from '../../dialects/registry.ts';
 import { asRecord } from '../../json/record.ts';
 import { healthSignal } from '../../pipeline/health-signal.ts';
 import type { PipelineParts, RoutedExchange } from '../../pipeline/parts.ts';
@@ -55,7 +55,7 @@ export async function askUpstreams(
 /** Counting has limits, rights and troubles of its own: only of an account without money it says what holds for all requests. */
 function signalOf(answer: SmallAnswer | undefined, candidate: Candidate): HealthSignal {
   if (answer === undefined || answer.status === 200) return { type: 'none' };
-  const error = findDialect(candidate.dialect).readError(Buffer.from(answer.body));
+  const error = findUpstreamDialect(candidate.dialect).readError(Buffer.from(answer.body));
   const failure = { kind: 'status', status: answer.status, error, retryAfterMs: undefined } as const;
   const judgement = judgeFailure(failure);
   if (judgement.keyRest !== 'out-of-money') return { type: 'none' };

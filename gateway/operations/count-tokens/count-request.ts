@@ -4,7 +4,7 @@ import { OPERATIONS } from '../../../core/catalog/operations.ts';
 import { parseJson } from '../../../core/parse-json.ts';
 import type { Conversation } from '../../dialects/conversation.ts';
 import { serverSentEvents } from '../../dialects/events/framing.ts';
-import { findDialect } from '../../dialects/registry.ts';
+import { findUpstreamDialect } from '../../dialects/registry.ts';
 import { openCall } from '../../dialects/translate.ts';
 import { parseWhole } from '../../endpoints/parse-body.ts';
 import { asRecord } from '../../json/record.ts';
@@ -16,7 +16,7 @@ import type { Candidate } from '../../route/plan.ts';
 
 /** Undefined: this upstream does not count. */
 export function countRequest(exchange: RoutedExchange, candidate: Candidate): Outgoing | undefined {
-  const upstream = findDialect(candidate.dialect);
+  const upstream = findUpstreamDialect(candidate.dialect);
   const path = OPERATIONS['count-tokens'].paths[upstream.name];
   const { countingMembers } = upstream.asUpstream;
   if (path === undefined) return undefined;

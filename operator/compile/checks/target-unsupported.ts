@@ -1,6 +1,6 @@
 // Has the target a dialect that can serve the route?
 
-import type { Api } from '../../../core/catalog/dialects.ts';
+import type { Api, UpstreamApi } from '../../../core/catalog/dialects.ts';
 import type { ModelCapability } from '../../../core/catalog/model-capabilities.ts';
 import { listed } from '../describe-pairings.ts';
 import { pairUp } from '../dialects.ts';
@@ -10,23 +10,25 @@ import { providerName, type TargetUse } from './target-use.ts';
 /** What a target asks for, and what its route does. */
 interface TargetDialects {
   /** The one dialect that the target asks for, if any. */
-  readonly forced: Api | undefined;
+  readonly forced: UpstreamApi | undefined;
   /** The dialects of the Provider. */
-  readonly spoken: readonly Api[];
+  readonly spoken: readonly UpstreamApi[];
+  /** Those of the model, where its name says them; else those of the Provider. */
+  readonly ofModel: readonly UpstreamApi[];
   /** The dialects of the route, at least one. */
   readonly offered: readonly Api[];
   readonly declared: readonly ModelCapability[];
 }
 
 export function targetUnsupported(use: TargetUse, dialects: TargetDialects): Finding | undefined {
-  const { forced, spoken, offered, declared } = dialects;
+  const { forced, spoken, ofModel, offered, declared } = dialects;
   if (forced !== undefined && !spoken.includes(forced)) {
     return {
       reason: 'TargetUnsupported',
       message: `target ${use.target} asks for ${forced}, and Provider ${providerName(use)} speaks ${spoken.join(', ')}; choose one of these`,
     };
   }
-  const apis = forced === undefined ? spoken : [forced];
+  const apis = forced === undefined ? ofModel : [forced];
   const pairings = offered.map((api) => pairUp(api, { name: use.target, apis }, declared));
   if (pairings.some(({ unmet }) => unmet.length === 0)) return undefined;
   const unmet = [...new Set(pairings.flatMap((pairing) => pairing.unmet))];

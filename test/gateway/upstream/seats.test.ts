@@ -3,6 +3,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { withBodyMembers } from '../../../gateway/upstream/body.ts';
 import type { SeatRows } from '../../../gateway/upstream/seats.ts';
 import { sendOnceRenewed } from '../../../gateway/upstream/send-once-renewed.ts';
 import { ask, textOf } from '../../flow/ask.ts';
@@ -117,6 +118,26 @@ describe('the signature of a request', () => {
       ['content-type', 'accept', 'accept-encoding', 'user-agent'],
     ]);
     expect(signed[0]?.parts).toBeGreaterThan(1);
+  });
+
+  test('is over the body that the provider type makes of it', async () => {
+    const lease = signedLease(() => {});
+    const seats = rowWith({
+      addressFor: deploymentAddress,
+      credentialFor: () => ({ lease, renew: () => Promise.resolve(lease) }),
+      bodyFor: ({ isStream }, body) => withBodyMembers(body, ['model'], { cloud_version: isStream ? 2 : 1 }),
+    });
+    await using scene = await open(answerPlain, seats);
+    expect((await ask(scene.rig)).status).toBe(200);
+    const { cloud } = scene;
+    const [{ url, headers, body } = { url: '', headers: {}, body: Buffer.alloc(0) }] = cloud.calls;
+    expect(headers['x-cloud-signature']).toBe(signatureOf(cloud.host, url, [body]));
+    const sent = JSON.parse(body.toString()) as Record<string, unknown>;
+    expect([sent.model, sent.cloud_version, headers['content-length']]).toEqual([
+      undefined,
+      1,
+      String(body.length),
+    ]);
   });
 
   test('is made once for each attempt', async () => {
