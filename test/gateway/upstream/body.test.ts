@@ -1,4 +1,4 @@
-// Are single members of a body changed with every other byte left as it was, however the body was cut on its way here?
+// Are single members of a body changed with every other byte left as it was, wherever the body was cut?
 
 import { expect, test } from 'vitest';
 import { withBodyMembers } from '../../../gateway/upstream/body.ts';
