@@ -102,7 +102,10 @@ export interface KeyRow {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  /** Empty where none is given, as is the team. */
+  readonly displayName: string;
   readonly owner: string;
+  readonly team: string;
   /** How people recognise the key: its prefix and last four characters; empty where nobody told it. */
   readonly hint: string;
   /** What the key begins with, such as `psk_`. */

@@ -33,6 +33,7 @@ const keySchema = z.object({
   spec: z.preprocess(
     orEmpty,
     z.object({
+      displayName: optionalText,
       owner: z.object({ name: optionalText, email: optionalText, team: optionalText }).nullish().catch(null),
       disabled: z.boolean().catch(false),
       expiresAt: optionalText,
@@ -98,7 +99,9 @@ export function keyRowOf(
     namespace: metadata.namespace,
     name: metadata.name,
     uid: metadata.uid,
+    displayName: spec.displayName ?? '',
     owner: spec.owner?.name || spec.owner?.email || spec.owner?.team || '',
+    team: spec.owner?.team ?? '',
     hint,
     prefix: hint.split('…')[0] ?? '',
     createdAt: metadata.creationTimestamp,

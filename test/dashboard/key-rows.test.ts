@@ -30,6 +30,7 @@ describe('a row', () => {
     const key = {
       metadata,
       spec: {
+        displayName: 'CI of the shop',
         owner: { name: 'Ada', team: 'core' },
         imports: [{ sha256: 'f'.repeat(64), hint: 'psk_…9f3a' }],
         models: { allow: ['penstock/small'] },
@@ -49,7 +50,9 @@ describe('a row', () => {
       namespace: 'team-a',
       name: 'bot',
       uid: 'u1',
+      displayName: 'CI of the shop',
       owner: 'Ada',
+      team: 'core',
       hint: 'psk_…9f3a',
       prefix: 'psk_',
       createdAt: '2026-11-01T00:00:00Z',
@@ -366,11 +369,12 @@ test('where more keys were used than the ledger is asked for, none of them is ca
   expect([keys.map(({ row }) => row.spend), spendFrom]).toEqual([[null], 'status']);
 });
 
-test('a key is found by its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
+test('a key is found by its display name, its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
   const clock = makeFakeClock();
   const bot = (team: string) => ({
     metadata,
     spec: {
+      displayName: 'Notebook with GPU',
       owner: { name: 'Ada', email: 'ada@Example.com', team },
       imports: [{ hint: 'psk_…old1' }, {}, { hint: 'psk_…leDy' }],
     },
@@ -387,7 +391,7 @@ test('a key is found by its team, its mail address and the hint of any key it st
     const { keys } = await lists.read(ada, 'team-a');
     return chooseRows(keys, choiceSchema.parse({ q })).rows.map(({ name }) => name);
   };
-  for (const q of ['ada', 'core', 'example.com', 'OLD1', 'ledy', 'bot core old1'])
+  for (const q of ['ada', 'notebook with', 'core', 'example.com', 'OLD1', 'ledy', 'bot core old1'])
     expect(await found(q), q).toEqual(['bot']);
   // A word does not reach from one into the next.
   for (const q of ['nobody', 'adaada']) expect(await found(q), q).toEqual([]);

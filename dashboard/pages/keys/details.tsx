@@ -5,7 +5,7 @@ import { Ago, Badge, Empty, Facts, LastUsed, Meter, Notice } from '../parts/basi
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/object-page.tsx';
-import { kubePath, useNow } from '../shell/asking.tsx';
+import { useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
 import type { ApiKey } from '../words/kube.ts';
@@ -34,7 +34,6 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
   const late = sent && shown.object && holds(shown.object, sent) ? sent : undefined;
   const minted = rotated ?? late;
   useKept(sent !== undefined && minted === undefined);
-  const path = kubePath('apikeys', namespace, name);
 
   return (
     <>
@@ -42,7 +41,6 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
       <Loaded shown={shown} what={`The key ${name}`} title={name}>
         {(key) => {
           const standing = standingOf(key);
-          const isDisabled = key.spec.disabled === true;
           const imported = isImported(key);
           const place = placeOfKey(session.mode, namespace, name, key);
           if (minted !== undefined)
@@ -72,22 +70,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 actions={[
                   { label: 'Edit', right: 'patch apikeys', onClick: () => setOpen('edit') },
                   { label: 'Rotate', right: 'patch apikeys', onClick: () => setOpen('rotate') },
-                  {
-                    label: isDisabled ? 'Enable' : 'Disable',
-                    right: 'patch apikeys',
-                    onClick: () =>
-                      void change.run(
-                        path,
-                        'PATCH',
-                        { spec: { disabled: !isDisabled } },
-                        isDisabled
-                          ? 'Enabled.'
-                          : 'Disabled. Calls are refused as soon as the gateways apply it.',
-                      ),
-                  },
                 ]}
                 onOpen={setOpen}
-                problem={change.problem}
+                change={change}
               />
               {standing.message !== undefined && (
                 <Notice tone={standing.tone}>
@@ -199,15 +184,13 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
               <ObjectDialogs
                 plural="apikeys"
                 object={key}
+                change={change}
                 open={open}
                 onClose={() => setOpen(undefined)}
                 what="key"
                 list="/keys"
               >
-                <p>
-                  Calls with it are refused as soon as the gateways apply the deletion, usually within a
-                  second. Its usage stays in the ledger.
-                </p>
+                <p>Calls with it are refused, usually within a second. Its usage stays in the ledger.</p>
               </ObjectDialogs>
             </>
           );

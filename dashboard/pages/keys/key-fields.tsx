@@ -1,8 +1,10 @@
 // Which fields has the form of a key, new or to be edited?
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
+import { NamespaceField } from '../parts/namespace-field.tsx';
 import { useShell } from '../shell/context.tsx';
 import { LIMITS, limitMembers } from '../words/choices.ts';
 import {
@@ -14,39 +16,31 @@ import {
   PERIODS,
   type Problems,
 } from './key-form.ts';
+import { ModelsField } from './models-field.tsx';
 import { periodWords } from './words.ts';
 
 interface KeyFieldsProps {
   readonly form: KeyForm;
   readonly problems: KeyProblems;
   readonly isNew: boolean;
+  /** Of a new key: where it is kept. */
+  readonly children?: ComponentChildren;
   /** Of the key as it is. */
   readonly expiresAt?: string | undefined;
   readonly onInput: (changes: Partial<KeyForm>) => void;
 }
 
-export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFieldsProps) {
-  const { namespaces, formats } = useShell();
+export function KeyFields({ form, problems, isNew, children, expiresAt, onInput }: KeyFieldsProps) {
+  const { session, formats } = useShell();
   const field = (name: Exclude<keyof KeyForm, 'budgets'>) => ({
     value: form[name],
     problem: problems[name],
     onInput: (value: string) => onInput({ [name]: value }),
   });
-  return (
+  const more = (
     <>
       <section class="fields" aria-label="Owner">
-        {isNew && (
-          <div class="pair">
-            <TextField label="Namespace" required {...field('namespace')} list={namespaces.namespaces} />
-            <TextField
-              label="Name"
-              required
-              placeholder="ci-bot"
-              {...field('name')}
-              hint="Cannot be changed later."
-            />
-          </div>
-        )}
+        <TextField label="Display name" placeholder="What the key is for" {...field('displayName')} />
         <div class="pair">
           <TextField label="Owner" placeholder="A person or a program" {...field('ownerName')} />
           <TextField label="Team" placeholder="A team or a cost centre" {...field('team')} />
@@ -55,12 +49,7 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
           <TextField label="E-mail" type="email" {...field('ownerEmail')} />
           <TextField label="Expires" type="date" {...field('expires')} hint={endHint(expiresAt, formats)} />
         </div>
-        <TextField
-          label="Models"
-          placeholder="All visible to the namespace"
-          {...field('allow')}
-          hint="Model ids, separated by commas. A * at the end matches any ending."
-        />
+        <ModelsField namespace={form.namespace} {...field('allow')} />
       </section>
       <Budgets
         budgets={form.budgets}
@@ -80,8 +69,28 @@ export function KeyFields({ form, problems, isNew, expiresAt, onInput }: KeyFiel
             />
           ))}
         </div>
-        <p class="hint">Shared by all gateway pods.</p>
+        {session.mode !== 'local' && <p class="hint">Shared by all gateway pods.</p>}
       </section>
+      {children}
+    </>
+  );
+  if (!isNew) return more;
+  return (
+    <>
+      <div class="pair">
+        <NamespaceField {...field('namespace')} />
+        <TextField
+          label="Name"
+          required
+          placeholder="ci-bot"
+          {...field('name')}
+          hint="Cannot be changed later."
+        />
+      </div>
+      <details class="fold">
+        <summary>Owner, expiry, models, budget, limits and storage</summary>
+        <div>{more}</div>
+      </details>
     </>
   );
 }

@@ -205,7 +205,14 @@ function bounds(form: KeyForm): { limits?: Limits; budgets?: readonly Budget[] }
   };
 }
 
-function modelsIn(text: string): string[] {
+/** Entries that no model fits. @param ids of the models that the namespace sees. */
+export function unknownModels(text: string, ids: readonly string[]): readonly string[] {
+  const fits = (entry: string, id: string) =>
+    entry.endsWith('*') ? id.startsWith(entry.slice(0, -1)) : id === entry;
+  return modelsIn(text).filter((entry) => !ids.some((id) => fits(entry, id)));
+}
+
+export function modelsIn(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))];
 }
 

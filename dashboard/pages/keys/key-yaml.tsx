@@ -21,11 +21,7 @@ export function KeyYamlDialog({ yaml: { object, minted }, note, onClose }: KeyYa
   return (
     <YamlDialog
       objects={[object]}
-      note={
-        minted === undefined
-          ? note
-          : 'Ready for kubectl apply -f and for Git. The new key belongs to this YAML and is shown only here:'
-      }
+      note={minted === undefined ? note : 'The new key belongs to this YAML and is shown only here:'}
       onClose={onClose}
     >
       {minted !== undefined && <Code text={minted.key} label="New key" />}

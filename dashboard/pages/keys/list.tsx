@@ -89,7 +89,7 @@ export function Keys() {
         <TextField
           label="Search"
           type="search"
-          placeholder="Name, owner or hint"
+          placeholder="Name, owner, team or hint"
           value={typed}
           onInput={setTyped}
         />
@@ -154,12 +154,22 @@ function columnsFor({ formats, namespace }: Shell): readonly Column<KeyRow>[] {
       cell: (row) => (
         <>
           <Link to={pathOf('keys', row.namespace, row.name)}>{row.name}</Link>
+          {row.displayName !== '' && <span class="under">{row.displayName}</span>}
           {namespace === undefined && <span class="under">{row.namespace}</span>}
         </>
       ),
     },
     { label: 'Hint', cell: ({ hint }) => (hint === '' ? <span class="faint">–</span> : <code>{hint}</code>) },
-    { label: 'Owner', sort: 'owner', cell: ({ owner }) => owner || <span class="faint">–</span> },
+    {
+      label: 'Owner',
+      sort: 'owner',
+      cell: ({ owner, team }) => (
+        <>
+          {owner || <span class="faint">–</span>}
+          {team !== '' && team !== owner && <span class="under">{team}</span>}
+        </>
+      ),
+    },
     {
       label: 'State',
       cell: (row) => {

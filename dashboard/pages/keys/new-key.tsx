@@ -133,35 +133,36 @@ export function NewKey() {
           problems={problems}
           isNew
           onInput={(changes) => setForm((before) => ({ ...before, ...changes }))}
-        />
-        <Choice<Way>
-          label="Key storage"
-          value={way}
-          onInput={setWay}
-          options={[
-            ...(canMint
-              ? [
-                  {
-                    value: 'browser' as const,
-                    label: 'In this browser',
-                    note: 'You see it once. Only its hash is stored.',
-                  },
-                ]
-              : []),
-            {
-              value: 'secret' as const,
-              ...(session.mode === 'local'
-                ? {
-                    label: 'On this machine',
-                    note: 'Kept in a file that only you can read.',
-                  }
-                : {
-                    label: 'In the cluster',
-                    note: 'The operator writes it to a Secret, for pods and GitOps.',
-                  }),
-            },
-          ]}
-        />
+        >
+          <Choice<Way>
+            label="Key storage"
+            value={way}
+            onInput={setWay}
+            options={[
+              ...(canMint
+                ? [
+                    {
+                      value: 'browser' as const,
+                      label: 'In this browser',
+                      note: 'You see it once. Only its hash is stored.',
+                    },
+                  ]
+                : []),
+              {
+                value: 'secret' as const,
+                ...(session.mode === 'local'
+                  ? {
+                      label: 'On this machine',
+                      note: 'Kept in a file that only you can read.',
+                    }
+                  : {
+                      label: 'In the cluster',
+                      note: 'The operator writes it to a Secret, for pods and GitOps.',
+                    }),
+              },
+            ]}
+          />
+        </KeyFields>
         {!canMint && (
           <Notice tone="warn">
             <p>Browsers create keys on https pages only. Open this page over https to create one here.</p>
@@ -187,7 +188,11 @@ export function NewKey() {
       {yaml !== undefined && (
         <KeyYamlDialog
           yaml={yaml}
-          note="Ready for kubectl apply -f and for Git. The operator creates the key and writes it to the Secret <name>-key."
+          note={
+            session.mode === 'local'
+              ? 'Penstock creates the key and keeps it in a file.'
+              : 'The operator creates the key and writes it to the Secret <name>-key.'
+          }
           onClose={() => setYaml(undefined)}
         />
       )}

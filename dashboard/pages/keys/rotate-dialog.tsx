@@ -125,7 +125,9 @@ export function RotateDialog({
         <p>
           {imported
             ? 'A new key is created in this browser and shown once. The old key works for the overlap, so that clients can move.'
-            : 'The operator writes a new key to the Secret. The old key works for the overlap, so that clients can pick up the new one.'}
+            : isKept
+              ? 'This key is kept in a file on this machine.'
+              : 'The operator writes a new key to the Secret. The old key works for the overlap, so that clients can pick up the new one.'}
         </p>
         <SelectField
           label="Overlap"

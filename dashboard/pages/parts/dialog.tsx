@@ -71,9 +71,15 @@ export function YamlDialog({
   /** What belongs to it and does not stand in it. */
   readonly children?: ComponentChildren;
 }) {
+  const { session } = useShell();
   return (
     <Dialog title="YAML" onClose={onClose} isWide>
-      <p>{note ?? 'Ready for kubectl apply -f and for Git.'}</p>
+      <p>
+        {session.mode === 'local'
+          ? 'Ready for a file in the folder of the manifests.'
+          : 'Ready for kubectl apply -f and for Git.'}{' '}
+        {note}
+      </p>
       {children}
       <Code text={toYaml(objects as readonly Plain[])} label="YAML" />
     </Dialog>

@@ -105,6 +105,7 @@ export function SelectField({
   options,
   hint,
   problem,
+  required = false,
   isHiddenLabel = false,
 }: SelectFieldProps) {
   const id = useId();
@@ -112,10 +113,12 @@ export function SelectField({
     <div class="field">
       <label for={id} class={isHiddenLabel ? 'unseen' : undefined}>
         {label}
+        {required && <span class="needed"> required</span>}
       </label>
       <select
         id={id}
         value={value}
+        aria-required={required || undefined}
         aria-invalid={problem === undefined ? undefined : 'true'}
         aria-describedby={describedBy(id, hint, problem)}
         onChange={(event) => onInput(event.currentTarget.value)}
@@ -215,7 +218,11 @@ function describedBy(id: string, hint: ComponentChildren, problem: string | unde
   return ids.length === 0 ? undefined : ids.join(' ');
 }
 
-/** The first field with a problem, for who has just tried to send. */
+/** The first field with a problem, after somebody has tried to send; what is folded around it opens. */
 export function focusFirstProblem(form: HTMLElement | null): void {
-  requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  requestAnimationFrame(() => {
+    const field = form?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    field?.closest('details')?.setAttribute('open', '');
+    field?.focus();
+  });
 }

@@ -8,12 +8,13 @@ import type { Tone } from '../words/conditions.ts';
 import { KINDS, type KubeObject, type Plural } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import type { Standing } from '../words/standing.ts';
-import { type Action, Actions, Ago, Badge } from './basics.tsx';
-import { type ChangeProblem, NotDone, useChange } from './change.tsx';
+import { type Action, Actions, Ago, Badge, Button } from './basics.tsx';
+import { NotDone, useChange } from './change.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
-import { YamlDialog } from './dialog.tsx';
+import { Dialog, YamlDialog } from './dialog.tsx';
 
-type ObjectDialog = 'delete' | 'yaml';
+type ObjectDialog = 'delete' | 'yaml' | 'stop';
+type Change = ReturnType<typeof useChange>;
 
 /** What such a page has in its hands. @template More dialogs of its own. */
 export function useObjectPage<Kind extends KubeObject, More extends string = never>(
@@ -51,11 +52,10 @@ interface ObjectHeadProps {
   /** In front of those that every object has. */
   readonly actions: readonly Action[];
   readonly onOpen: (dialog: ObjectDialog) => void;
-  /** Why the last change was not made. */
-  readonly problem: ChangeProblem | undefined;
+  readonly change: Change;
 }
 
-export function ObjectHead({ plural, object, standing, may, actions, onOpen, problem }: ObjectHeadProps) {
+export function ObjectHead({ plural, object, standing, may, actions, onOpen, change }: ObjectHeadProps) {
   return (
     <>
       <div class="head">
@@ -66,6 +66,7 @@ export function ObjectHead({ plural, object, standing, may, actions, onOpen, pro
           may={may}
           actions={[
             ...actions,
+            stopAction(change, plural, object, onOpen),
             {
               label: 'Delete',
               right: `delete ${plural}`,
@@ -81,7 +82,7 @@ export function ObjectHead({ plural, object, standing, may, actions, onOpen, pro
           ]}
         />
       </div>
-      <NotDone problem={problem} />
+      <NotDone problem={change.problem} />
     </>
   );
 }
@@ -89,6 +90,7 @@ export function ObjectHead({ plural, object, standing, may, actions, onOpen, pro
 interface ObjectDialogsProps {
   readonly plural: Plural;
   readonly object: KubeObject;
+  readonly change: Change;
   /** Others are the page's own. */
   readonly open: string | undefined;
   readonly onClose: () => void;
@@ -100,10 +102,31 @@ interface ObjectDialogsProps {
   readonly children: ComponentChildren;
 }
 
-export function ObjectDialogs({ plural, object, open, onClose, what, list, children }: ObjectDialogsProps) {
+export function ObjectDialogs(props: ObjectDialogsProps) {
+  const { plural, object, change, open, onClose, what, list, children } = props;
   const { go } = useShell();
   const { namespace, name } = object.metadata;
   if (open === 'yaml') return <YamlDialog objects={[asManifest(KINDS[plural], object)]} onClose={onClose} />;
+  if (open === 'stop') {
+    const { stop, means } = STOPS[plural];
+    return (
+      <Dialog title={`${stop} ${what} ${name}?`} onClose={onClose}>
+        <p>{means}</p>
+        <div class="row end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            look="danger"
+            onClick={() => {
+              onClose();
+              setStopped(change, plural, object, true);
+            }}
+          >
+            {stop}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  }
   if (open !== 'delete') return null;
   return (
     <DeleteDialog
@@ -118,24 +141,54 @@ export function ObjectDialogs({ plural, object, open, onClose, what, list, child
   );
 }
 
-/** Takes it out of service, and puts it back. */
-export function suspendAction(
-  change: ReturnType<typeof useChange>,
-  plural: 'providers' | 'modelroutes',
-  { metadata, spec }: KubeObject & { readonly spec: { readonly suspended?: boolean } },
+/** What takes an object of each kind out of service, and what callers notice. */
+const STOPS = {
+  apikeys: {
+    field: 'disabled',
+    stop: 'Disable',
+    start: 'Enable',
+    means: 'Calls with it are refused, usually within a second, until you enable it again.',
+  },
+  providers: {
+    field: 'suspended',
+    stop: 'Suspend',
+    start: 'Resume',
+    means:
+      'Routes go on with their other targets. A model without another target refuses calls until you resume it.',
+  },
+  modelroutes: {
+    field: 'suspended',
+    stop: 'Suspend',
+    start: 'Resume',
+    means: 'Calls to its model are refused until you resume it.',
+  },
+} as const;
+
+/** Puts an object out of service once somebody has confirmed it, and back at once. */
+function stopAction(
+  change: Change,
+  plural: Plural,
+  object: KubeObject,
+  onOpen: (dialog: 'stop') => void,
 ): Action {
-  const isSuspended = spec.suspended === true;
+  const { field, stop, start } = STOPS[plural];
+  const isStopped = (object.spec as Readonly<Record<string, unknown>>)[field] === true;
   return {
-    label: isSuspended ? 'Resume' : 'Suspend',
+    label: isStopped ? start : stop,
     right: `patch ${plural}`,
-    onClick: () =>
-      void change.run(
-        kubePath(plural, metadata.namespace, metadata.name),
-        'PATCH',
-        { spec: { suspended: !isSuspended } },
-        isSuspended ? 'Resumed.' : 'Suspended.',
-      ),
+    onClick: () => (isStopped ? setStopped(change, plural, object, false) : onOpen('stop')),
   };
+}
+
+function setStopped(
+  change: Change,
+  plural: Plural,
+  { metadata: { namespace, name } }: KubeObject,
+  isStopped: boolean,
+): void {
+  const { field, stop, start } = STOPS[plural];
+  const done = `${(isStopped ? stop : start).replace(/e?$/, 'ed')}.`;
+  void change.run(kubePath(plural, namespace, name), 'PATCH', { spec: { [field]: isStopped } }, done);
 }
 
 interface StateProps {

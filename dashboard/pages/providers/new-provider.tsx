@@ -207,7 +207,7 @@ export function NewProvider() {
           )}
           note={
             form.key === ''
-              ? 'Ready for kubectl apply -f and for Git.'
+              ? undefined
               : `Replace ${KEY_PLACEHOLDER} with the key, and keep the Secret out of Git.`
           }
           onClose={() => setYaml(false)}

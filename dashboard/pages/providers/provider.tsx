@@ -4,14 +4,7 @@ import type { HealthAnswer } from '../overview/ledger.ts';
 import { Ago, Answered, Empty, Facts } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import {
-  Crumbs,
-  ObjectDialogs,
-  ObjectHead,
-  State,
-  suspendAction,
-  useObjectPage,
-} from '../parts/object-page.tsx';
+import { Crumbs, ObjectDialogs, ObjectHead, State, useObjectPage } from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
 import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
@@ -37,9 +30,9 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 object={provider}
                 standing={standing}
                 may={may}
-                actions={[suspendAction(change, 'providers', provider)]}
+                actions={[]}
                 onOpen={setOpen}
-                problem={change.problem}
+                change={change}
               />
               <section class="panel" aria-labelledby="conditions-heading">
                 <h2 id="conditions-heading">Status</h2>
@@ -77,6 +70,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
               <ObjectDialogs
                 plural="providers"
                 object={provider}
+                change={change}
                 open={open}
                 onClose={() => setOpen(undefined)}
                 what="provider"

@@ -5,14 +5,7 @@ import { type Action, Ago, Answered, Badge, Empty, Facts } from '../parts/basics
 import type { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import {
-  Crumbs,
-  ObjectDialogs,
-  ObjectHead,
-  State,
-  suspendAction,
-  useObjectPage,
-} from '../parts/object-page.tsx';
+import { Crumbs, ObjectDialogs, ObjectHead, State, useObjectPage } from '../parts/object-page.tsx';
 import { Table } from '../parts/table.tsx';
 import { ApiError } from '../shell/api.ts';
 import { everyMinuteMs, kubePath, useAsked, useNow } from '../shell/asking.tsx';
@@ -40,12 +33,9 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                 object={route}
                 standing={standing}
                 may={may}
-                actions={[
-                  ...(route.spec.drill === undefined ? [] : [drillAction(change, route)]),
-                  suspendAction(change, 'modelroutes', route),
-                ]}
+                actions={route.spec.drill === undefined ? [] : [drillAction(change, route)]}
                 onOpen={setOpen}
-                problem={change.problem}
+                change={change}
               />
               <section class="panel" aria-labelledby="targets-heading">
                 <h2 id="targets-heading">
@@ -74,6 +64,7 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
               <ObjectDialogs
                 plural="modelroutes"
                 object={route}
+                change={change}
                 open={open}
                 onClose={() => setOpen(undefined)}
                 what="route"

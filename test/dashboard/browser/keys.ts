@@ -14,8 +14,10 @@ async function createKey(page: Page, name: string, budget?: string): Promise<str
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByRole('textbox', { name: /^Name/ }).fill(name);
-  await page.getByRole('textbox', { name: 'Owner' }).fill('Ada');
-  if (budget !== undefined) await page.getByRole('textbox', { name: 'Dollars' }).fill(budget);
+  if (budget !== undefined) {
+    await page.getByText(/^Owner, expiry/).click();
+    await page.getByRole('textbox', { name: 'Dollars' }).fill(budget);
+  }
   await page.getByRole('button', { name: 'Create key' }).click();
   return await shownKey(page);
 }
@@ -201,6 +203,7 @@ export function keysSuite(stage: () => Stage): void {
     await programmed(page);
     await page.getByRole('link', { name: /^Done/ }).click();
     await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
     await page.getByText('Disabled', { exact: true }).waitFor();
     await refusedByAll(key);
     await page.getByRole('button', { name: 'Enable' }).click();

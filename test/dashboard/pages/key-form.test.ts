@@ -11,6 +11,7 @@ import {
   type KeyForm,
   keyFormOf,
   newBudget,
+  unknownModels,
 } from '../../../dashboard/pages/keys/key-form.ts';
 import { openFormats } from '../../../dashboard/pages/words/format.ts';
 import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
@@ -91,6 +92,15 @@ describe('what the kind refuses is said before anything is sent', () => {
     expect(checkKeyForm({ ...form, expires: '2026-11-23' }, nowMs)).toHaveProperty('expires');
     expect(checkKeyForm({ ...form, expires: '2026-11-24' }, nowMs)).toEqual({});
   });
+});
+
+test.each([
+  ['', []],
+  ['penstock/small', []],
+  ['penstock/*, *', []],
+  ['nonsense penstock/small pen*stock other/*', ['nonsense', 'pen*stock', 'other/*']],
+])('of %j those are pointed out that no model fits', (text, unknown) => {
+  expect(unknownModels(text, ['penstock/small', 'llama'])).toEqual(unknown);
 });
 
 describe('an edit', () => {

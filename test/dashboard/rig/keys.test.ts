@@ -1,19 +1,41 @@
 // Do the list of keys and the page of one keep to what they are about? In a browser, over a server that is asked nothing hard.
 
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
 import { findBarriers } from '../browser/axe.ts';
 import { SCREENS } from '../browser/chromium.ts';
-import { click, dialogOf, goTo, makeOpen, yamlOf } from './pages.ts';
+import { click, dialogOf, goTo, makeOpen, specOf, yamlOf } from './pages.ts';
 
 const open = makeOpen();
 
+/** It stops callers, and is asked for twice. */
+async function disable(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await click(page, 'Disable');
+}
+
+test('no click alone stops the callers of a key: disabling is confirmed, and enabling takes it back', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  const isDisabled = async () => (await specOf(page, 'team-a/ci-bot-0')).disabled;
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await dialogOf(page).getByText('Calls with it are refused').waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await click(page, 'Cancel');
+  expect(await isDisabled()).toBeUndefined();
+  await disable(page);
+  const enable = page.getByRole('button', { name: 'Enable' });
+  await enable.waitFor();
+  expect(await isDisabled()).toBe(true);
+  await enable.click();
+  await page.getByRole('button', { name: 'Disable' }).waitFor();
+  expect(await isDisabled()).toBe(false);
+});
+
 test('of a key that is switched off nothing is promised, and it is not called disabled before it is', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
-  await page.getByRole('button', { name: 'Disable' }).click();
-  await page
-    .locator('p[role=status]', { hasText: 'Calls are refused as soon as the gateways apply it' })
-    .waitFor({ state: 'attached' });
+  await disable(page);
+  await page.locator('p[role=status]', { hasText: 'Disabled.' }).waitFor({ state: 'attached' });
   await page.getByRole('heading', { level: 1, name: 'ci-bot-0 Disabling' }).waitFor();
   await page.getByText('Gateways may accept it until they apply the last change.').waitFor();
 });
@@ -26,7 +48,8 @@ test('a change that something else has answered than the server is said neither 
       : route.continue(),
   );
   const said = page.locator('p[role=status]', { hasText: /\S/ });
-  await page.getByRole('button', { name: 'Disable' }).click();
+  await disable(page);
+  await until(async () => (await page.getByRole('dialog').count()) === 0);
   await said.waitFor({ state: 'attached' });
   expect(await said.innerText()).toBe('The change may not have been saved.');
   await page.getByText('The answer did not come from the dashboard').waitFor();
@@ -55,6 +78,7 @@ test('budgets are added until each period has one, edited and taken away', async
 
 test('whoever takes a budget away goes on where one is added', async () => {
   const page = await open('/keys/new?namespace=team-a');
+  await page.getByText(/^Owner, expiry/).click();
   const add = page.getByRole('button', { name: 'Add budget' });
   const remove = page.getByRole('button', { name: /^Remove the budget/ });
   for (const _ of [2, 3, 4]) await add.click();

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
+import { findBarriers } from '../browser/axe.ts';
 import { click, dialogOf, goTo, makeOpen, modelOf, specOf, yamlOf } from './pages.ts';
 
 const open = makeOpen();
@@ -22,12 +23,73 @@ async function loseAnswers(page: Page, method: string, { arrives }: { readonly a
 }
 const shownKey = async (page: Page) => (await page.getByTestId('key').innerText()).trim();
 const fillName = (page: Page, name: string) => page.getByPlaceholder('ci-bot').fill(name);
+/** What a first key needs none of. */
+const unfold = (page: Page) => page.getByText(/^Owner, expiry/).click();
 const create = (page: Page) => page.getByRole('button', { name: 'Create key' }).click();
+
+test('a first key takes a namespace and a name, both to be seen, and the rest is folded away', async () => {
+  const page = await open('/keys/new');
+  const form = page.getByRole('main').locator('form');
+  const seen = form.locator('input, select, textarea').and(page.locator(':visible'));
+  expect(await seen.count()).toBe(2);
+  await page
+    .getByLabel(/^Namespace/)
+    .last()
+    .selectOption('team-b');
+  await fillName(page, 'first');
+  await create(page);
+  await shownKey(page);
+  expect(Object.keys(await specOf(page, 'team-b/first'))).toEqual(['imports']);
+});
+
+test('a folded field with a problem is opened and has the focus', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await fillName(page, 'folded');
+  await unfold(page);
+  await page.getByLabel('Dollars').fill('ten');
+  await unfold(page);
+  await create(page);
+  await page.getByText('Enter dollars, such as 100.00').waitFor();
+  await until(async () => (await page.evaluate('document.activeElement?.value')) === 'ten');
+});
+
+test('models are picked from those of the namespace, and one that it has not is pointed out', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await fillName(page, 'picky');
+  await unfold(page);
+  const models = page.getByRole('group', { name: 'Models of the namespace' });
+  await models.getByRole('button', { name: 'penstock/large', exact: true }).click();
+  const field = page.getByRole('textbox', { name: 'Models' });
+  expect(await field.inputValue()).toBe('penstock/large');
+  await field.fill('penstock/large, nonsense');
+  await page.getByText('The namespace has no model “nonsense”.').waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await field.fill('penstock/*');
+  await page.getByText('The namespace has no model').waitFor({ state: 'detached' });
+  await page.getByLabel('Display name').fill('Shop CI');
+  await create(page);
+  await shownKey(page);
+  expect(await specOf(page, 'team-a/picky')).toMatchObject({
+    displayName: 'Shop CI',
+    models: { allow: ['penstock/*'] },
+  });
+});
+
+test('a text that is no namespace name is called so, and not a missing right', async () => {
+  const page = await open('/keys/new?namespace=team-a', { without: ['list namespaces'] });
+  await page
+    .getByRole('combobox', { name: /^Namespace/ })
+    .last()
+    .fill('Mobile App');
+  await page.getByText('Not a namespace name.').last().waitFor();
+  expect(await page.getByText('Missing rights').count()).toBe(0);
+});
 
 // A browser gives no value for such a day, as for none: the key had no end, and nobody was told.
 test('an end that is half written is none of a key, new or edited', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'ends');
+  await unfold(page);
   await page.getByLabel(/^Expires/).focus();
   await page.keyboard.type('1212');
   await create(page);
@@ -73,6 +135,7 @@ test('a key that the operator makes is there although the answer was lost', asyn
   const page = await open('/keys/new?namespace=team-a');
   await loseAnswers(page, 'POST', { arrives: true });
   await fillName(page, 'in-secret');
+  await unfold(page);
   await page.getByText('In the cluster', { exact: true }).click();
   await create(page);
   await page.getByText('The operator writes the key to the Secret').waitFor();
@@ -172,6 +235,7 @@ test('a new key as YAML is of the way in which it is to be made', async () => {
   await click(page, 'Close');
   await until(async () => !(await page.content()).includes(key));
 
+  await unfold(page);
   await page.getByText('In the cluster', { exact: true }).click();
   await page.getByRole('button', { name: 'View as YAML' }).click();
   expect(await yamlOf(page)).not.toContain('imports');
@@ -390,7 +454,7 @@ test('a key that was left is not in a page that the browser keeps for the Back b
 });
 
 test('what may be done in a namespace is asked once its name is typed, and not letter by letter', async () => {
-  const page = await open('/nothing');
+  const page = await open('/nothing', { without: ['list namespaces'] });
   const asked: string[] = [];
   page.on('request', (request) => {
     if (request.url().endsWith('/api/rights')) asked.push(request.postDataJSON().namespace);

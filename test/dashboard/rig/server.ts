@@ -264,7 +264,11 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     const rows = (objects.apikeys ?? [])
       .map(rowOf)
       .filter((row) => namespace === null || row.namespace === namespace)
-      .filter((row) => q === '' || `${row.name} ${row.owner} ${row.hint}`.toLowerCase().includes(q))
+      .filter(
+        (row) =>
+          q === '' ||
+          `${row.name} ${row.displayName} ${row.owner} ${row.team} ${row.hint}`.toLowerCase().includes(q),
+      )
       .filter((row) => !state || row.state === state);
     const by = (row: KeyRow): string | number =>
       sort === 'spend'
@@ -417,7 +421,8 @@ function rowOf(item: Item): KeyRow {
   const spendOf = (period: string) =>
     status.usage?.periods.find((one) => one.period === period)?.spend ?? null;
   const asked = spec as unknown as {
-    owner?: { name?: string };
+    displayName?: string;
+    owner?: { name?: string; team?: string };
     expiresAt?: string;
     limits?: Record<string, unknown>;
     imports?: { hint?: string }[];
@@ -428,7 +433,9 @@ function rowOf(item: Item): KeyRow {
     namespace: String(item.metadata.namespace),
     name: String(item.metadata.name),
     uid: String(item.metadata.uid),
+    displayName: asked.displayName ?? '',
     owner: asked.owner?.name ?? '',
+    team: asked.owner?.team ?? '',
     hint: status.keyHint ?? asked.imports?.at(-1)?.hint ?? '',
     prefix: 'psk_',
     createdAt: String(item.metadata.creationTimestamp),
