@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPage } from './read-page.ts';
 import type { StorePlace } from './settings.ts';
-import { copyIn, copyOut, describeCopy, isEmpty, linesOf, removeCopy } from './store/copy.ts';
+import { copyIn, copyOut, describeCopy, isEmpty, linesOf, refusalLinesOf, removeCopy } from './store/copy.ts';
 import type { LedgerStore } from './store/store.ts';
 
 const isBackup = /^ledger-\d{8}T\d{6}Z\.sqlite$/;
@@ -79,6 +79,10 @@ export async function importFile(
       duplicates += taken.duplicates;
       asides += taken.asides;
     }
+    // They count once, however often they are read.
+    const cursor = String((await store.cursorOf(source)) ?? after);
+    for (const lines of refusalLinesOf(path))
+      await store.take({ source, cursor, ...readPage(Buffer.from(lines.join('\n'))) }, nowMs);
     const isOther = id !== identity && keptFrom !== '';
     return { added, duplicates, asides, sumsFrom: isOther ? keptFrom : undefined };
   } finally {

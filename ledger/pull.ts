@@ -184,11 +184,11 @@ export function startPulls(options: PullOptions): Pulls {
     const { bytes, cursor } = answer;
     if (bytes.length > 0) {
       if (cursor === after) throw new Error('it gives records without a new cursor');
-      const { entries, asides, skipped } = readPage(bytes);
+      const { skipped, ...lines } = readPage(bytes);
       // guard: page-acknowledged
-      const taken = await store.take({ source: pod.uid, cursor, entries, asides }, clock.wallMs());
+      const taken = await store.take({ source: pod.uid, cursor, ...lines }, clock.wallMs());
       report.taken(pod, { ...taken, skipped });
-      if (taken.asides > 0) report.setAside(pod, taken.asides, asides[0]?.reason ?? 'it came late');
+      if (taken.asides > 0) report.setAside(pod, taken.asides, lines.asides[0]?.reason ?? 'it came late');
     } else if (cursor !== after) {
       await store.take({ source: pod.uid, cursor, entries: [], asides: [] }, clock.wallMs());
     }

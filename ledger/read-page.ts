@@ -1,12 +1,16 @@
-// Which records are in a piece of a journal? Line by line: one that cannot be read keeps none of the others back.
+// Which records and refusals are in a piece of a journal? Line by line: one that cannot be read keeps none of the others back.
 
+import type { ZodError } from 'zod';
 import { ledgerRecordSchema } from '../core/contract/ledger-record.ts';
-import type { Aside, Entry } from './store/store.ts';
+import { refusalSchema, refusalSumsSchema } from '../core/contract/refusal.ts';
+import type { Aside, Entry, RefusalEntry, RefusalSumsEntry } from './store/store.ts';
 
 interface PageLines {
   readonly entries: readonly Entry[];
+  readonly refusals: readonly RefusalEntry[];
+  readonly refusalSums: readonly RefusalSumsEntry[];
   readonly asides: readonly Aside[];
-  /** Lines of a kind that is no record. */
+  /** Lines of a kind that this version does not know. */
   readonly skipped: number;
 }
 
@@ -17,6 +21,8 @@ const idCharsMax = 200;
 
 export function readPage(bytes: Buffer): PageLines {
   const entries: Entry[] = [];
+  const refusals: RefusalEntry[] = [];
+  const refusalSums: RefusalSumsEntry[] = [];
   const asides: Aside[] = [];
   let skipped = 0;
   for (const line of bytes.toString('utf8').split('\n')) {
@@ -24,31 +30,47 @@ export function readPage(bytes: Buffer): PageLines {
     const read = readLine(line);
     if (read === 'skipped') skipped++;
     else if (typeof read === 'string') asides.push({ line: line.slice(0, asideCharsMax), reason: read });
-    else entries.push(read);
+    else if ('record' in read) entries.push(read);
+    else if ('refusal' in read) refusals.push(read);
+    else refusalSums.push(read);
   }
-  return { entries, asides, skipped };
+  return { entries, refusals, refusalSums, asides, skipped };
 }
 
 /** A record, or a line of another kind, or what is wrong with it: without a value, which may be anybody's. */
-function readLine(line: string): Entry | string {
+function readLine(line: string): Entry | RefusalEntry | RefusalSumsEntry | string {
   let data: unknown;
   try {
     data = JSON.parse(line);
   } catch {
     return 'it is not JSON';
   }
-  const parsed = ledgerRecordSchema.safeParse(data);
-  if (parsed.success) {
-    if (parsed.data.id.length > idCharsMax) return `its id is longer than ${idCharsMax} characters`;
-    return { record: parsed.data, line };
+  const kind = otherKindOf(data);
+  if (kind === undefined) {
+    const { success, data: record, error } = ledgerRecordSchema.safeParse(data);
+    if (!success) return faultOf(error);
+    return record.id.length > idCharsMax
+      ? `its id is longer than ${idCharsMax} characters`
+      : { record, line };
   }
-  // Newer gateways write down more than records; what it says of itself is enough.
-  if (isOtherKind(data)) return 'skipped';
-  const issue = parsed.error.issues[0];
+  if (kind === 'refusal') {
+    const { success, data: refusal, error } = refusalSchema.safeParse(data);
+    return success ? { refusal, line } : faultOf(error);
+  }
+  if (kind === 'refusal-sums') {
+    const { success, data: sums, error } = refusalSumsSchema.safeParse(data);
+    return success ? { sums, line } : faultOf(error);
+  }
+  // Newer gateways write down more; what it says of itself is enough.
+  return 'skipped';
+}
+
+function faultOf({ issues: [issue] }: ZodError): string {
   return `${issue?.path.join('.') || 'the line'}: ${issue?.message}`.slice(0, 300);
 }
 
-function isOtherKind(data: unknown): boolean {
-  if (typeof data !== 'object' || data === null || !('kind' in data)) return false;
-  return typeof data.kind === 'string' && !('costPicodollars' in data);
+/** What the line says that it is; undefined for a record. */
+function otherKindOf(data: unknown): string | undefined {
+  if (typeof data !== 'object' || data === null || !('kind' in data)) return undefined;
+  return typeof data.kind === 'string' && !('costPicodollars' in data) ? data.kind : undefined;
 }

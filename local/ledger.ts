@@ -36,10 +36,11 @@ export async function openLocalLedger(
     for (;;) {
       const page = (await journal.read(cursor)) ?? (await journal.read(undefined));
       if (page === undefined || page.bytes.length === 0) return;
-      const { entries, asides } = readPage(page.bytes);
-      await store.take({ source, cursor: page.cursor, entries, asides }, wallMs());
+      const { skipped: _, ...lines } = readPage(page.bytes);
+      await store.take({ source, cursor: page.cursor, ...lines }, wallMs());
       cursor = page.cursor;
-      if (asides.length > 0) print(`${asides.length} journal lines are not ledger records and were skipped.`);
+      if (lines.asides.length > 0)
+        print(`${lines.asides.length} journal lines are not ledger records and were skipped.`);
     }
   };
   // One at a time, in turn: what is written meanwhile is taken by the next.

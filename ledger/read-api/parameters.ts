@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { nextDay } from '../export/focus.ts';
 import { dayOf } from '../store/day-of.ts';
-import { SPENDER_NAMES, storableName } from '../store/row.ts';
+import { SPENDER_NAMES } from '../store/row.ts';
 import { INTERVALS, type Interval, isWhole, type Stretch } from '../store/spans.ts';
+import { storableName } from '../store/storable.ts';
 import {
   DIMENSIONS,
   type Dimension,

@@ -2,6 +2,7 @@
 
 import { markText, touchedIds } from './last-attempts.ts';
 import { listOf, type Query, type Value } from './query.ts';
+import { REFUSAL_KEYS } from './refusal-rows.ts';
 import {
   type AddedRow,
   DAILY_KEYS,
@@ -49,6 +50,15 @@ export function sumUpserts(from: (columns: readonly string[]) => string): readon
       ];
     }),
   ];
+}
+
+/** As `sumUpserts`, of refusals. */
+export function upsertRefusals(from: (columns: readonly string[]) => string): Omit<SumUpsert, 'rowsOf'> {
+  const columns = [...REFUSAL_KEYS, 'refused'];
+  return {
+    columns,
+    text: upsertSums('ledger_refusal_spans', REFUSAL_KEYS, ['refused'], [], from(columns)),
+  };
 }
 
 /** @throws {Error} where one of the columns is missing: money that is written as nothing is lost without a word. */

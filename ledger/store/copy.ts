@@ -22,6 +22,9 @@ const TABLES = [
   'ledger_namespace_days',
   'ledger_namespaces',
   'ledger_cursors',
+  'ledger_refusals',
+  'ledger_refusal_windows',
+  'ledger_refusal_spans',
   'ledger_asides',
   'ledger_sinks',
 ] as const;
@@ -128,6 +131,20 @@ export function* linesOf(
     if (rows.length === 0) return;
     last = Number(rows.at(-1)?.sequence);
     yield { lines: rows.map(({ line }) => String(line)), last };
+  }
+}
+
+/** Lines of refusals, single ones and windows. */
+export function* refusalLinesOf(path: string): Generator<readonly string[]> {
+  using source = openCopy(path);
+  for (const table of ['ledger_refusals', 'ledger_refusal_windows']) {
+    const query = source.prepare(`SELECT id, line FROM ${table} WHERE id > ? ORDER BY id LIMIT 1000`);
+    for (let last = ''; ; ) {
+      const rows = query.all(last);
+      if (rows.length === 0) break;
+      last = String(rows.at(-1)?.id);
+      yield rows.map(({ line }) => String(line));
+    }
   }
 }
 

@@ -4,11 +4,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, Pool } from 'pg';
 import { Semaphore } from '../semaphore.ts';
-import { markQuery, sumUpserts } from './add-queries.ts';
+import { markQuery, sumUpserts, upsertRefusals } from './add-queries.ts';
+import { dayOf } from './day-of.ts';
 import { type Leadership, leadPostgres } from './lead-postgres.ts';
-import { purgeAsides, purgeCursors, purgeFirstContents, purgeHours, purgeRecords } from './purge-queries.ts';
+import {
+  purgeAsides,
+  purgeCursors,
+  purgeFirstContents,
+  purgeHours,
+  purgeRecords,
+  purgeRefusalSums,
+  purgeRefusals,
+} from './purge-queries.ts';
 import type { Query, Row } from './query.ts';
 import { readingOf } from './reading.ts';
+import { addRefusals, REFUSAL_COLUMNS, REFUSAL_KEYS, WINDOW_COLUMNS } from './refusal-rows.ts';
 import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, rollUp, SPAN_KEYS } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import {
@@ -140,6 +150,9 @@ export async function openPostgresStore(
             asides: await purge(purgeAsides(before, purgeLimit), 'digest'),
             hours: await purge(purgeHours(before, purgeLimit), 'span'),
             firstContents: await purge(purgeFirstContents(before, purgeLimit), 'span'),
+            refusals: await purge(purgeRefusals('ledger_refusals', before, purgeLimit), 'id'),
+            refusalWindows: await purge(purgeRefusals('ledger_refusal_windows', before, purgeLimit), 'id'),
+            refusalSums: await purge(purgeRefusalSums(before, purgeLimit), 'span'),
           };
         });
         gone += piece.records;
@@ -153,7 +166,7 @@ export async function openPostgresStore(
 type Run = (query: Query) => Promise<Row[]>;
 
 async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
-  const { source, cursor, rows, asides } = pageRows(page);
+  const { source, cursor, rows, refusals, windows, asides } = pageRows(page);
   const purgedBefore = readPurgedBefore(await run(metaQuery(PURGED_BEFORE)), nowMs);
   const late = rows.filter(({ day }) => day < purgedBefore);
   const inTime = rows.filter(({ day }) => day >= purgedBefore);
@@ -170,6 +183,16 @@ async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
   if (added.length > 0) {
     for (const { text, rowsOf } of upserts) await run({ text, values: [JSON.stringify(rowsOf(sums))] });
   }
+  const isInTime = ({ at_ms }: { readonly at_ms: number }) => dayOf(at_ms) >= purgedBefore;
+  if (refusals.length > 0)
+    await run({ text: insertRefusals, values: [JSON.stringify(refusals.filter(isInTime))] });
+  if (windows.length > 0) {
+    const kept = windows.filter(isInTime);
+    const ids = await run({ text: insertWindows, values: [JSON.stringify(kept)] });
+    const fresh = new Set(ids.map(({ id }) => String(id)));
+    const refused = addRefusals(kept.filter(({ id }) => fresh.has(id)));
+    await run({ text: upsertRefused, values: [JSON.stringify(refused)] });
+  }
   const asideRows = [...asides, ...late.map(({ line }) => ({ line, reason: PURGED_REASON }))].map(
     ({ line, reason }) => ({ digest: digestOf(source, line), source, at_ms: nowMs, reason, line }),
   );
@@ -184,6 +207,7 @@ const texts = new Set<string>([
   'hour',
   ...DAILY_KEYS,
   ...SPAN_KEYS,
+  ...REFUSAL_KEYS.filter((name) => name !== 'status'),
   'failure',
   'line',
   'digest',
@@ -204,6 +228,11 @@ const asideColumns = ['digest', 'source', 'at_ms', 'reason', 'line'];
 const insertAsides = `INSERT INTO ledger_asides (${asideColumns.join(', ')}) ${rowsFrom(asideColumns)}
   ON CONFLICT (digest) DO NOTHING RETURNING digest`;
 const upserts = sumUpserts(rowsFrom);
+const insertRefusals = `INSERT INTO ledger_refusals (${REFUSAL_COLUMNS.join(', ')}) ${rowsFrom(REFUSAL_COLUMNS)}
+  ON CONFLICT (id) DO NOTHING`;
+const insertWindows = `INSERT INTO ledger_refusal_windows (${WINDOW_COLUMNS.join(', ')}) ${rowsFrom(WINDOW_COLUMNS)}
+  ON CONFLICT (id) DO NOTHING RETURNING id`;
+const { text: upsertRefused } = upsertRefusals(rowsFrom);
 
 function inTransaction<T>({ pool, queue }: QueuedPool, work: (run: Run) => Promise<T>): Promise<T> {
   return queue.run(() => transact(pool, work));

@@ -1,6 +1,7 @@
 // How does what is too old go? In pieces.
 
 import type { Query } from './query.ts';
+import { REFUSAL_KEYS } from './refusal-rows.ts';
 import { SPAN_KEYS } from './row.ts';
 
 export const purgeCursors = (silentSinceMs: number): Query => ({
@@ -36,6 +37,23 @@ export const purgeAsides = (before: string, limit: number): Query => ({
   text: `DELETE FROM ledger_asides WHERE digest IN
     (SELECT digest FROM ledger_asides WHERE at_ms < $1 LIMIT $2)`,
   values: [startOf(before), limit],
+});
+
+/** Of single refusals and of windows, which have the same columns for it. */
+export const purgeRefusals = (
+  table: 'ledger_refusals' | 'ledger_refusal_windows',
+  before: string,
+  limit: number,
+): Query => ({
+  text: `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE at_ms < $1 LIMIT $2)`,
+  values: [startOf(before), limit],
+});
+
+/** Also those by day: refusals are known as long as records are. */
+export const purgeRefusalSums = (before: string, limit: number): Query => ({
+  text: `DELETE FROM ledger_refusal_spans WHERE (${REFUSAL_KEYS.join(', ')}) IN
+    (SELECT ${REFUSAL_KEYS.join(', ')} FROM ledger_refusal_spans WHERE span < $1 LIMIT $2)`,
+  values: [before, limit],
 });
 
 /** Empty: before everything. */

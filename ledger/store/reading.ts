@@ -13,6 +13,7 @@ import {
   readRecords,
   recordsQuery,
 } from './record-queries.ts';
+import { readRefusals, readSingleRefusals, refusalsQuery, singleRefusalsQuery } from './refusal-queries.ts';
 import { endsQuery, firstContentsQuery, readEnds, readFirstContents } from './request-queries.ts';
 import type { DatabaseKind } from './schema.ts';
 import { changedQuery, costsQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
@@ -40,6 +41,8 @@ export function readingOf(
   | 'ends'
   | 'firstContents'
   | 'records'
+  | 'refusals'
+  | 'singleRefusals'
   | 'asides'
 > {
   const sums: LedgerStore['sums'] = async (query) => readSums(await rows(sumsQuery(kind, query)), query.by);
@@ -99,6 +102,12 @@ export function readingOf(
     },
     async records(query) {
       return readRecords(await rows(recordsQuery(query)));
+    },
+    async refusals(query) {
+      return readRefusals(await rows(refusalsQuery(kind, query)), query.by);
+    },
+    async singleRefusals(query) {
+      return readSingleRefusals(await rows(singleRefusalsQuery(query)));
     },
     async asides(limit) {
       return (await rows(asidesQuery(limit))).map((row) => ({

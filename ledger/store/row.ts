@@ -1,6 +1,8 @@
 // Which columns does a record have, and which sums do new records add to? The same for every store.
 
 import { createHash } from 'node:crypto';
+import { type RefusalRow, refusalRow, type WindowRow, windowRow } from './refusal-rows.ts';
+import { storable, storableName } from './storable.ts';
 import type { Aside, Entry, Page, Spender } from './store.ts';
 
 /** Measures of records and of sums. Money has two columns, see `splitCost`. */
@@ -176,34 +178,20 @@ function firstContentOf({ outcome, firstContentMs = -1 }: Entry['record']): numb
   return outcome === 'failed' ? -1 : Math.min(firstContentMs, firstContentMsMax);
 }
 
-/** Dimensions of sums are in an index, whose entries have at most 2,704 bytes in Postgres. */
-const nameBytesMax = 400;
-
-/** As it is kept, and so looked for. */
-export function storableName(name: string): string {
-  const text = storable(name);
-  const bytes = Buffer.from(text);
-  if (bytes.length <= nameBytesMax) return text;
-  // A character that is cut through becomes the sign for one.
-  return bytes.subarray(0, nameBytesMax - 3).toString();
-}
-
-/** No database takes half a character, and Postgres no NUL: one name must not stop a whole journal. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd');
-}
-
 /** As a page goes into a store. */
 export interface PageRows {
   readonly source: string;
   readonly cursor: string;
   /** Each id once. */
   readonly rows: readonly RecordRow[];
+  readonly refusals: readonly RefusalRow[];
+  readonly windows: readonly WindowRow[];
   readonly asides: readonly Aside[];
 }
 
 /** Of two with one id the first of the page is the record, as it is of the whole ledger. */
-export function pageRows({ source, cursor, entries, asides }: Page): PageRows {
+export function pageRows(page: Page): PageRows {
+  const { source, cursor, entries, refusals = [], refusalSums = [], asides } = page;
   const rows = new Map<string, RecordRow>();
   for (const entry of entries) {
     const row = rowOf(entry);
@@ -213,8 +201,16 @@ export function pageRows({ source, cursor, entries, asides }: Page): PageRows {
     source,
     cursor,
     rows: [...rows.values()],
+    refusals: firstOf(refusals.map(refusalRow)),
+    windows: firstOf(refusalSums.map(windowRow)),
     asides: asides.map(({ line, reason }) => ({ line: storable(line), reason })),
   };
+}
+
+function firstOf<Row extends { readonly id: string }>(rows: readonly Row[]): readonly Row[] {
+  const first = new Map<string, Row>();
+  for (const row of rows) if (!first.has(row.id)) first.set(row.id, row);
+  return [...first.values()];
 }
 
 /** Includes the source: the same bad line from two pods is reported for both. */

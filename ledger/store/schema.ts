@@ -1,12 +1,13 @@
 // Which tables does a ledger have, and which version of them? Both databases have the same; types are what each calls them.
 
 import { FURTHER_ANSWERED, markText, UNANSWERED } from './last-attempts.ts';
+import { REFUSAL_KEYS } from './refusal-rows.ts';
 import { ALL, DAILY_KEYS, MEASURES, SPAN_KEYS, SPEND_MEASURES, TWO_DIGIT_STEPS } from './row.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** Of the tables. Raised with every entry of `migrations`. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /** As they were in version 1. */
 const keyMeasures1 = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'];
@@ -140,6 +141,25 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
   () => [
     `CREATE INDEX ledger_records_failovers ON ledger_records (route, started_ms) WHERE ${FURTHER_ANSWERED}`,
   ],
+  // Requests that gateways refused: single ones, the windows whose counts are in the sums, and the sums.
+  (kind) => {
+    const number = kind === 'sqlite' ? 'INTEGER' : 'BIGINT';
+    const endByKey = kind === 'sqlite' ? ' STRICT, WITHOUT ROWID' : '';
+    const typeOf = (name: string) => (name === 'status' ? number : 'TEXT');
+    const keys = REFUSAL_KEYS.map((name) => `${name} ${typeOf(name)} NOT NULL`).join(', ');
+    return [
+      `CREATE TABLE ledger_refusals (id TEXT PRIMARY KEY NOT NULL, at_ms ${number} NOT NULL, namespace TEXT NOT NULL,
+        api_key TEXT NOT NULL, model TEXT NOT NULL, status ${number} NOT NULL, code TEXT NOT NULL,
+        line TEXT NOT NULL)${endByKey}`,
+      'CREATE INDEX ledger_refusals_by_time ON ledger_refusals (at_ms, id)',
+      'CREATE INDEX ledger_refusals_by_namespace ON ledger_refusals (namespace, at_ms, id)',
+      `CREATE TABLE ledger_refusal_windows (id TEXT PRIMARY KEY NOT NULL, at_ms ${number} NOT NULL,
+        line TEXT NOT NULL)${endByKey}`,
+      'CREATE INDEX ledger_refusal_windows_by_time ON ledger_refusal_windows (at_ms)',
+      `CREATE TABLE ledger_refusal_spans (${keys}, refused ${number} NOT NULL,
+        PRIMARY KEY (${REFUSAL_KEYS.join(', ')}))${endByKey}`,
+    ];
+  },
 ];
 
 const twoDigits = `CASE ${TWO_DIGIT_STEPS.map(

@@ -2,9 +2,19 @@
 
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { markQuery, sumUpserts, valuesOf } from './add-queries.ts';
-import { purgeAsides, purgeCursors, purgeFirstContents, purgeHours, purgeRecords } from './purge-queries.ts';
+import { markQuery, sumUpserts, upsertRefusals, valuesOf } from './add-queries.ts';
+import { dayOf } from './day-of.ts';
+import {
+  purgeAsides,
+  purgeCursors,
+  purgeFirstContents,
+  purgeHours,
+  purgeRecords,
+  purgeRefusalSums,
+  purgeRefusals,
+} from './purge-queries.ts';
 import type { Query, Row, Value } from './query.ts';
+import { addRefusals, REFUSAL_COLUMNS, WINDOW_COLUMNS, type WindowRow } from './refusal-rows.ts';
 import { type AddedRow, digestOf, type PageRows, RECORD_COLUMNS, rollUp } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import {
@@ -29,7 +39,12 @@ export interface SqliteFile {
   close(): void;
 }
 
-type Purged = Readonly<Record<'records' | 'asides' | 'hours' | 'firstContents', number>>;
+type Purged = Readonly<
+  Record<
+    'records' | 'asides' | 'hours' | 'firstContents' | 'refusals' | 'refusalWindows' | 'refusalSums',
+    number
+  >
+>;
 
 /** Wait for other processes that lock the file, such as a shell of an administrator. */
 const busyMs = 5_000;
@@ -78,6 +93,9 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
           asides: Number(run(purgeAsides(before, limit)).changes),
           hours: Number(run(purgeHours(before, limit)).changes),
           firstContents: Number(run(purgeFirstContents(before, limit)).changes),
+          refusals: Number(run(purgeRefusals('ledger_refusals', before, limit)).changes),
+          refusalWindows: Number(run(purgeRefusals('ledger_refusal_windows', before, limit)).changes),
+          refusalSums: Number(run(purgeRefusalSums(before, limit)).changes),
         };
       });
       database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`);
@@ -140,7 +158,9 @@ function takePages(
   const purgedBefore = readPurgedBefore(query(metaQuery(PURGED_BEFORE)), nowMs);
   const insert = prepare(insertRecord);
   const added: AddedRow[] = [];
-  const taken = pages.map(({ source, cursor, rows, asides }): Taken => {
+  const windows: WindowRow[] = [];
+  const taken = pages.map((page): Taken => {
+    const { source, cursor, rows, asides } = page;
     const addedBefore = added.length;
     const late: Aside[] = [];
     for (const row of rows) {
@@ -157,6 +177,14 @@ function takePages(
       const values = [digestOf(source, line), source, nowMs, reason, line];
       putAside += Number(prepare(insertAside).run(...values.map(bound)).changes);
     }
+    const isInTime = ({ at_ms }: { readonly at_ms: number }) => dayOf(at_ms) >= purgedBefore;
+    for (const row of page.refusals.filter(isInTime))
+      prepare(insertRefusal).run(...REFUSAL_COLUMNS.map((name) => bound(row[name])));
+    for (const window of page.windows.filter(isInTime)) {
+      const { changes } = prepare(insertWindow).run(...WINDOW_COLUMNS.map((name) => bound(window[name])));
+      // guard: refusals-counted-once
+      if (Number(changes) > 0) windows.push(window);
+    }
     run(putCursor(source, cursor, nowMs));
     const newRows = added.length - addedBefore;
     return { added: newRows, duplicates: rows.length - newRows - late.length, asides: putAside };
@@ -165,6 +193,7 @@ function takePages(
   if (marks !== undefined) run(marks);
   const sums = rollUp(added);
   for (const { text, columns, rowsOf } of upserts) putAll(prepare(text), rowsOf(sums), columns);
+  putAll(prepare(refusalUpsert.text), addRefusals(windows), refusalUpsert.columns);
   return taken;
 }
 
@@ -173,7 +202,13 @@ const insertRecord = `INSERT INTO ledger_records (${RECORD_COLUMNS.join(', ')})
   VALUES (${places(RECORD_COLUMNS.length)}) ON CONFLICT (id) DO NOTHING`;
 const insertAside = `INSERT INTO ledger_asides (digest, source, at_ms, reason, line) VALUES (${places(5)})
   ON CONFLICT (digest) DO NOTHING`;
-const upserts = sumUpserts((columns) => `VALUES (${places(columns.length)})`);
+const insertRefusal = `INSERT INTO ledger_refusals (${REFUSAL_COLUMNS.join(', ')})
+  VALUES (${places(REFUSAL_COLUMNS.length)}) ON CONFLICT (id) DO NOTHING`;
+const insertWindow = `INSERT INTO ledger_refusal_windows (${WINDOW_COLUMNS.join(', ')})
+  VALUES (${places(WINDOW_COLUMNS.length)}) ON CONFLICT (id) DO NOTHING`;
+const placesOf = (columns: readonly string[]) => `VALUES (${places(columns.length)})`;
+const upserts = sumUpserts(placesOf);
+const refusalUpsert = upsertRefusals(placesOf);
 
 function putAll(
   statement: StatementSync,

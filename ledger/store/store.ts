@@ -2,11 +2,24 @@
 // never changed, and summed by day in the same step.
 
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { Refusal, RefusalSums } from '../../core/contract/refusal.ts';
 import type { Interval, Stretch } from './spans.ts';
 
 /** A record, and the line that it came as: what a newer gateway writes into it is kept, though nobody here reads it. */
 export interface Entry {
   readonly record: LedgerRecord;
+  readonly line: string;
+}
+
+/** A request that a gateway refused without an attempt, and its line. Only some of them have one. */
+export interface RefusalEntry {
+  readonly refusal: Refusal;
+  readonly line: string;
+}
+
+/** How often who was refused in ten seconds at one gateway, exact. */
+export interface RefusalSumsEntry {
+  readonly sums: RefusalSums;
   readonly line: string;
 }
 
@@ -27,6 +40,8 @@ export interface Page {
   /** The cursor after the last of the lines. */
   readonly cursor: string;
   readonly entries: readonly Entry[];
+  readonly refusals?: readonly RefusalEntry[] | undefined;
+  readonly refusalSums?: readonly RefusalSumsEntry[] | undefined;
   readonly asides: readonly Aside[];
 }
 
@@ -237,6 +252,51 @@ export interface FirstContentRow {
   readonly answers: number;
 }
 
+/** By what refusals can be summed. Minutes are those that their window of ten seconds began in. */
+const REFUSAL_DIMENSIONS = [
+  'day',
+  'hour',
+  'minute',
+  'namespace',
+  'apiKey',
+  'model',
+  'status',
+  'code',
+] as const;
+export type RefusalDimension = (typeof REFUSAL_DIMENSIONS)[number];
+export type RefusalFilter = Readonly<Partial<Record<Exclude<RefusalDimension, Interval>, string>>>;
+
+/** Only as far back as records are kept. A stretch that is not of whole minutes is of those that it touches. */
+export interface RefusalsQuery extends Stretch {
+  /** None: one row of everything. */
+  readonly by: readonly RefusalDimension[];
+  readonly where?: RefusalFilter | undefined;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+}
+
+export interface RefusalsRow {
+  /** A namespace, key or model that is not known is empty. */
+  readonly group: Readonly<Partial<Record<RefusalDimension, string>>>;
+  readonly refused: number;
+}
+
+/** Refusals that have a line of their own, the newest first. */
+export interface SingleRefusalsQuery extends Stretch {
+  readonly where?: (RefusalFilter & { readonly request?: string | undefined }) | undefined;
+  /** Only older ones than this: the last of the page before. */
+  readonly before?: Pick<SingleRefusal, 'atMs' | 'id'> | undefined;
+  readonly limit: number;
+}
+
+export interface SingleRefusal {
+  /** Of the request. */
+  readonly id: string;
+  readonly atMs: number;
+  /** As the gateway wrote it: a `Refusal`. */
+  readonly line: string;
+}
+
 export interface RecordsQuery {
   /** Sequence of the last record that is known; 0: from the first. */
   readonly after: number;
@@ -255,7 +315,7 @@ export interface StoredRecord {
 }
 
 export interface PurgeOptions {
-  /** `YYYY-MM-DD`: records of days before it go, and their hours, and lines put aside before it; sums by day stay. */
+  /** `YYYY-MM-DD`: records of days before it go, refusals too, and their hours, and lines put aside before it; sums by day stay. */
   readonly before: string;
   /** Records after this sequence are kept whatever their day: a receiver does not have them yet. */
   readonly upTo?: number | undefined;
@@ -277,7 +337,7 @@ export interface LedgerStore {
   lead(duty: Duty): { close(): Promise<void> };
   /** Undefined: nothing was taken from this journal yet. */
   cursorOf(source: string): Promise<string | undefined>;
-  /** All of it or nothing: records, sums and cursor together. A page that was taken before changes nothing. */
+  /** All of it or nothing: records, refusals, sums and cursor together. A page that was taken before changes nothing. */
   take(page: Page, nowMs: number): Promise<Taken>;
   sums(query: SumsQuery): Promise<SumsRow[]>;
   /** A row for each group as of `sums`, however many ways its attempts ended in. */
@@ -304,6 +364,9 @@ export interface LedgerStore {
   ends(query: IntervalQuery): Promise<EndsRow[]>;
   firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;
   records(query: RecordsQuery): Promise<StoredRecord[]>;
+  /** Exact sums of refusals, in the order of their groups. */
+  refusals(query: RefusalsQuery): Promise<RefusalsRow[]>;
+  singleRefusals(query: SingleRefusalsQuery): Promise<SingleRefusal[]>;
   /** Lines put aside, the newest first. */
   asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;
   /** How far a receiver of records has got; 0 for one that is new. */

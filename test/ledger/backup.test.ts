@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backUp, importFile } from '../../ledger/backup.ts';
+import { readPage } from '../../ledger/read-page.ts';
 import type { StorePlace } from '../../ledger/settings.ts';
 import { copyIn } from '../../ledger/store/copy.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
@@ -24,6 +25,22 @@ const entryOf = (at: number, daysAgo: number) =>
 /** Twenty days ago, and today. */
 const old = Array.from({ length: 50 }, (_, at) => entryOf(at, 20));
 const young = Array.from({ length: 2_500 }, (_, at) => entryOf(1_000 + at, 0));
+
+/** One refusal, and a window that it is in. */
+const refused = refusedIn('req_refused', 'pod.1', 5);
+
+function refusedIn(request: string, window: string, count: number) {
+  const at = new Date(day).toISOString();
+  const names = { namespace: 'team-0', apiKey: 'team-0/key-0', status: 429, code: 'rate_limit_exceeded' };
+  const lines = [
+    { kind: 'refusal', id: request, at, ...names },
+    { kind: 'refusal-sums', id: window, at, windowMs: 10_000, counts: [{ ...names, count }] },
+  ];
+  const { refusals, refusalSums } = readPage(
+    Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n')),
+  );
+  return { refusals, refusalSums };
+}
 
 let folder: string;
 const databases = new Map<(typeof kindNames)[number], Databases>();
@@ -53,7 +70,7 @@ async function make(kind: (typeof kindNames)[number]): Promise<Made> {
 
 async function fill(store: LedgerStore): Promise<void> {
   await store.take({ source: 'pod', cursor: 'c.1', entries: old, asides: [{ line: 'x', reason: 'y' }] }, day);
-  await store.take({ source: 'pod', cursor: 'c.2', entries: young, asides: [] }, day);
+  await store.take({ source: 'pod', cursor: 'c.2', entries: young, asides: [], ...refused }, day);
   await store.setSinkCursor('events', 7);
   // Records of the first days have gone, their sums stay.
   await store.purge({ before: '2026-11-10', upTo: undefined, silentSinceMs: 0, nowMs: day });
@@ -69,6 +86,8 @@ async function contentsOf(store: LedgerStore) {
     namespaces: await store.changed('namespace', 0, 1_000),
     records: await store.records({ after: 0, limit: 100_000 }),
     asides: await store.asides(10),
+    refusals: await store.refusals({ ...period, by: ['day', 'apiKey', 'code'] }),
+    singleRefusals: await store.singleRefusals(period),
     cursor: await store.cursorOf('pod'),
     sink: await store.sinkCursor('events'),
   };
@@ -144,6 +163,11 @@ test.each(kindNames)(
     const [sum] = await store.sums({ from: '2026-11-20', to: '2026-11-21', by: [], limit: 1 });
     const cost = [...young, own].reduce((all, { record }) => all + BigInt(record.costPicodollars ?? 0), 0n);
     expect([sum?.sums.attempts, sum?.sums.costPicodollars]).toEqual([2_501, cost]);
+    const all = { from: '2026-11-01', to: '2026-12-01', limit: 9 };
+    expect(await store.refusals({ ...all, by: ['apiKey'] })).toEqual([
+      { group: { apiKey: 'team-0/key-0' }, refused: 5 },
+    ]);
+    expect(await store.singleRefusals(all)).toHaveLength(1);
     await store.close();
     await served.close();
   },
@@ -155,6 +179,6 @@ test('a file of other tables is refused, and named', async () => {
   await (await source.open()).close();
   await source.edit(["UPDATE ledger_meta SET value = '4' WHERE name = 'schema'"]);
   await expect(copyIn(source.place, target.store)).rejects.toThrow(
-    /ledger\.sqlite: its tables are of version 4, this program has 5\. Use the version of Penstock that wrote it/,
+    /ledger\.sqlite: its tables are of version 4, this program has 6\. Use the version of Penstock that wrote it/,
   );
 });

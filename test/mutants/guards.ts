@@ -349,6 +349,12 @@ export const guards: readonly Guard[] = [
     tests: ['test/ledger/store/store.test.ts'],
   },
   {
+    mark: 'refusals-counted-once',
+    name: 'a window of refusals that comes again adds nothing to the sums',
+    to: 'windows.push(window);',
+    tests: ['test/ledger/store/refusals.test.ts'],
+  },
+  {
     mark: 'money-in-two-numbers',
     name: 'money is summed in two whole numbers',
     to: 'return { high: 0, low: picodollars };',
@@ -357,7 +363,7 @@ export const guards: readonly Guard[] = [
   {
     mark: 'page-acknowledged',
     name: 'a page is acknowledged after it is stored',
-    to: 'const taken = await store.take({ source: pod.uid, cursor, entries, asides }, clock.wallMs()).catch(() => ({ added: 0, duplicates: 0, asides: 0 }));',
+    to: 'const taken = await store.take({ source: pod.uid, cursor, ...lines }, clock.wallMs()).catch(() => ({ added: 0, duplicates: 0, asides: 0 }));',
     tests: ['test/ledger/pull.test.ts'],
   },
   {
