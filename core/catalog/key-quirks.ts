@@ -40,6 +40,21 @@ export const keyQuirks: readonly KeyQuirk[] = [
     seen: '2024-08',
   },
   {
+    vendor: 'AWS',
+    meaning: 'refused',
+    word: /^(UnrecognizedClientException|InvalidSignatureException|InvalidClientTokenId|IncompleteSignature|MissingAuthenticationToken)\b/,
+    source: 'https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html',
+    seen: '2026-11',
+  },
+  {
+    // A key of Bedrock that is wrong or has ended.
+    vendor: 'AWS',
+    meaning: 'refused',
+    phrase: /^Authentication failed: Please make sure your API Key is valid\b/,
+    source: `${github}/anomalyco/opencode/issues/47073`,
+    seen: '2026-09',
+  },
+  {
     vendor: 'OpenAI',
     meaning: 'out-of-scope',
     phrase: /^You have insufficient permissions for this operation/,

@@ -1,6 +1,7 @@
 // What is known of a provider by its type alone? One row each, and nothing else lists types: its names, its address, its dialects, how it takes
 // a key.
 
+import { bedrockApisOf } from './bedrock-models.ts';
 import type { UpstreamApi } from './dialects.ts';
 
 /** What is a vendor's own, and in no dialect. */
@@ -122,6 +123,17 @@ const rows = {
     hasOwnSeats: true,
     ownedBy: 'azure-openai',
     telemetryName: 'azure.ai.openai',
+  },
+  // The host has the region of the account, so the type has no address.
+  Bedrock: {
+    title: 'AWS Bedrock',
+    apis: ['ChatCompletions', 'Responses', 'Messages'],
+    apisOf: bedrockApisOf,
+    header: BEARER,
+    options: {},
+    hasOwnSeats: true,
+    ownedBy: 'bedrock',
+    telemetryName: 'aws.bedrock',
   },
   OpenRouter: {
     title: 'OpenRouter',

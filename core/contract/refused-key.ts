@@ -18,7 +18,7 @@ export function refusesKey(status: number, { message, type, code }: RefusalWords
     case 401:
       return namesCredential || !says('out-of-scope', message, words);
     case 403:
-      return namesCredential;
+      return namesCredential || says('refused', message, words);
     default:
       return status >= 400 && status < 500 && says('refused', message, words);
   }

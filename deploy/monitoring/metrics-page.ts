@@ -28,7 +28,7 @@ const genAiHead = `### By the conventions for generative AI
 The same requests and attempts once more, under the names of the
 [OpenTelemetry conventions](https://github.com/open-telemetry/semantic-conventions-genai): dashboards made for those need none of ours. The
 conventions have no release yet; they are followed as of September 2026. \`gen_ai_operation_name\` is \`chat\` or \`text_completion\`;
-\`gen_ai_provider_name\` is the kind of provider (\`openai\`, \`anthropic\`, \`azure.ai.openai\`, \`mistral_ai\`, \`openrouter\`, \`ollama\`, \`openai_compatible\`), and \`penstock\` where the
+\`gen_ai_provider_name\` is the kind of provider (\`openai\`, \`anthropic\`, \`azure.ai.openai\`, \`aws.bedrock\`, \`mistral_ai\`, \`openrouter\`, \`ollama\`, \`openai_compatible\`), and \`penstock\` where the
 gateway itself is the server; \`gen_ai_request_model\` is the model as it is called there: the upstream's own of an attempt, the id of
 the route of a request. Left out are a record for each chunk, which would cost more than it tells, and the model that an upstream says it used, which is
 no name of the configuration.

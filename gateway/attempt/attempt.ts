@@ -28,6 +28,7 @@ import {
   type Receiver,
   type Transmission,
 } from './ends.ts';
+import { readErrorType, withErrorType } from './error-type.ts';
 import type { AttemptFailure, BreakCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
 import { StreamSample } from './stream-sample.ts';
@@ -78,6 +79,8 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   private transmission: Transmission | undefined;
   private status: number | undefined;
   private retryAfterMs: number | undefined;
+  /** Of an error, as its head says it. */
+  private errorType: string | undefined;
   private encoding: string | undefined;
   /** Of the head's. */
   private contentType = '';
@@ -196,6 +199,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     if (status !== 200) {
       this.isError = true;
       this.retryAfterMs = readRestMs(header, this.owner.clock.wallMs());
+      this.errorType = readErrorType(header);
       this.errorBodyAt = this.owner.clock.now() + errorBodyMs;
       this.setTimer();
       return;
@@ -333,8 +337,9 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     this.fail({
       kind: 'status',
       status: this.status ?? 0,
-      error: this.ends.readError(
-        withoutByteOrderMark(plainBody(this.body.take(), this.encoding, errorBytesMax)),
+      error: withErrorType(
+        this.ends.readError(withoutByteOrderMark(plainBody(this.body.take(), this.encoding, errorBytesMax))),
+        this.errorType,
       ),
       retryAfterMs: this.retryAfterMs,
     });

@@ -46,6 +46,7 @@ interface ErrorQuirk {
 }
 
 const github = 'https://github.com';
+const bedrockErrors = 'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html';
 /** From before there was this table, without a thread. */
 const kept = { source: 'not recorded', seen: '2026-10' } as const;
 
@@ -273,6 +274,48 @@ export const errorQuirks: readonly ErrorQuirk[] = [
     meaning: 'prompt-too-long',
     source: `${github}/aws-samples/bedrock-chat/issues/95`,
     seen: '2023-12',
+  },
+  {
+    vendor: 'Bedrock',
+    statuses: [400],
+    word: /^ServiceQuotaExceededException\b/,
+    meaning: 'account-limit',
+    source: bedrockErrors,
+    seen: '2026-11',
+  },
+  {
+    // A model that is imported or seldom used is loaded first.
+    vendor: 'Bedrock',
+    statuses: [429],
+    word: /^ModelNotReadyException\b/,
+    meaning: 'overloaded',
+    source: bedrockErrors,
+    seen: '2026-11',
+  },
+  {
+    vendor: 'Bedrock',
+    statuses: [424],
+    word: /^Model(?:Stream)?ErrorException\b/,
+    meaning: 'model-fault',
+    source: bedrockErrors,
+    seen: '2026-11',
+  },
+  {
+    vendor: 'Bedrock',
+    statuses: [400],
+    phrase: /^The provided model identifier is invalid\b/,
+    meaning: 'model-unknown',
+    source: `${github}/iOfficeAI/AionCore/pull/377`,
+    seen: '2026-06',
+  },
+  {
+    // It is served by an inference profile only.
+    vendor: 'Bedrock',
+    statuses: [400],
+    phrase: /^Invocation of model ID \S{1,300} with on-demand throughput isn.t supported\b/,
+    meaning: 'model-unknown',
+    source: `${github}/terricain/aioboto3/issues/352`,
+    seen: '2024-12',
   },
   {
     vendor: 'OpenRouter',

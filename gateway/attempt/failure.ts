@@ -168,6 +168,8 @@ function judgeStatus(status: number, error: UpstreamError, size?: RequestSize): 
       return overloaded;
     case 'out-of-money':
       return outOfMoney;
+    case 'account-limit':
+      return rateLimit('key');
   }
   if (status === 402) return outOfMoney;
   if (refusesKey(status, error)) return rejectedKey;
@@ -197,7 +199,7 @@ function judgeStatus(status: number, error: UpstreamError, size?: RequestSize): 
         mayHaveActed: false,
       });
     case 429:
-      return rateLimit(meaning === 'account-limit' ? 'key' : 'key-model');
+      return rateLimit('key-model');
     case 503:
     case 529:
       return overloaded;

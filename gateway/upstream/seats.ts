@@ -5,6 +5,7 @@ import { type Framing, serverSentEvents } from '../dialects/events/framing.ts';
 import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
 import { type AddressFor, dialectAddress, type UpstreamAsk } from './address.ts';
 import { azureOpenAiSeats } from './azure-openai/index.ts';
+import { bedrockSeats } from './bedrock/index.ts';
 import type { BodyFor } from './body.ts';
 import { type Credential, type CredentialFor, staticKey } from './credential.ts';
 
@@ -19,7 +20,10 @@ export interface UpstreamSeats {
 /** By the type of the Provider; `plainSeats` for all others. */
 export type SeatRows = ReadonlyMap<string, UpstreamSeats>;
 
-export const seatRows: SeatRows = new Map<string, UpstreamSeats>([['AzureOpenAI', azureOpenAiSeats]]);
+export const seatRows: SeatRows = new Map<string, UpstreamSeats>([
+  ['AzureOpenAI', azureOpenAiSeats],
+  ['Bedrock', bedrockSeats],
+]);
 
 export const plainSeats: UpstreamSeats = {
   addressFor: dialectAddress,

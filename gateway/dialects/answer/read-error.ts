@@ -32,13 +32,15 @@ export function readErrorValue(value: unknown): UpstreamError | undefined {
     text(error) ??
     detailOf(outer.detail) ??
     text(outer.message) ??
+    // AWS, where a request does not get as far as the model.
+    text(outer.Message) ??
     // Mistral puts what FastAPI says there.
     detailOf(asRecord(outer.message)?.detail);
   if (message === undefined && !inner) return undefined;
   const retryAfterMs = readRetryDelayMs(inner?.details);
   return {
     message: message ?? '',
-    type: text(fields.type) ?? null,
+    type: text(fields.type) ?? typeOf(text(outer.__type)) ?? null,
     code: code(fields.code),
     param: text(fields.param) ?? null,
     status: statusOf(fields),
@@ -115,6 +117,11 @@ function detailOf(detail: unknown): string | undefined {
     return [place === '' ? msg : `${place}: ${msg}`];
   });
   return lines.length === 0 ? undefined : text(lines.join('; '));
+}
+
+/** `com.amazon.coral.service#ExpiredTokenException`: the namespace says nothing. */
+function typeOf(shape: string | undefined): string | undefined {
+  return shape?.slice(shape.indexOf('#') + 1);
 }
 
 function isName(value: unknown): value is string | number {

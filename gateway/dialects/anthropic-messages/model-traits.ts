@@ -38,10 +38,15 @@ export function traitsOf(model: string): ModelTraits {
     efforts: release >= 407 ? [...efforts, 'xhigh', 'max'] : release >= 406 ? [...efforts, 'max'] : [],
     takesSampling: release <= 406,
     takesForcedCalls: release <= 500,
-    takesSchemas: release >= 401,
+    takesSchemas: release >= 401 && !(release >= 407 && isAtBedrock(model)),
     takesLaterSystem: release >= 408,
     takesPrefill: release < 406,
   };
+}
+
+/** There newer models refuse `output_config.format`. */
+function isAtBedrock(model: string): boolean {
+  return /(?:^|[./])anthropic\./.test(model);
 }
 
 const efforts = ['low', 'medium', 'high'];

@@ -49,10 +49,10 @@ test('the CRD takes a provider type that has one row, and its rules and texts na
   const { properties, 'x-kubernetes-validations': rules } = seen.spec;
   expect(properties.type.enum[0]).toBe('Imaginary');
   expect(rules.map(({ message }) => message)).toContain(
-    'baseURL is required for the types Imaginary, OpenAICompatible, AzureOpenAI and Ollama',
+    'baseURL is required for the types Imaginary, OpenAICompatible, AzureOpenAI, Bedrock and Ollama',
   );
   expect(rules.map(({ rule }) => rule)).toContain(
-    "!(self.type in ['Imaginary', 'OpenAICompatible', 'AzureOpenAI', 'Ollama']) || has(self.baseURL)",
+    "!(self.type in ['Imaginary', 'OpenAICompatible', 'AzureOpenAI', 'Bedrock', 'Ollama']) || has(self.baseURL)",
   );
   expect(properties.apis.description).toContain('Defaults: Imaginary Messages, OpenAI');
   expect(properties.options.description).toContain('Imaginary knows `region`');
