@@ -84,17 +84,22 @@ const upstreamHealthSchema = z.object({
 });
 export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>;
 
-/** Calls of which none was answered. */
-const unansweredSchema = z.object({
+/** What came of the calls of one model at a provider, in the last five to ten minutes. */
+const targetCallsSchema = z.object({
   /** `namespace/name` of the Provider. */
   provider: z.string().min(1),
-  /** Where one model at the provider is meant. */
-  upstreamModel: z.string().min(1).optional(),
+  upstreamModel: z.string().min(1),
+  /** `failing`: none is answered now. `partly`: some fail. */
+  state: z.enum(['answering', 'partly', 'failing']),
+  /** Up to the last change of `state` or `cause`: a further call alone is no news. */
   calls: z.int().min(1),
-  /** Of the last one, in one word of the ledger's `failure`. */
+  failed: z.int().min(0),
+  /** Of the last failure, in one word of the ledger's `failure`. */
   cause: z.string().max(64).optional(),
+  /** Unix milliseconds since when no call was answered. */
+  sinceMs: z.int().min(0).optional(),
 });
-export type Unanswered = z.infer<typeof unansweredSchema>;
+export type TargetCalls = z.infer<typeof targetCallsSchema>;
 
 /** What came of one drill. */
 export const drillOutcomeSchema = z.object({
@@ -131,11 +136,8 @@ export const exchangeResponseSchema = z.object({
   formats: z.object({ min: z.int().min(1), max: z.int().min(1) }),
   /** Providers and keys that traffic went to lately. */
   health: z.array(upstreamHealthSchema),
-  /**
-   * Upstreams of which this pod knows nothing but that each call failed, in the last ten minutes: too few calls yet to pass them over.
-   * Absent in the answers of older pods; older operators do not read it.
-   */
-  unanswered: z.array(unansweredSchema).optional(),
+  /** What came of recent calls, by target. Absent in the answers of older pods; older operators do not read it. */
+  targets: z.array(targetCallsSchema).optional(),
   /**
    * Models that their provider said, within ten minutes, it does not know, and has not served since. Absent in the answers
    * of older pods; older operators do not read it.

@@ -1,20 +1,42 @@
 // What does one gateway pod report of a Provider, in one word? For the operator, which reads many pods, and for local mode with one.
 // Pure.
 
-import type { UpstreamHealth } from './exchange.ts';
+import type { TargetCalls, UpstreamHealth } from './exchange.ts';
 
-/** `partly`: it answers, but not for every model. The last two are of all of its keys: each is refused, or some for want of money. */
+/** `partly`: it answers, but not every call. The last two are of all of its keys: each is refused, or some for want of money. */
 export type PodWord = 'working' | 'partly' | 'failing' | 'refused' | 'exhausted';
 
-/** @param entries what the pod has learnt of this Provider. @param usedKeys names of its keys that are in use. */
-export function podWordOf(entries: readonly UpstreamHealth[], usedKeys: readonly string[]): PodWord {
+/**
+ * @param entries what the pod has learnt of this Provider.
+ * @param usedKeys names of its keys that are in use.
+ * @param calls what came of recent calls to it, by model; empty: the pod is of a version that does not report them.
+ */
+export function podWordOf(
+  entries: readonly UpstreamHealth[],
+  usedKeys: readonly string[],
+  calls: readonly TargetCalls[],
+): PodWord {
   const ofKeys = wordOfKeys(entries, usedKeys);
   if (ofKeys !== undefined) return ofKeys;
-  const open = entries.filter(({ state }) => state === 'open');
-  if (open.length === 0) return 'working';
-  if (open.some(({ key, upstreamModel }) => key === undefined && upstreamModel === undefined))
-    return 'failing';
-  return entries.some(({ state }) => state === 'working') ? 'partly' : 'failing';
+  const models = failingModels(entries, calls);
+  if (models === '*') return 'failing';
+  if (models.size === 0) return calls.some(({ state }) => state === 'partly') ? 'partly' : 'working';
+  const isOtherAnswered =
+    calls.length > 0
+      ? calls.some(({ upstreamModel }) => !models.has(upstreamModel))
+      : entries.some(({ state }) => state === 'working');
+  return isOtherAnswered ? 'partly' : 'failing';
+}
+
+/** Models of which one pod gets no answer; `*`: all. Keys are left aside. */
+export function failingModels(
+  entries: readonly UpstreamHealth[],
+  calls: readonly TargetCalls[],
+): '*' | ReadonlySet<string> {
+  const open = entries.filter(({ state, key }) => state === 'open' && key === undefined);
+  if (open.some(({ upstreamModel }) => upstreamModel === undefined)) return '*';
+  const failing = calls.filter(({ state }) => state === 'failing');
+  return new Set([...open, ...failing].flatMap(({ upstreamModel }) => upstreamModel ?? []));
 }
 
 /** Why the upstream takes none of its keys until a person sees to them; undefined if it takes one, or may after a rate limit. */

@@ -33,7 +33,7 @@ export class PodState {
   /** What turns the clock's time into Unix milliseconds; kept while it is nearly right, so that a time said twice is the same. */
   private unixOffsetMs: number;
   private health: readonly UpstreamHealth[] = [];
-  private unanswered: ExchangeResponse['unanswered'];
+  private targets: ExchangeResponse['targets'];
   private misconfigured: ExchangeResponse['misconfigured'];
   private healthRevision = -1;
   private healthReadAtMs = Number.NEGATIVE_INFINITY;
@@ -60,12 +60,12 @@ export class PodState {
       return this.said.answer;
     }
     const misconfigured = this.misconfigured ? { misconfigured: this.misconfigured } : {};
-    const unanswered = this.unanswered ? { unanswered: this.unanswered } : {};
+    const targets = this.targets ? { targets: this.targets } : {};
     const content = {
       ...of,
       formats: { min: 1, max: READER_FORMAT },
       health: [...health],
-      ...unanswered,
+      ...targets,
       ...misconfigured,
       drills: [...drills],
     };
@@ -117,8 +117,8 @@ export class PodState {
     const offsetMs = unixOffset(this.parts.clock);
     if (Math.abs(offsetMs - this.unixOffsetMs) > offMaxMs) this.unixOffsetMs = offsetMs;
     this.health = this.parts.health.report(nowMs, this.unixOffsetMs);
-    const unanswered = this.parts.health.unanswered(nowMs);
-    this.unanswered = unanswered.length === 0 ? undefined : [...unanswered];
+    const targets = this.parts.health.targetCalls(nowMs, this.unixOffsetMs);
+    this.targets = targets.length === 0 ? undefined : [...targets];
     const misconfigured = this.parts.health.misconfiguredTargets();
     this.misconfigured = misconfigured.length === 0 ? undefined : [...misconfigured];
   }

@@ -46,16 +46,18 @@ export function healthSignal(
   if (result.outcome === 'answered') return { type: 'success' };
   if (result.outcome === 'cancelled' || !judgement) return { type: 'none' };
   const { failure } = result;
+  const cause = failureCode(failure);
   switch (judgement.keyRest) {
     case 'out-of-money':
-      return { type: 'key-rest', forMs: outOfMoneyRestMs, reason: judgement.keyRest };
+      return { type: 'key-rest', forMs: outOfMoneyRestMs, reason: judgement.keyRest, cause };
     case 'rejected':
-      return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest };
+      return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest, cause };
     case 'rate-limit': {
       const askedMs = retryAfterMsOf(failure);
       return {
         type: 'key-rest',
         reason: judgement.keyRest,
+        cause,
         forMs: Math.min(askedMs || rateLimitCooldownMs, rateLimitRestMaxMs),
         ...(askedMs === 0 ? { isOwnRule: true } : {}),
         ...(judgement.scope === 'key' ? { isAccount: true } : {}),
@@ -71,11 +73,10 @@ export function healthSignal(
   // Where it is a matter of the key, the target may serve it with another.
   const isTargets = judgement.reason === 'ModelNotFound' && judgement.scope === 'target';
   if (isTargets && !hasStoredState && error && isAboutModel(error)) {
-    return { type: 'misconfigured' };
+    return { type: 'misconfigured', cause };
   }
   if (!judgement.isHealthSignal || isLongAnswer(result, failure)) return { type: 'none' };
   if (patience && isHasty(result, failure, patience)) return { type: 'none' };
-  const cause = failureCode(failure);
   if (judgement.scope === 'endpoint') return { type: 'endpoint-failure', cause };
   return { type: 'target-failure', cause, ...(judgement.mayBeCallers ? { mayBeCallers: true } : {}) };
 }

@@ -1,7 +1,7 @@
 // What has this pod learnt about each upstream? Kept per address of a provider, per model there, and per
 // key; never shared between pods: a shared breaker would be a shared failure.
 
-import type { Unanswered, UpstreamHealth } from '../../core/contract/exchange.ts';
+import type { TargetCalls, UpstreamHealth } from '../../core/contract/exchange.ts';
 import type { TableView } from '../table/view.ts';
 import { AnsweredLately, answerMemoryMs } from './answered-lately.ts';
 import {
@@ -24,6 +24,7 @@ import { KeyRests, type RestingKey } from './key-rests.ts';
 import { LastAnswers } from './last-answers.ts';
 import { OwnFailures } from './own-failures.ts';
 import type { Candidate } from './plan.ts';
+import { RecentCalls } from './recent-calls.ts';
 import type { RestReason } from './rest.ts';
 import { RetryBudget } from './retry-budget.ts';
 
@@ -38,7 +39,7 @@ export type HealthSignal =
    */
   | { readonly type: 'target-failure'; readonly cause: string; readonly mayBeCallers?: boolean }
   /** The provider does not know the model. */
-  | { readonly type: 'misconfigured' }
+  | { readonly type: 'misconfigured'; readonly cause?: string }
   | KeyRest
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
@@ -49,6 +50,7 @@ interface KeyRest {
   /** Of a rate limit: it puts the whole key into cooldown, not only for this model. */
   readonly isAccount?: boolean;
   readonly reason: RestReason;
+  readonly cause?: string;
   readonly forMs: number;
   /** The provider asks for no wait at all: `forMs` is the longest that our own rule comes to. */
   readonly isOwnRule?: boolean;
@@ -63,6 +65,8 @@ class Cell {
   inFlight = 0;
   /** Of a target. */
   readonly budget = new RetryBudget();
+  /** Of a target. */
+  readonly calls = new RecentCalls();
 }
 
 /** One attempt in flight. */
@@ -225,6 +229,7 @@ export class Health {
     if (limits === undefined) return;
     const endpointId = target.provider.healthId;
     const targetId = target.healthId;
+    count(watched, signal, nowMs);
     switch (signal.type) {
       case 'success':
         if (!this.answered.isNoted(endpoint.healthId)) this.remember(candidate);
@@ -291,6 +296,7 @@ export class Health {
       if (!limits.has(id) && this.misconfigured.delete(id)) this.changes++;
     }
     this.changes += this.answered.keepOnly(addresses);
+    for (const [id, { calls }] of this.cells) if (!limits.has(id) && calls.forget()) this.changes++;
   }
 
   /** Why the candidate's key is in cooldown, or on trial after one; undefined if it may be used. */
@@ -361,8 +367,9 @@ export class Health {
     }
     if (this.answered.forgetOld(nowMs)) this.changes++;
     for (const id of this.circuits.keys()) this.forget(id, nowMs);
-    for (const [id, { inFlight, budget }] of this.cells) {
-      if (inFlight === 0 && budget.isSpent(nowMs)) this.cells.delete(id);
+    for (const [id, { inFlight, budget, calls }] of this.cells) {
+      if (calls.hasNews(nowMs)) this.changes++;
+      if (inFlight === 0 && budget.isSpent(nowMs) && calls.isEmpty) this.cells.delete(id);
     }
     for (const [id, triedAtMs] of this.lastResorts) {
       if (nowMs - triedAtMs >= lastResortEveryMs) this.lastResorts.delete(id);
@@ -370,7 +377,6 @@ export class Health {
     // Circuits and cooldowns also change with time alone.
     const phases = [
       ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),
-      ...this.unanswered(nowMs).map(({ provider, calls }) => `${provider} ${calls}`),
       ...this.rests.untrusted(nowMs, answerMemoryMs).map(([id]) => id),
     ].join();
     if (phases !== this.phases) this.changes++;
@@ -401,19 +407,20 @@ export class Health {
     });
   }
 
-  /** Upstreams whose calls all failed, as far as is remembered, and that are not passed over yet. */
-  unanswered(nowMs: number): readonly Unanswered[] {
-    if (this.circuits.size === 0) return [];
-    const answered = new Set([...this.answered.all().values()].map(({ address }) => address));
-    return [...this.circuits]
-      .filter(([id, { failures }]) => failures > 0 && !answered.has(addressOf(id)))
-      .filter(([, circuit]) => phaseOf(circuit, nowMs) === 'closed')
-      .slice(0, reportLinesMax)
-      .map(([id, { failures, cause }]) => ({
-        ...modelAtProvider(id),
-        calls: failures,
+  /** What came of the recent calls of each target; those that fail come first. @param unixOffsetMs As below. */
+  targetCalls(nowMs: number, unixOffsetMs: number): readonly TargetCalls[] {
+    const lines = [...this.cells].flatMap(([id, cell]): TargetCalls[] => {
+      const reading = cell.calls.read(nowMs);
+      const { provider, upstreamModel } = modelAtProvider(id);
+      if (reading === undefined || upstreamModel === undefined) return [];
+      const { state, calls, failed, cause, sinceMs } = reading;
+      const why = {
         ...(cause === undefined ? {} : { cause }),
-      }));
+        sinceMs: Math.max(0, Math.round(sinceMs + unixOffsetMs)),
+      };
+      return [{ provider, upstreamModel, state, calls, failed, ...(state === 'answering' ? {} : why) }];
+    });
+    return lines.sort((a, b) => callsOrder[a.state] - callsOrder[b.state]).slice(0, reportLinesMax);
   }
 
   /**
@@ -494,8 +501,9 @@ export class Health {
     return circuitIds(candidate).map((id) => this.circuits.get(id) ?? closedCircuit);
   }
 
-  private answer({ candidate, caller, startedAtMs }: Watched, nowMs: number): void {
+  private answer({ candidate, target: cell, caller, startedAtMs }: Watched, nowMs: number): void {
     const { target, endpoint } = candidate;
+    cell.calls.onAnswered();
     this.lastAnswers.note(endpoint.healthId, target.healthId, caller, startedAtMs, nowMs);
     if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onAnswered(id, startedAtMs);
     this.ownFailures.onAnswered(target.healthId, caller);
@@ -532,10 +540,24 @@ export class Health {
   }
 }
 
-/** Of the health id of a provider or a target: that of the provider. */
-function addressOf(id: string): string {
-  const at = id.indexOf('#');
-  return at < 0 ? id : id.slice(0, at);
+const callsOrder = { failing: 0, partly: 1, answering: 2 } as const;
+
+/** A success was counted with its answer. */
+function count({ target: { calls }, hasContent }: Watched, signal: HealthSignal, nowMs: number): void {
+  switch (signal.type) {
+    case 'endpoint-failure':
+    case 'target-failure':
+    case 'misconfigured':
+      calls.onFailed(signal.cause, hasContent, nowMs);
+      return;
+    case 'key-rest':
+      if (signal.reason === 'rate-limit') calls.onLimited(signal.cause, nowMs);
+      else calls.onFailed(signal.cause, hasContent, nowMs);
+      return;
+    case 'success':
+    case 'none':
+      return;
+  }
 }
 
 function circuitIds({ target }: Candidate): readonly [endpointId: string, targetId: string] {

@@ -1,6 +1,7 @@
 // What is said of sums and spend? Money as text, exact: no reader has to add up floats.
 
 import { z } from 'zod';
+import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { priceSchema } from '../../core/contract/routing-table.ts';
 import { usdOf } from '../money.ts';
 import type {
@@ -140,13 +141,38 @@ function pricingAnswer(line: string | undefined) {
   };
 }
 
+const failedSchema = ledgerRecordSchema.pick({
+  request: true,
+  startedAt: true,
+  failure: true,
+  status: true,
+  provider: true,
+  upstreamModel: true,
+  route: true,
+});
+
+function lastFailureAnswer(record: z.infer<typeof failedSchema> | undefined) {
+  if (record === undefined) return {};
+  const { request, failure, status } = record;
+  return {
+    lastFailure: {
+      request,
+      ...(failure === undefined ? {} : { failure }),
+      ...(status === undefined ? {} : { status }),
+    },
+  };
+}
+
 /** Of attempts at one thing: how many came to a good end, and when one last did not. */
 export function healthAnswer(
   rows: readonly OutcomesRow[],
   by: readonly ('provider' | 'upstreamModel' | 'route')[],
   failures: readonly LastFailure[],
+  /** Lines of last failures. */
+  failed: readonly string[],
   page: Page,
 ) {
+  const records = failed.flatMap((line) => failedSchema.safeParse(JSON.parse(line)).data ?? []);
   const keyOf = (group: SumsRow['group']) => JSON.stringify(by.map((dimension) => group[dimension]));
   const failedAt = new Map(failures.map(({ group, atMs }) => [keyOf(group), atMs]));
   return {
@@ -158,6 +184,13 @@ export function healthAnswer(
         attempts,
         outcomes,
         ...(lastFailedMs === undefined ? {} : { lastFailedAt: new Date(lastFailedMs).toISOString() }),
+        ...lastFailureAnswer(
+          records.find(
+            (record) =>
+              Date.parse(record.startedAt) === lastFailedMs &&
+              by.every((dimension) => record[dimension] === group[dimension]),
+          ),
+        ),
       };
     }),
     ...moreAnswer(rows.length, page),

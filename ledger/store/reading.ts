@@ -5,6 +5,7 @@ import { largestQuery } from './largest.ts';
 import { idsUpTo } from './last-attempts.ts';
 import type { Query, Row } from './query.ts';
 import {
+  failedAtQuery,
   furtherAnswersQuery,
   lastFailuresQuery,
   latestQuery,
@@ -37,6 +38,7 @@ export function readingOf(
   | 'largest'
   | 'latest'
   | 'lastFailures'
+  | 'failedAt'
   | 'furtherAnswers'
   | 'ends'
   | 'firstContents'
@@ -82,6 +84,9 @@ export function readingOf(
     },
     async lastFailures(by, query) {
       return readLastFailures(await rows(lastFailuresQuery(kind, by, query)), by);
+    },
+    async failedAt(startedMs, where) {
+      return (await rows(failedAtQuery(startedMs, where))).map(({ line }) => String(line));
     },
     async furtherAnswers(query) {
       const found = (await rows(furtherAnswersQuery(query))).map(({ id }) => idsUpTo(String(id)));

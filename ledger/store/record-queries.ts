@@ -66,6 +66,19 @@ export function readLastFailures(rows: readonly Row[], by: readonly Dimension[])
   );
 }
 
+export function failedAtQuery(startedMs: readonly number[], where: RecentQuery['where']): Query {
+  const values: Value[] = [...startedMs];
+  const moments = startedMs.map((_, at) => `$${at + 1}`).join(', ');
+  const conditions = [
+    `started_ms IN (${moments})`,
+    // In these words the index is partial.
+    "outcome <> 'answered'",
+    "outcome IN ('failed', 'broken-off')",
+    ...filterConditions(where, values),
+  ];
+  return { text: `SELECT line FROM ledger_records WHERE ${conditions.join(' AND ')}`, values };
+}
+
 /** For a few requests: the last one may have no failover, since a request can have several calls. */
 const furtherMax = 20;
 

@@ -358,6 +358,8 @@ export interface LedgerStore {
   latest(query: RecentQuery): Promise<LatestRecord[]>;
   /** When each of what `by` names has last failed, Unix milliseconds. */
   lastFailures(by: readonly Dimension[], query: RecentQuery): Promise<LastFailure[]>;
+  /** Lines of attempts that failed and began at one of these moments, in Unix milliseconds. */
+  failedAt(startedMs: readonly number[], where: Filter): Promise<string[]>;
   /** Lines of all attempts of requests that a later attempt than the first answered, newest request first; of a few requests. */
   furtherAnswers(query: RecentQuery): Promise<readonly (readonly string[])[]>;
   /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */

@@ -3,11 +3,13 @@
 
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import type { ExchangeResponse } from '../../core/contract/exchange.ts';
 import type { Spent } from '../../core/contract/spend.ts';
+import { targetTroubles } from '../../operator/status/target-troubles.ts';
 import type { RawObject } from '../../operator/watch/snapshot.ts';
 import type { Deployment } from '../deploy.ts';
 import { type Manifests, objectId } from '../manifests.ts';
+import { healthHere } from './health.ts';
 import { spendStatusOf } from './spend-status.ts';
 import { type StatusFacts, statusOf } from './status.ts';
 
@@ -41,7 +43,7 @@ export interface LocalObjects {
   /** What became of the manifests that were taken last. */
   judge(deployment: Deployment): void;
   /** What the gateway has learnt of upstreams. */
-  hear(health: readonly UpstreamHealth[]): void;
+  hear(heard: ExchangeResponse): void;
   /** What the ledger has. @param apiKeys `namespace/name` of those that have changed; undefined: any may have. */
   spend(spentOf: SpentOf, apiKeys: readonly string[] | undefined): void;
   /** Those taken last. */
@@ -59,7 +61,7 @@ export interface LocalObjects {
 
 type SpentOf = (apiKey: string) => Spent | undefined;
 /** What comes from elsewhere than the compile. */
-type Judged = Omit<StatusFacts, 'health' | 'spend'>;
+type Judged = Omit<StatusFacts, 'health' | 'troubles' | 'spend'>;
 
 interface Known {
   /** As the manifests have it. */
@@ -79,7 +81,7 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
   let latest = manifests;
   /** Of the objects in the table: the generation in use, by id. */
   let inUse: ReadonlyMap<string, number> = new Map();
-  let health: ReadonlyMap<string, readonly UpstreamHealth[]> = new Map();
+  let healthOf = healthHere(undefined);
   /** What was judged last, by id. */
   const judged = new Map<string, Judged>();
   /** Undefined: the ledger was not heard yet. */
@@ -139,19 +141,27 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
     // Of an earlier form, there is nothing to be said of this one.
     if (one === undefined || one.shown.metadata.generation !== facts.verdict.generation) return;
     const { kind, namespace, name } = facts.verdict;
-    const learnt = kind === 'Provider' ? (health.get(`${namespace}/${name}`) ?? []) : [];
+    const { verdict } = facts;
+    const health = verdict.kind === 'Provider' ? healthOf(verdict) : undefined;
+    const troubles = verdict.kind === 'ModelRoute' ? targetTroubles(verdict, healthOfProvider) : new Map();
     const nowMs = wallMs();
     const spend =
       kind === 'ApiKey' && spentOf !== undefined
         ? spendStatusOf(one.raw.spec, spentOf(`${namespace}/${name}`), nowMs)
         : undefined;
-    const status = statusOf({ ...facts, health: learnt, spend }, one.shown.status, nowMs);
+    const status = statusOf({ ...facts, health, troubles, spend }, one.shown.status, nowMs);
     if (isDeepStrictEqual(status, one.shown.status)) return;
     version += 1;
     const metadata = { ...one.shown.metadata, resourceVersion: String(version) };
     const shown = { ...one.shown, metadata, status };
     known.set(id, { ...one, shown });
     tell('MODIFIED', shown);
+  }
+
+  function healthOfProvider(provider: string) {
+    const [namespace = '', name = ''] = provider.split('/');
+    const verdict = judged.get(objectId('Provider', namespace, name))?.verdict;
+    return verdict?.kind === 'Provider' ? healthOf(verdict) : undefined;
   }
 
   return {
@@ -175,9 +185,9 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
         setStatus(idOf(verdict), { verdict, isInUse, tableGeneration: generation, problems });
       }
     },
-    hear(entries) {
-      health = Map.groupBy(entries, ({ provider }) => provider);
-      for (const [id, facts] of judged) if (facts.verdict.kind === 'Provider') setStatus(id, facts);
+    hear(heard) {
+      healthOf = healthHere(heard);
+      for (const [id, facts] of judged) if (facts.verdict.kind !== 'ApiKey') setStatus(id, facts);
     },
     spend(told, apiKeys) {
       spentOf = told;

@@ -62,7 +62,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
     onFailure: (error) => print(`The ledger failed to answer: ${wordsOf(error)}`),
   });
   started.defer(() => readApi.close());
-  const health = followHealth({ gateway, clock, onHealth: (entries) => objects.hear(entries) });
+  const health = followHealth({ gateway, clock, onHealth: (heard) => objects.hear(heard) });
   started.defer(() => health.close());
   const spend = followSpend({
     ...{ store, clock },

@@ -1,13 +1,17 @@
 // What is the status of an object in local mode? The verdict of the compile, and whether the gateway in this process has it.
 
-import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import { isRecord } from '../../core/kube/object.ts';
 import { timeOf } from '../../core/kube/time.ts';
 import { countTargets } from '../../operator/compile/count-targets.ts';
 import { faultOf, readyCondition, wishOf } from '../../operator/compile/ready.ts';
-import type { Condition, ProviderVerdict, Verdict } from '../../operator/compile/verdict.ts';
+import type { Condition, ModelRouteVerdict, Verdict } from '../../operator/compile/verdict.ts';
+import { modelRouteStatusSchema } from '../../operator/resources/model-route.ts';
+import { healthCondition } from '../../operator/status/health-condition.ts';
+import type { ProviderHealth } from '../../operator/status/health-of.ts';
+import { describeTrouble, type TargetTrouble } from '../../operator/status/settle-targets.ts';
+import { stateOf } from '../../operator/status/state-of.ts';
 import { formatRemark, type Remark } from '../manifests.ts';
-import { healthCondition, troublesHere } from './health.ts';
+import { troublesHere } from './health.ts';
 import type { SpendStatus } from './spend-status.ts';
 
 export interface StatusFacts {
@@ -18,8 +22,10 @@ export interface StatusFacts {
   readonly tableGeneration: number;
   /** Why the manifests were not taken, where they were not. */
   readonly problems: readonly Remark[];
-  /** Of a Provider: what the gateway has learnt of it. */
-  readonly health: readonly UpstreamHealth[];
+  /** Of a Provider: what the gateway has learnt of it; undefined before its first word. */
+  readonly health: ProviderHealth | undefined;
+  /** Of a ModelRoute: what is wrong with the calls of its targets, by name. */
+  readonly troubles: ReadonlyMap<string, TargetTrouble>;
   /** Of an ApiKey: what is known of what it spent. */
   readonly spend: SpendStatus | undefined;
 }
@@ -36,10 +42,12 @@ export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Re
     programmed,
     readyCondition([...verdict.conditions, programmed], verdict),
   ];
+  const details = detailsOf(facts, before, nowMs);
+  const targets = 'targets' in details ? details.targets : undefined;
   return {
     ...(verdict.generation === undefined ? {} : { observedGeneration: verdict.generation }),
-    ...detailsOf(verdict),
-    ...(facts.health.length === 0 ? {} : { health: podsOf(facts, before, nowMs) }),
+    state: stateOf({ conditions, isHeld: false, targets }),
+    ...details,
     ...(facts.spend?.usage === undefined ? {} : { usage: facts.spend.usage }),
     conditions: conditions.map((condition) => ({
       ...condition,
@@ -50,26 +58,36 @@ export function statusOf(facts: StatusFacts, before: unknown, nowMs: number): Re
 }
 
 function healthOf({ verdict, health }: StatusFacts): readonly Condition[] {
-  return verdict.kind === 'Provider' && verdict.isInTable
-    ? [healthCondition(health, keysInUse(verdict))]
-    : [];
+  if (verdict.kind !== 'Provider' || !verdict.isInTable) return [];
+  return [healthCondition(health?.reason ?? 'NoTraffic', health?.message)];
 }
 
-/** There is one. */
-function podsOf(facts: StatusFacts, before: unknown, nowMs: number) {
-  const { verdict, health } = facts;
-  const isHealthy = healthOf(facts).some(({ status }) => status === 'True');
-  const isInTable = verdict.kind === 'Provider' && verdict.isInTable;
-  const troubles = isInTable ? troublesHere(health, keysInUse(verdict), before, nowMs) : undefined;
-  return {
-    healthyPods: isHealthy ? 1 : 0,
-    totalPods: 1,
-    ...(troubles === undefined ? {} : { troubles }),
-  };
+/** Nothing while it was not called lately. */
+function podsOf({ verdict, health }: StatusFacts, before: unknown, nowMs: number) {
+  if (health === undefined || health.totalPods === 0) return {};
+  const { healthyPods, totalPods } = health;
+  const troubles = verdict.isInTable ? troublesHere(health.troubles, before, nowMs) : undefined;
+  return { health: { healthyPods, totalPods, ...(troubles === undefined ? {} : { troubles }) } };
 }
 
-function keysInUse({ keys }: ProviderVerdict): readonly string[] {
-  return keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
+function targetsOf(
+  { targets, namespace }: ModelRouteVerdict,
+  troubles: StatusFacts['troubles'],
+  before: unknown,
+  nowMs: number,
+) {
+  const earlier = modelRouteStatusSchema.safeParse(before).data?.targets ?? [];
+  return targets.map(({ upstream, ...target }) => {
+    const trouble = troubles.get(target.name);
+    const word = {
+      ...target,
+      ...(trouble && upstream ? describeTrouble(trouble, upstream, namespace) : {}),
+    };
+    const same = earlier.find(({ name }) => name === target.name);
+    const isTurn = same !== undefined && (same.state !== word.state || same.message !== word.message);
+    const at = isTurn || (same === undefined && trouble) ? timeOf(nowMs) : same?.lastTransitionTime;
+    return { ...word, ...(at === undefined ? {} : { lastTransitionTime: at }) };
+  });
 }
 
 function programmedCondition({ verdict, isInUse, tableGeneration, problems }: StatusFacts): Condition {
@@ -91,17 +109,27 @@ function programmedCondition({ verdict, isInUse, tableGeneration, problems }: St
   return { type: 'Programmed', status: 'True', reason: 'Programmed', message };
 }
 
-function detailsOf(verdict: Verdict): Record<string, unknown> {
+function detailsOf(facts: StatusFacts, before: unknown, nowMs: number) {
+  const { verdict } = facts;
   switch (verdict.kind) {
     case 'Provider': {
       const { endpoint, attachedRoutes, keys } = verdict;
-      return { ...(endpoint === undefined ? {} : { endpoint }), attachedRoutes, keys };
+      return {
+        ...(endpoint === undefined ? {} : { endpoint }),
+        attachedRoutes,
+        keys: keys.map((key) => ({
+          ...key,
+          ...(key.state === 'Active' ? facts.health?.keys.get(key.name) : undefined),
+        })),
+        ...podsOf(facts, before, nowMs),
+      };
     }
     case 'ModelRoute': {
-      const { targets, conflictsWith } = verdict;
+      const { conflictsWith } = verdict;
+      const targets = targetsOf(verdict, facts.troubles, before, nowMs);
       return {
         ...countTargets(targets),
-        targets: targets.map(({ upstream: _, ...target }) => target),
+        targets,
         ...(conflictsWith === undefined ? {} : { conflictsWith }),
       };
     }

@@ -85,6 +85,7 @@ function describeHealth(health: ProviderHealth | undefined): string {
     : JSON.stringify({
         ...health,
         failing: [...health.failing],
+        calls: [],
         unknownModels: [...health.unknownModels].sort(),
         keys: [...health.keys],
         answeredKeys: [...health.answeredKeys].sort(),

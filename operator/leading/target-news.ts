@@ -1,12 +1,13 @@
-// Targets that answer no gateway, and the changes since the last look.
+// Targets whose calls fail, all or some, and the changes since the last look.
 
 import type { ModelRouteVerdict } from '../compile/verdict.ts';
 import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
 import type { TargetTrouble } from '../status/settle-targets.ts';
+import { targetTroubles } from '../status/target-troubles.ts';
 import type { Judged } from './judged.ts';
 
 export interface TargetWatch {
-  /** Those targets by name, as of the last look; undefined while not every pod was heard. */
+  /** Those by name, as of the last look; undefined while not every pod was heard. */
   failingTargets(verdict: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined;
   /** ModelRoutes where they are others than at the last look; by `Kind/namespace/name`. */
   look(verdicts: Judged['routing']): string[];
@@ -34,7 +35,7 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
         if (verdict.kind !== 'ModelRoute') continue;
         const names = failingTargets(verdict);
         if (names === undefined) continue;
-        const words = [...names].flat().join();
+        const words = [...names].map(([name, { kind, calls }]) => `${name} ${kind} ${calls?.cause}`).join();
         if ((known.get(key) ?? '') !== words) changed.push(key);
         known.set(key, words);
       }
@@ -54,30 +55,23 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
     return ofProviders.size === 0 ? undefined : ofProviders;
   }
 
-  function failingTargets({ targets }: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined {
+  function failingTargets(verdict: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined {
     if (failing === undefined) return undefined;
-    const names = new Map<string, TargetTrouble>();
-    for (const { name, upstream } of targets) {
-      const troubles = upstream && failing.get(upstream.provider);
-      if (upstream === undefined || troubles === undefined) continue;
-      const { reason, failing: models, unknownModels } = troubles;
-      if (unknownModels.has(upstream.model)) names.set(name, 'misconfigured');
-      else if (models === '*' || models.has(upstream.model))
-        names.set(name, reason === 'CredentialExhausted' ? 'exhausted' : 'failing');
-    }
-    return names;
+    const known = failing;
+    return targetTroubles(verdict, (provider) => known.get(provider));
   }
 }
 
-type Troubles = Pick<ProviderHealth, 'reason' | 'failing' | 'unknownModels'>;
+type Troubles = Pick<ProviderHealth, 'reason' | 'failing' | 'unknownModels' | 'calls'>;
 
 function describe(failing: ReadonlyMap<string, Troubles> | undefined): string {
   return JSON.stringify(
-    [...(failing ?? [])].map(([provider, { reason, failing: models, unknownModels }]) => [
+    [...(failing ?? [])].map(([provider, { reason, failing: models, unknownModels, calls }]) => [
       provider,
       reason,
       [...models],
       [...unknownModels].sort(),
+      [...calls].map(([model, { state, cause }]) => [model, state, cause]),
     ]),
   );
 }

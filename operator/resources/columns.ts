@@ -58,6 +58,11 @@ export const reasonColumn: Column = {
   priority: 1,
 };
 
+/** Last: it is longer than the others, and empty while all is well. */
+export function messageColumn(jsonPath: string, description: string): Column {
+  return { name: 'Message', type: 'string', jsonPath, description };
+}
+
 export const ageColumn: Column = {
   name: 'Age',
   type: 'date',

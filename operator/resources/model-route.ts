@@ -7,6 +7,7 @@ import { callersOwnMembers, retryReasonSchema } from '../../core/contract/routin
 import {
   ageColumn,
   conditionColumn,
+  messageColumn,
   programmedColumns,
   reasonColumn,
   stateColumn,
@@ -347,10 +348,16 @@ export const modelRouteStatusSchema = z.object({
     z.object({
       name: z.string().max(63).describe('Name of the target in spec.targets.'),
       state: targetStateSchema.describe('Whether the target is in use, or why not.'),
-      message: z.string().max(1024).optional().describe('Action to take if the target is not in use.'),
+      message: z
+        .string()
+        .max(1024)
+        .optional()
+        .describe(
+          'What is wrong with the target, since when, and what to do. In state Ready: some calls fail.',
+        ),
       lastTransitionTime: timeSchema
         .optional()
-        .describe('When calls to it began to fail, or to be answered again.'),
+        .describe('When calls to it began to fail, or for another reason, or to be answered again.'),
     }),
     'name',
     16,
@@ -431,6 +438,10 @@ export const modelRouteResource = defineResource({
     ...programmedColumns,
     reasonColumn,
     ageColumn,
+    messageColumn(
+      '.status.targets[?(@.message)].message',
+      'What is wrong with the first target that has a problem.',
+    ),
   ],
   selectableFields: ['.spec.model', '.spec.visibility', '.spec.suspended'],
 });

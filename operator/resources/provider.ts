@@ -6,6 +6,7 @@ import { typesThat } from '../../core/catalog/provider-types.ts';
 import {
   ageColumn,
   conditionColumn,
+  messageColumn,
   programmedColumns,
   reasonColumn,
   stateColumn,
@@ -556,6 +557,10 @@ export const providerResource = defineResource({
       priority: 1,
     },
     ageColumn,
+    messageColumn(
+      '.status.conditions[?(@.status=="False")].message',
+      'Message of the first condition that is False.',
+    ),
   ],
   selectableFields: ['.spec.type', '.spec.suspended'],
 });

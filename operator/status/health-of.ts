@@ -1,10 +1,12 @@
 // Does an upstream answer? What the gateway pods learnt from their calls, as one word per Provider and per key.
 
-import type { Unanswered, UpstreamHealth } from '../../core/contract/exchange.ts';
-import { type PodWord, podWordOf, wordOfKeys } from '../../core/contract/pod-word.ts';
+import type { TargetCalls, UpstreamHealth } from '../../core/contract/exchange.ts';
+import { failingModels, type PodWord, podWordOf, wordOfKeys } from '../../core/contract/pod-word.ts';
+import { timeOf } from '../../core/kube/time.ts';
 import type { KeyState, ProviderVerdict } from '../compile/verdict.ts';
 import type { PodAnswers } from '../pods/pods-state.ts';
 import type { GatewayPod } from '../watch/gateway-pods.ts';
+import { failureWords } from './failure-words.ts';
 import { type PodView, type Trouble, troublesOf } from './troubles.ts';
 
 export interface ProviderHealth {
@@ -20,6 +22,8 @@ export interface ProviderHealth {
   readonly totalPods: number;
   /** Models that no pod with recent calls to the Provider can reach; `*`: all models. */
   readonly failing: '*' | ReadonlySet<string>;
+  /** What came of recent calls, by model, over all pods. */
+  readonly calls: ReadonlyMap<string, ModelCalls>;
   /** Models that the upstream reported as unknown to any pod in the last ten minutes. */
   readonly unknownModels: ReadonlySet<string>;
   /** Keys that no pod can use now, though nothing is wrong with their Secrets. */
@@ -33,6 +37,9 @@ export interface ProviderHealth {
   /** What the operator's own check met last, as long as it fails; without secrets. */
   readonly lastError?: string;
 }
+
+/** Of the last minutes. */
+export type ModelCalls = Pick<TargetCalls, 'state' | 'calls' | 'failed' | 'cause' | 'sinceMs'>;
 
 export interface KeyTrouble {
   readonly state: Extract<KeyState, 'RateLimited' | 'Exhausted' | 'Invalid'>;
@@ -48,30 +55,24 @@ export function indexHealth(pods: readonly GatewayPod[], answers: PodAnswers): H
   if (heard.length === 0 || heard.some(({ answer }) => answer === undefined)) return () => undefined;
   const byProvider = new Map<string, PodView[]>();
   const unknownModels = new Map<string, Set<string>>();
-  const unanswered = new Map<string, (readonly Unanswered[])[]>();
   for (const { pod, answer } of heard) {
     // What a pod said before it fell silent may be long over.
     if (answer?.response === undefined || answer.failure !== undefined) continue;
-    for (const [provider, entries] of Map.groupBy(answer.response.health, (entry) => entry.provider)) {
+    const { health, targets = [], misconfigured = [] } = answer.response;
+    const entriesOf = Map.groupBy(health, ({ provider }) => provider);
+    const callsOf = Map.groupBy(targets, ({ provider }) => provider);
+    for (const provider of new Set([...entriesOf.keys(), ...callsOf.keys()])) {
       const views = byProvider.get(provider) ?? [];
-      views.push({ pod, entries });
+      views.push({ pod, entries: entriesOf.get(provider) ?? [], calls: callsOf.get(provider) ?? [] });
       byProvider.set(provider, views);
     }
-    for (const [provider, calls] of Map.groupBy(answer.response.unanswered ?? [], (one) => one.provider))
-      unanswered.set(provider, [...(unanswered.get(provider) ?? []), calls]);
-    for (const { provider, upstreamModel } of answer.response.misconfigured ?? []) {
+    for (const { provider, upstreamModel } of misconfigured) {
       unknownModels.set(provider, (unknownModels.get(provider) ?? new Set()).add(upstreamModel));
     }
   }
   return (verdict) => {
     const id = `${verdict.namespace}/${verdict.name}`;
-    const views = byProvider.get(id);
-    if (views === undefined && verdict.isInTable) {
-      const failed = unanswered.get(id);
-      if (failed !== undefined)
-        return { ...healthOf(verdict, [], unknownModels.get(id) ?? new Set()), ...describeFailed(failed) };
-    }
-    return healthOf(verdict, views ?? [], unknownModels.get(id) ?? new Set());
+    return healthOf(verdict, byProvider.get(id) ?? [], unknownModels.get(id) ?? new Set());
   };
 }
 
@@ -83,7 +84,7 @@ function healthOf(
 ): ProviderHealth {
   const views = podViews.map(({ entries }) => entries);
   const usedKeys = verdict.keys.filter(({ state }) => state === 'Active').map(({ name }) => name);
-  const words = views.map((entries) => podWordOf(entries, usedKeys));
+  const words = podViews.map(({ entries, calls }) => podWordOf(entries, usedKeys, calls));
   const working = words.filter((word) => word === 'working').length;
   const keys = new Map<string, KeyTrouble>();
   for (const name of usedKeys) {
@@ -94,13 +95,20 @@ function healthOf(
     views.flatMap((entries) => entries.flatMap(({ key, state }) => (state === 'working' ? (key ?? []) : []))),
   );
   const reason = reasonOf(words, working);
-  const message = reason === 'Unhealthy' ? describeCause(views.flat()) : undefined;
+  const calls = callsByModel(podViews.flatMap((view) => view.calls));
+  const message =
+    reason === 'Unhealthy'
+      ? describeFailing(views.flat(), calls)
+      : reason === 'PartiallyHealthy'
+        ? describePartly(calls)
+        : undefined;
   return {
     reason,
     ...(message === undefined ? {} : { message }),
     healthyPods: working,
     totalPods: words.length,
-    failing: failingOf(views, usedKeys),
+    failing: failingOf(podViews, usedKeys, calls),
+    calls,
     unknownModels,
     keys,
     answeredKeys,
@@ -108,24 +116,46 @@ function healthOf(
   };
 }
 
-/** A pod that speaks of a Provider and not of a model there has nothing to say against that model. */
-function failingOf(
-  views: readonly (readonly UpstreamHealth[])[],
-  usedKeys: readonly string[],
-): ProviderHealth['failing'] {
-  const [first, ...rest] = views.map((entries) => failingFor(entries, usedKeys)).filter((one) => one !== '*');
-  if (first === undefined) return views.length === 0 ? new Set() : '*';
-  return rest.reduce((common, models) => common.intersection(models), first);
+/** Each model with the calls of all pods: it fails where it fails for each that called it. */
+function callsByModel(lines: readonly TargetCalls[]): ReadonlyMap<string, ModelCalls> {
+  const byModel = Map.groupBy(lines, ({ upstreamModel }) => upstreamModel);
+  return new Map(
+    [...byModel].map(([model, ofPods]): [string, ModelCalls] => {
+      const sum = (of: 'calls' | 'failed') => ofPods.reduce((total, line) => total + line[of], 0);
+      const state = ofPods.every((line) => line.state === 'failing')
+        ? 'failing'
+        : ofPods.some((line) => line.state !== 'answering')
+          ? 'partly'
+          : 'answering';
+      const [last] = ofPods
+        .filter((line) => line.cause !== undefined)
+        .sort((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0));
+      return [
+        model,
+        {
+          ...{ state, calls: sum('calls'), failed: sum('failed') },
+          ...(last?.cause === undefined ? {} : { cause: last.cause }),
+          ...(last?.sinceMs === undefined ? {} : { sinceMs: last.sinceMs }),
+        },
+      ];
+    }),
+  );
 }
 
-function failingFor(
-  entries: readonly UpstreamHealth[],
+/** By breakers, a pod that speaks of a Provider and not of a model there has nothing to say against that model. */
+function failingOf(
+  views: readonly PodView[],
   usedKeys: readonly string[],
-): '*' | ReadonlySet<string> {
-  if (wordOfKeys(entries, usedKeys) !== undefined) return '*';
-  const open = entries.filter(({ state, key }) => state === 'open' && key === undefined);
-  if (open.some(({ upstreamModel }) => upstreamModel === undefined)) return '*';
-  return new Set(open.flatMap(({ upstreamModel }) => upstreamModel ?? []));
+  calls: ReadonlyMap<string, ModelCalls>,
+): ProviderHealth['failing'] {
+  const [first, ...rest] = views
+    .map(({ entries, calls: lines }) =>
+      wordOfKeys(entries, usedKeys) === undefined ? failingModels(entries, lines) : '*',
+    )
+    .filter((one) => one !== '*');
+  if (first === undefined) return views.length === 0 ? new Set() : '*';
+  const failing = [...calls].flatMap(([model, { state }]) => (state === 'failing' ? [model] : []));
+  return rest.reduce((common, models) => common.intersection(models), first).union(new Set(failing));
 }
 
 function reasonOf(words: readonly PodWord[], working: number): ProviderHealth['reason'] {
@@ -136,53 +166,39 @@ function reasonOf(words: readonly PodWord[], working: number): ProviderHealth['r
   return words.includes('exhausted') ? 'CredentialExhausted' : 'AuthenticationFailed';
 }
 
-/** No pod was ever answered, and none has failed often enough to pass the upstream over. @param failed by pod. */
-function describeFailed(
-  failed: readonly (readonly Unanswered[])[],
-): Pick<ProviderHealth, 'reason' | 'totalPods' | 'message'> {
-  const all = failed.flat();
-  const calls = all.reduce((sum, one) => sum + one.calls, 0);
-  const [cause] = all.flatMap((one) => one.cause ?? []).sort();
-  const why = cause === undefined ? '' : `: ${wordsFor(cause)}`;
-  const message = `${calls} of ${calls} calls failed in 10 minutes${why}`;
-  return { reason: 'Unhealthy', totalPods: failed.length, message };
-}
-
-/** Of a breaker of the whole address rather than of one model; the same in whichever order the pods are heard. */
-function describeCause(entries: readonly UpstreamHealth[]): string | undefined {
+/** The same in whichever order the pods are heard, and however many calls were made since. */
+function describeFailing(
+  entries: readonly UpstreamHealth[],
+  calls: ReadonlyMap<string, ModelCalls>,
+): string | undefined {
+  const failing = [...calls.values()].filter(({ state }) => state === 'failing');
   const open = entries.filter(({ state, cause }) => state === 'open' && cause !== undefined);
   const ofAddress = open.filter(({ upstreamModel }) => upstreamModel === undefined);
-  const [cause] = (ofAddress.length > 0 ? ofAddress : open).flatMap((entry) => entry.cause ?? []).sort();
-  return cause === undefined ? undefined : `calls to the upstream fail: ${wordsFor(cause)}`;
+  const causes = [ofAddress, failing, open].find((some) => some.length > 0) ?? [];
+  const [cause] = causes.flatMap((one) => one.cause ?? []).sort();
+  if (cause === undefined) return undefined;
+  const { fact, action } = failureWords(cause);
+  const sinceMs = Math.max(0, ...failing.flatMap((one) => one.sinceMs ?? []));
+  return `${failsSince(sinceMs)}: ${fact}; ${action}`;
 }
 
-const CAUSES: Readonly<Record<string, string>> = {
-  tls_failed:
-    'TLSFailed, no TLS connection comes about; see its certificate, and caRef and serverName of spec.tls',
-  dns_failed: 'its name cannot be resolved; see the host of spec.baseURL',
-  connect_refused:
-    'it refuses connections; see whether host and port of spec.baseURL are right, and whether the server runs',
-  connect_timeout:
-    'no connection in time; see whether host and port of spec.baseURL are right and can be reached from the gateway pods',
-  connect_failed:
-    'no connection; see whether host and port of spec.baseURL are right and can be reached from the gateway pods',
-  proxy_failed: 'the proxy opens no tunnel; see spec.proxy',
-  egress_denied:
-    'its address is one that gateways may not connect to; ask the platform team to add it to spec.egress.allow of a TenantPolicy',
-  bad_head:
-    'what it answers with is no HTTP, or its headers are longer than 16 KiB; see what serves the address in spec.baseURL',
-  reset: 'it breaks connections off; see whether its service is up',
-  timeout_first_event: 'it begins no answer in time; see spec.timeouts, and whether its service is up',
-  truncated: 'its streams break off',
-  timeout_liveness: 'its streams fall silent',
-  timeout_progress: 'its streams bring no content any more',
-};
+function describePartly(calls: ReadonlyMap<string, ModelCalls>): string | undefined {
+  const inTrouble = [...calls].filter(([, { state }]) => state !== 'answering');
+  const [worst] = inTrouble.sort(
+    ([a, { state: stateA }], [b, { state: stateB }]) =>
+      Number(stateA === 'partly') - Number(stateB === 'partly') || (a < b ? -1 : 1),
+  );
+  if (worst === undefined) return undefined;
+  const [model, { state, cause, sinceMs }] = worst;
+  const { fact, action } = failureWords(cause);
+  const more = inTrouble.length === 1 ? '' : ` and ${inTrouble.length - 1} more models`;
+  const fails = state === 'failing' ? failsSince(sinceMs ?? 0) : 'some calls fail';
+  return `model ${model}${more}: ${fails}: ${fact}; ${action}`;
+}
 
-function wordsFor(cause: string): string {
-  const status = /^status_([1-5](?:\d\d|xx))$/.exec(cause)?.[1];
-  if (status === '404') return 'it answers 404; see whether the path of spec.baseURL is right';
-  if (status !== undefined) return `it answers ${status}; see whether its service is up`;
-  return (Object.hasOwn(CAUSES, cause) ? CAUSES[cause] : undefined) ?? 'see whether its service is up';
+/** True until one is answered, so that a status with it stays true. */
+export function failsSince(sinceMs: number): string {
+  return sinceMs === 0 ? 'every call fails' : `every call has failed since ${timeOf(sinceMs)}`;
 }
 
 /** A key has trouble where every pod that used it says so: then it is the key's, not the pod's. */

@@ -7,6 +7,7 @@ import { cutText } from '../cut-text.ts';
 import { FOUND_EARLIER } from '../probe/prober.ts';
 import type { ProviderStatus } from '../resources/provider.ts';
 import { earliest } from './earliest.ts';
+import { HEALTH_MESSAGES, healthCondition } from './health-condition.ts';
 import type { ProviderHealth } from './health-of.ts';
 import type { ObjectStatus } from './object-status.ts';
 import { settleTroubles, tellAgainMs } from './troubles.ts';
@@ -24,17 +25,6 @@ export interface SettledHealth {
 const healthyGapMs = 10_000;
 const keysGapMs = 60_000;
 const errorCharsMax = 1_024;
-
-const MESSAGES: Readonly<Record<ProviderHealth['reason'], string>> = {
-  Healthy: '',
-  PartiallyHealthy: 'calls of some gateway pods, or for some models, fail; see status.health',
-  Unhealthy:
-    'calls to the upstream fail; see whether host and port of spec.baseURL are right, and whether the server runs',
-  AuthenticationFailed: 'the upstream refuses every key; put valid ones into the Secrets',
-  CredentialExhausted:
-    'every key is out of money, or refused; top up the accounts, or put other keys into the Secrets',
-  NoTraffic: 'no call was made lately',
-};
 
 /** @param fresh undefined until every pod has answered: then the present status is kept. */
 export function settleHealth(
@@ -82,7 +72,7 @@ function settleUpstream(
 
   const isOfThisSpec = before.observedGeneration === verdict.generation;
   if (known === before.reason) {
-    if (!isOfThisSpec) return { ...kept, condition: condition(known, fresh?.message) };
+    if (!isOfThisSpec) return { ...kept, condition: healthCondition(known, fresh?.message) };
     if (!isForAnotherReason()) return withError(kept);
     const againMs = tellAgainMs(healthBefore);
     return nowMs < againMs ? { ...withError(kept), againMs } : say();
@@ -99,7 +89,7 @@ function settleUpstream(
         ? {}
         : { healthyPods: fresh.healthyPods, totalPods: fresh.totalPods };
     return {
-      condition: condition(known, fresh?.message),
+      condition: healthCondition(known, fresh?.message),
       health: { ...counts, lastTransitionTime: timeOf(nowMs), ...errorAtTurn() },
       isNews: true,
     };
@@ -109,10 +99,12 @@ function settleUpstream(
   function isForAnotherReason(): boolean {
     if (fresh === undefined || known === 'NoTraffic') return false;
     if (hasTurned(fresh, health ?? {})) return true;
-    const { message = MESSAGES[known] } = fresh;
+    const { message = HEALTH_MESSAGES[known] } = fresh;
     const isUnchecked = message.endsWith(FOUND_EARLIER);
     return (
-      message !== before?.message && !isUnchecked && (known !== 'Healthy' || message === MESSAGES.Healthy)
+      message !== before?.message &&
+      !isUnchecked &&
+      (known !== 'Healthy' || message === HEALTH_MESSAGES.Healthy)
     );
   }
 
@@ -136,7 +128,7 @@ function settleUpstream(
     const observed = before?.observedGeneration;
     return {
       condition: {
-        ...condition(reasonBefore, before?.message),
+        ...healthCondition(reasonBefore, before?.message),
         ...(observed === undefined ? {} : { observedGeneration: observed }),
       },
       ...(health === undefined ? {} : { health }),
@@ -160,17 +152,12 @@ function withoutTroubles(health: ProviderStatus['health']): ProviderStatus['heal
   return upstream;
 }
 
-function condition(reason: ProviderHealth['reason'], message = MESSAGES[reason]): Condition {
-  const status = reason === 'Healthy' ? 'True' : reason === 'NoTraffic' ? 'Unknown' : 'False';
-  return { type: 'Healthy', status, reason, message };
-}
-
 function isTrouble(reason: string | undefined): boolean {
   return reason !== 'Healthy' && reason !== 'NoTraffic' && isHealthReason(reason);
 }
 
 function isHealthReason(reason: string | undefined): reason is ProviderHealth['reason'] {
-  return reason !== undefined && Object.hasOwn(MESSAGES, reason);
+  return reason !== undefined && Object.hasOwn(HEALTH_MESSAGES, reason);
 }
 
 function settleKeys(

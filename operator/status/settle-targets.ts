@@ -4,6 +4,8 @@
 import { timeOf } from '../../core/kube/time.ts';
 import type { ModelRouteVerdict } from '../compile/verdict.ts';
 import type { ModelRouteStatus } from '../resources/model-route.ts';
+import { failureWords } from './failure-words.ts';
+import { failsSince, type ModelCalls } from './health-of.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 type TargetStatus = NonNullable<ModelRouteStatus['targets']>[number];
@@ -14,13 +16,18 @@ export interface SettledTargets {
   readonly againMs?: number;
 }
 
-/** Why no gateway pod gets an answer at a target: its calls fail, its keys are out of money, or the upstream does not know its model. */
-export type TargetTrouble = 'failing' | 'exhausted' | 'misconfigured';
+/** What is wrong with the calls of a target. */
+export interface TargetTrouble {
+  /** `partly`: some of its calls fail. Else none is answered: its keys are out of money, or the upstream does not know its model. */
+  readonly kind: 'failing' | 'partly' | 'exhausted' | 'misconfigured';
+  /** Absent where only breakers say so. */
+  readonly calls?: ModelCalls;
+}
 
 const gapMs = 60_000;
 
 /**
- * @param failing names of targets that answer no gateway pod; undefined until every pod has answered: then the present status is kept.
+ * @param failing targets with a trouble, by name; undefined until every pod has answered: then the present status is kept.
  */
 export function settleTargets(
   verdict: ModelRouteVerdict,
@@ -33,44 +40,75 @@ export function settleTargets(
     0,
     ...(before.targets ?? []).map((one) => Date.parse(one.lastTransitionTime ?? '') || 0),
   );
+  // After an edit, what was found before is old.
+  const isOfThisSpec = before.observedGeneration === verdict.generation;
   let againMs: number | undefined;
   const targets = verdict.targets.map(({ upstream, ...target }): TargetStatus => {
     if (upstream === undefined) return target;
     const earlier = before.targets?.find(({ name }) => name === target.name);
-    const wasFailing = earlier?.state === 'Unhealthy';
-    const wasWorking = earlier?.state === 'Ready';
-    const since = earlier?.lastTransitionTime;
-    const isFailing = failing?.has(target.name) ?? wasFailing;
-    const say = (fails: boolean, lastTransitionTime: string | undefined): TargetStatus => ({
-      ...target,
-      ...(fails ? { state: 'Unhealthy', message: messageOf(failing?.get(target.name)) } : {}),
-      ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
-    });
-    function messageOf(trouble: TargetTrouble | undefined): string {
-      if (trouble === undefined && earlier?.message !== undefined && wasFailing) return earlier.message;
-      if (trouble === 'misconfigured') return isUnknown(upstream?.model ?? '');
-      const fact =
-        trouble === 'exhausted' ? 'CredentialExhausted: its keys are out of money' : 'calls to it fail';
-      return `${fact}; ${whereToLook(verdict.namespace, upstream?.provider ?? '')}`;
-    }
     // Not in use before: that it works is no news of the traffic.
-    if (!wasFailing && !wasWorking) return say(isFailing, isFailing ? timeOf(nowMs) : undefined);
-    if (isFailing === wasFailing) return say(isFailing, since);
-    if (nowMs < lastMs + gapMs) {
+    const wasUsed = earlier?.state === 'Unhealthy' || earlier?.state === 'Ready';
+    const kept = { ...target, ...(wasUsed ? wordOf(earlier) : {}), ...since(earlier?.lastTransitionTime) };
+    if (failing === undefined && wasUsed) return kept;
+    const trouble = failing?.get(target.name);
+    const fresh = trouble === undefined ? {} : describeTrouble(trouble, upstream, verdict.namespace);
+    if (!wasUsed) return { ...target, ...fresh, ...(trouble === undefined ? {} : since(timeOf(nowMs))) };
+    if (isSameTrouble(trouble, wordOf(earlier), fresh)) return kept;
+    if (isOfThisSpec && nowMs < lastMs + gapMs) {
       againMs = lastMs + gapMs;
-      return say(wasFailing, since);
+      return kept;
     }
-    return say(isFailing, timeOf(nowMs));
+    return { ...target, ...fresh, ...since(timeOf(nowMs)) };
   });
   return { targets, ...(againMs === undefined ? {} : { againMs }) };
 }
 
-function isUnknown(model: string): string {
-  return `TargetMisconfigured: the upstream does not know the model "${model}"; correct upstreamModel`;
-}
+type Word = Partial<Pick<TargetStatus, 'state' | 'message'>>;
 
-function whereToLook(namespace: string, provider: string): string {
-  return provider.startsWith(`${namespace}/`)
+/** What the calls of a target say of it. */
+export function describeTrouble(
+  { kind, calls }: TargetTrouble,
+  { provider, model }: { readonly provider: string; readonly model: string },
+  namespace: string,
+): Word {
+  const { fact } = failureWords(calls?.cause);
+  const why = calls?.cause === undefined ? '' : `: ${fact}`;
+  const where = provider.startsWith(`${namespace}/`)
     ? `see the condition Healthy of Provider ${provider}`
     : `ask the owner of Provider ${provider}`;
+  switch (kind) {
+    case 'misconfigured':
+      return unhealthy(
+        `TargetMisconfigured: the upstream does not know the model "${model}"; correct upstreamModel`,
+      );
+    case 'exhausted':
+      return unhealthy(`CredentialExhausted: its keys are out of money; ${where}`);
+    case 'failing':
+      return unhealthy(`${failsSince(calls?.sinceMs ?? 0)}${why}; ${where}`);
+    case 'partly':
+      return { message: `some calls fail${why}; ${where}` };
+  }
+}
+
+function unhealthy(message: string): Word {
+  return { state: 'Unhealthy', message };
+}
+
+function wordOf({ state, message }: TargetStatus): Word {
+  return {
+    ...(state === 'Unhealthy' ? { state } : {}),
+    ...(message === undefined ? {} : { message }),
+  };
+}
+
+/** Pods differ in when their first call failed; that alone is no news. */
+function isSameTrouble(trouble: TargetTrouble | undefined, before: Word, now: Word): boolean {
+  const withoutTime = ({ message = '' }: Word) => message.replace(/ since \S+Z/, '');
+  return (
+    before.state === now.state && withoutTime(before) === (trouble === undefined ? '' : withoutTime(now))
+  );
+}
+
+function since(lastTransitionTime: string | undefined): Pick<TargetStatus, 'lastTransitionTime'> {
+  return lastTransitionTime === undefined ? {} : { lastTransitionTime };
 }

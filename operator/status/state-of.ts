@@ -9,7 +9,13 @@ interface StateFacts {
   /** Its last good form serves in the place of the present one. */
   readonly isHeld: boolean;
   /** Of a ModelRoute: its targets, by their states. */
-  readonly targets?: readonly { readonly state: string }[] | undefined;
+  readonly targets?: readonly Target[] | undefined;
+}
+
+interface Target {
+  readonly state: string;
+  /** Of one that is in use: some of its calls fail. */
+  readonly message?: string | undefined;
 }
 
 export function stateOf(facts: StateFacts): State {
@@ -34,7 +40,7 @@ const isIn: Readonly<Record<State, Is>> = {
   Degraded: (facts) =>
     find(facts, 'Degraded', 'True') !== undefined ||
     find(facts, 'Healthy', 'False') !== undefined ||
-    facts.targets?.some(isUnhealthy) === true,
+    facts.targets?.some((target) => isUnhealthy(target) || failsPartly(target)) === true,
   Pending: (facts) => find(facts, 'Ready', 'True') === undefined,
   Serving: () => true,
 };
@@ -56,6 +62,10 @@ function failsCalls(facts: StateFacts): boolean {
   return used.length > 0 && used.every(isUnhealthy);
 }
 
-function isUnhealthy({ state }: { readonly state: string }): boolean {
+function isUnhealthy({ state }: Target): boolean {
   return state === 'Unhealthy';
+}
+
+function failsPartly({ state, message }: Target): boolean {
+  return state === 'Ready' && message !== undefined;
 }

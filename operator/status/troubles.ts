@@ -1,7 +1,7 @@
 // Which gateway pods do not use an upstream, a model or a key now, why, and is it worth a write? Circuit breakers and cooldowns change by
 // the second, so they are written with other news of the upstream, and alone at most once a minute.
 
-import type { UpstreamHealth } from '../../core/contract/exchange.ts';
+import type { TargetCalls, UpstreamHealth } from '../../core/contract/exchange.ts';
 import { timeOf } from '../../core/kube/time.ts';
 import { type ProviderStatus, TROUBLE_PODS_MAX, TROUBLES_MAX } from '../resources/provider.ts';
 import { TROUBLE_REASONS } from '../resources/trouble-reason.ts';
@@ -29,6 +29,7 @@ interface TroubledPod {
 export interface PodView {
   readonly pod: string;
   readonly entries: readonly UpstreamHealth[];
+  readonly calls: readonly TargetCalls[];
 }
 
 type SettledTroubles = Pick<Health, 'troubles' | 'troublesObservedAt'> & {
@@ -43,7 +44,10 @@ const gapMs = 60_000;
  *
  * @param usedKeys names of the keys that are in use: of others nobody wants to know whether they rest.
  */
-export function troublesOf(views: readonly PodView[], usedKeys: readonly string[]): readonly Trouble[] {
+export function troublesOf(
+  views: readonly Omit<PodView, 'calls'>[],
+  usedKeys: readonly string[],
+): readonly Trouble[] {
   const troubles = new Map<string, Trouble & { readonly pods: TroubledPod[] }>();
   for (const { pod, entries } of [...views].sort((a, b) => (a.pod < b.pod ? -1 : 1))) {
     for (const { key, upstreamModel, state, untilMs } of entries) {
@@ -80,7 +84,7 @@ export function settleTroubles(
     ...(toldAt === undefined ? {} : { troublesObservedAt: toldAt }),
   };
   if (fresh === undefined) return kept;
-  const next = fresh.slice(0, TROUBLES_MAX).map((trouble) => statusOf(trouble, told, nowMs));
+  const next = fresh.slice(0, TROUBLES_MAX).map((trouble) => troubleStatus(trouble, told, nowMs));
   if (namesIn(next) === namesIn(told ?? [])) return kept;
   const allowedMs = tellAgainMs(before);
   if (nowMs < allowedMs && !isWrittenAnyway) return { ...kept, againMs: allowedMs };
@@ -94,7 +98,7 @@ export function tellAgainMs(before: Health | undefined): number {
   return Math.max(...times) + gapMs;
 }
 
-function statusOf(
+export function troubleStatus(
   { pods, ...trouble }: Trouble,
   told: readonly TroubleStatus[] | undefined,
   nowMs: number,

@@ -9,6 +9,7 @@ const UNKNOWN: ProviderHealth = {
   healthyPods: 0,
   totalPods: 0,
   failing: new Set(),
+  calls: new Map(),
   unknownModels: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),

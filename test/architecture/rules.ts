@@ -71,7 +71,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['core/clock.ts', 'core/help.ts', 'core/egress', 'core/kube', ...ownMetrics],
   local: [
     ...['core', 'dashboard', 'gateway', 'ledger', 'simulator'],
-    ...['operator/compile', 'operator/resources', 'operator/usage', snapshotFile],
+    ...['operator/compile', 'operator/resources', 'operator/status', 'operator/usage', snapshotFile],
   ],
   'deploy/jobs': ['core/kube'],
   'deploy/monitoring': ['core/telemetry', ...metricTables],

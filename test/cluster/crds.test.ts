@@ -377,13 +377,13 @@ describe('kubectl', () => {
     [
       'mprov',
       provider(),
-      ['NAME', 'TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
+      ['NAME', 'TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE', 'MESSAGE'],
       /^openai\s+OpenAI\s+Pending\s+Unknown\s/,
     ],
     [
       'mroute',
       route(),
-      ['NAME', 'MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE'],
+      ['NAME', 'MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE', 'MESSAGE'],
       /^chat\s+chat\s+Listed\s+Pending\s+Unknown\s/,
     ],
     [

@@ -49,7 +49,7 @@ async function spendAll(rig: Rig): Promise<number> {
   return served;
 }
 
-test('what one gateway spent, another does not spend again, nor the same one when it is started anew', async () => {
+test('what one gateway spent, another does not spend again, nor the same one when it is started again', async () => {
   const house = await houseOf();
   const table = await tableWith(1_000_000);
   const limits = { gateways: 2 };

@@ -36,6 +36,7 @@ function signalOf(
 const rest = (reason: 'rate-limit' | 'out-of-money' | 'rejected', forMs: number): HealthSignal => ({
   type: 'key-rest',
   reason,
+  cause: { 'rate-limit': 'status_429', 'out-of-money': 'status_402', rejected: 'status_401' }[reason],
   forMs,
 });
 
@@ -58,19 +59,19 @@ test.each<[string, HealthSignal, HealthSignal]>([
   ['429 with a time of a day', signalOf(status(429, {}, 86_400_000)), rest('rate-limit', 300_000)],
   ['402', signalOf(status(402)), rest('out-of-money', 300_000)],
   ['401', signalOf(status(401)), rest('rejected', 60_000)],
-  ['a model that is not known', signalOf(unknown), { type: 'misconfigured' }],
+  ['a model that is not known', signalOf(unknown), { type: 'misconfigured', cause: 'status_404' }],
   ['404 of what the request refers to', signalOf(unknown, { hasStoredState: true }), { type: 'none' }],
   [
     '410 of a model',
     signalOf(status(410, { message: 'The model `x` was retired' })),
-    { type: 'misconfigured' },
+    { type: 'misconfigured', cause: 'status_410' },
   ],
   ['410 of what the request refers to', signalOf(status(410), { hasStoredState: true }), { type: 'none' }],
   ['407', signalOf(status(407)), { type: 'endpoint-failure', cause: 'status_407' }],
   [
     '404 of a deployment',
     signalOf(status(404, { message: 'No such thing', code: 'DeploymentNotFound' })),
-    { type: 'misconfigured' },
+    { type: 'misconfigured', cause: 'status_404' },
   ],
   [
     '404 of an address at which nobody serves',

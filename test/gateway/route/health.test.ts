@@ -47,36 +47,96 @@ function usable(health: Health, nowMs: number): string[] {
   return [keyA, keyB, other].filter((candidate) => health.isUsable(candidate, nowMs)).map(nameOf);
 }
 
-describe('an upstream that has answered nobody', () => {
-  test('is told of with its first failure, under the provider or the model, and the report changes with each', () => {
+describe('the recent calls of a target', () => {
+  const [model, otherAt] = [keyA.target.entry.upstreamModel, other.target.entry.upstreamModel];
+  /** Each call is 100 ms after the one before. */
+  const healthOf = (...signals: readonly HealthSignal[]): Health => {
     const health = newHealth();
-    const said = [health.revision(0)];
-    for (const at of [1, 2]) {
-      attempt(health, keyA, endpointFailure, at);
-      said.push(health.revision(at));
-    }
-    attempt(health, other, targetFailure, 3);
-    expect(new Set(said).size).toBe(3);
-    expect(health.unanswered(3)).toEqual([
-      { provider: 'platform/p', calls: 2, cause: 'connect_refused' },
-      {
-        provider: 'platform/q',
-        upstreamModel: other.target.entry.upstreamModel,
-        calls: 1,
-        cause: 'status_500',
-      },
+    for (const [n, signal] of signals.entries()) attempt(health, keyA, signal, n * 100);
+    return health;
+  };
+  const of = (signal: HealthSignal, times: number): HealthSignal[] => Array(times).fill(signal);
+  const success: HealthSignal = { type: 'success' };
+  const limited: HealthSignal = {
+    type: 'key-rest',
+    forMs: 1_000,
+    reason: 'rate-limit',
+    cause: 'status_429',
+  };
+  const rejected: HealthSignal = { ...limited, reason: 'rejected', cause: 'status_401' };
+
+  test.each<[string, HealthSignal[], object | undefined]>([
+    [
+      'fail with the first of them, where none was answered',
+      [endpointFailure],
+      { state: 'failing', calls: 1, failed: 1, cause: 'connect_refused', sinceMs: 1_000 },
+    ],
+    [
+      'fail since the first of all failures in a row, for the cause of the last',
+      [success, success, endpointFailure, ...of(targetFailure, 4)],
+      { state: 'failing', calls: 7, failed: 5, cause: 'status_500', sinceMs: 1_200 },
+    ],
+    ['are fine with few failures', [success, ...of(targetFailure, 4)], { state: 'answering', failed: 4 }],
+    [
+      'fail partly, where one in ten does',
+      [...of(success, 36), ...of(targetFailure, 4), ...of(success, 5), targetFailure],
+      { state: 'partly', calls: 46, failed: 5, cause: 'status_500', sinceMs: 5_500 },
+    ],
+    [
+      'fail, where every one meets a rate limit',
+      of(limited, 2),
+      { state: 'failing', calls: 2, failed: 2, cause: 'status_429' },
+    ],
+    ['are fine, where some meet one', [success, ...of(limited, 9)], { state: 'answering' }],
+    ['fail, where the keys are rejected', [rejected], { state: 'failing', cause: 'status_401' }],
+    ['are fine again with the first answer', [...of(targetFailure, 4), success], { state: 'answering' }],
+    ["do not count for a caller's mistake", of({ type: 'none' }, 9), undefined],
+  ])('%s', (_, signals, line) => {
+    const health = healthOf(...signals);
+    const lines = health.targetCalls(signals.length * 100, 1_000);
+    expect(lines).toHaveLength(line === undefined ? 0 : 1);
+    if (line !== undefined)
+      expect(lines[0]).toMatchObject({ provider: 'platform/p', upstreamModel: model, ...line });
+  });
+
+  test('count as failed, where a stream breaks off', () => {
+    const health = newHealth();
+    const watched = health.onStart(keyA, false, 0);
+    health.onContent(watched, 1);
+    expect(health.targetCalls(1, 0)).toMatchObject([{ state: 'answering', calls: 1, failed: 0 }]);
+    health.onEnd(watched, targetFailure, 2);
+    expect(health.targetCalls(2, 0)).toMatchObject([{ state: 'failing', calls: 1, failed: 1 }]);
+  });
+
+  test('are news when their state or cause changes, and not with each call', () => {
+    const health = newHealth();
+    const said = (): number => health.revision(0);
+    const first = said();
+    attempt(health, other, success, 0);
+    attempt(health, keyA, { type: 'misconfigured', cause: 'status_404' }, 0);
+    const failing = said();
+    expect(failing).not.toBe(first);
+    attempt(health, keyA, { type: 'misconfigured', cause: 'status_404' }, 0);
+    attempt(health, other, success, 0);
+    expect(said()).toBe(failing);
+    attempt(health, keyA, { type: 'target-failure', cause: 'status_503', mayBeCallers: true }, 0);
+    expect(said()).not.toBe(failing);
+    expect(health.targetCalls(0, 0).map(({ upstreamModel, state }) => [upstreamModel, state])).toEqual([
+      [model, 'failing'],
+      [otherAt, 'answering'],
     ]);
   });
 
-  test('is told of no longer once it answers, is passed over, or was not called for ten minutes', () => {
-    const answered = healthAfter(endpointFailure, 2);
-    attempt(answered, keyB, { type: 'success' }, 1);
-    attempt(answered, keyA, endpointFailure, 2);
-    expect(answered.unanswered(2)).toEqual([]);
-    expect(healthAfter(endpointFailure, 5).unanswered(0)).toEqual([]);
-    const old = healthAfter(endpointFailure, 2);
-    old.revision(600_001);
-    expect(old.unanswered(600_001)).toEqual([]);
+  test('are forgotten after ten minutes, and with their target', () => {
+    const health = healthOf(targetFailure);
+    const reported = health.revision(1);
+    health.revision(300_001);
+    expect(health.targetCalls(300_001, 0)).toHaveLength(1);
+    expect(health.revision(600_001)).not.toBe(reported);
+    expect(health.targetCalls(600_001, 0)).toEqual([]);
+    const gone = healthOf(targetFailure);
+    gone.adopt({ routes: [routeOf([{ provider: 'platform/q' }])] });
+    expect(gone.targetCalls(1, 0)).toEqual([]);
   });
 });
 
@@ -683,8 +743,8 @@ describe('the revision', () => {
     expect(changed(health, 0, succeed)).toBe(true);
     expect(changed(health, 0, succeed)).toBe(false);
     // Nor when the span of time is another.
-    expect(health.revision(600_000)).toBe(health.revision(0));
-    expect(changed(health, 600_000, succeed)).toBe(false);
+    expect(health.revision(300_000)).toBe(health.revision(0));
+    expect(changed(health, 300_000, succeed)).toBe(false);
   });
 
   test('changes when a breaker opens, opens again and closes, and with its phases', () => {

@@ -2,39 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
-import { healthCondition, troublesHere } from '../../../local/dashboard/health.ts';
+import { troublesHere } from '../../../local/dashboard/health.ts';
+import { troublesOf } from '../../../operator/status/troubles.ts';
 import { until } from '../../support/until.ts';
 import type { LocalRig } from '../rig.ts';
 import { group, type Person, signIn, startDashboardRig } from './person.ts';
 
-describe('an upstream is', () => {
-  const of = (state: UpstreamHealth['state'], more: Partial<UpstreamHealth> = {}): UpstreamHealth => ({
-    provider: 'default/p',
-    state,
-    ...more,
-  });
-  test.each<[string, readonly UpstreamHealth[]]>([
-    ['Unknown NoTraffic', []],
-    ['True Healthy', [of('working')]],
-    ['True Healthy', [of('working'), of('rate-limited', { key: 'main' })]],
-    ['False Unhealthy', [of('open')]],
-    ['False Unhealthy', [of('open'), of('working', { upstreamModel: 'm' })]],
-    ['False Unhealthy', [of('open', { upstreamModel: 'm' })]],
-    ['False PartiallyHealthy', [of('open', { upstreamModel: 'm' }), of('working', { upstreamModel: 'n' })]],
-    ['False AuthenticationFailed', [of('working'), of('rejected', { key: 'main' })]],
-    ['False CredentialExhausted', [of('working'), of('out-of-money', { key: 'main' })]],
-  ])('%s: %j', (words, entries) => {
-    const { status, reason } = healthCondition(entries, ['main']);
-    expect(`${status} ${reason}`).toBe(words);
-  });
-
-  test('not said to refuse keys of which one was never tried', () => {
-    const entries = [of('working'), of('rejected', { key: 'main' })];
-    expect(healthCondition(entries, ['main', 'second']).reason).toBe('Healthy');
-  });
-});
-
-describe('what is not used is told', () => {
+describe('what is not used is reported', () => {
   const entry = (state: UpstreamHealth['state'], more: Partial<UpstreamHealth> = {}): UpstreamHealth => ({
     provider: 'default/p',
     state,
@@ -50,7 +24,9 @@ describe('what is not used is told', () => {
       entry('rate-limited', { key: 'gone' }),
       entry('working'),
     ];
-    const troubles = troublesHere(entries, ['main'], undefined, nowMs);
+    const here = (of: readonly UpstreamHealth[], before?: object, atMs = nowMs) =>
+      troublesHere(troublesOf([{ pod: 'this gateway', entries: of }], ['main']), before, atMs);
+    const troubles = here(entries);
     expect(troubles).toEqual([
       {
         upstreamModel: 'm',
@@ -61,11 +37,11 @@ describe('what is not used is told', () => {
       { key: 'main', reason: 'Invalid', podCount: 1, pods: pod('2026-11-23T06:00:00Z') },
     ]);
     const later = [entry('rejected', { key: 'main' }), entry('open')];
-    expect(troublesHere(later, ['main'], { health: { troubles } }, nowMs + 60_000)).toEqual([
-      { key: 'main', reason: 'Invalid', podCount: 1, pods: pod('2026-11-23T06:00:00Z') },
+    expect(here(later, { health: { troubles } }, nowMs + 60_000)).toEqual([
       { reason: 'CircuitOpen', podCount: 1, pods: pod('2026-11-23T06:01:00Z') },
+      { key: 'main', reason: 'Invalid', podCount: 1, pods: pod('2026-11-23T06:00:00Z') },
     ]);
-    expect(troublesHere([entry('working')], ['main'], undefined, nowMs)).toBeUndefined();
+    expect(here([entry('working')])).toBeUndefined();
   });
 });
 
@@ -78,7 +54,7 @@ describe('over a gateway', () => {
   }, 30_000);
   afterAll(() => rig?.close());
 
-  test('nothing is known before the first call; then it is told of each what its calls came to', async () => {
+  test('nothing is known before the first call; then each says what its calls came to', async () => {
     const statusOf = async (name: string) =>
       (await person.kube('GET', `${group}/namespaces/default/providers/${name}`)).body.status;
     const healthyOf = async (name: string) => {
@@ -102,5 +78,51 @@ describe('over a gateway', () => {
     expect(await statusOf('second')).not.toHaveProperty('health.troubles');
     // An outage of an upstream is none of the object.
     expect((await statusOf('down')).conditions.find(({ type }) => type === 'Ready')?.status).toBe('True');
+  });
+
+  test('a model whose every call fails says so, why and since when, until it is repaired', async () => {
+    const at = (plural: string, name: string) => `${group}/namespaces/default/${plural}/${name}`;
+    const statusOf = async (plural: string, name: string) =>
+      (await person.kube('GET', at(plural, name))).body.status;
+    const broken = (name: string, providerName: string, upstreamModel: string) => `
+apiVersion: penstock.dev/v1alpha1
+kind: ModelRoute
+metadata: { name: ${name}, namespace: default }
+spec:
+  model: ${name}
+  visibility: Public
+  allowedNamespaces: { from: All }
+  targets: [{ name: main, providerRef: { name: ${providerName} }, upstreamModel: ${upstreamModel} }]
+---
+`;
+    const lost = `
+apiVersion: penstock.dev/v1alpha1
+kind: Provider
+metadata: { name: lost, namespace: default }
+spec: { type: OpenAICompatible, baseURL: "http://nowhere.invalid/v1", apis: [ChatCompletions], auth: { type: None } }
+`;
+    const failing = broken('broken', 'first', 'sim-x+fault=error-500') + broken('gone', 'lost', 'm') + lost;
+    await rig.write('broken.yaml', failing);
+    await until(async () => (await rig.ask('broken')).status === 502);
+    await until(async () => (await rig.ask('gone')).status === 502);
+    await until(async () => (await statusOf('modelroutes', 'broken')).state === 'Failing');
+    await until(async () => (await statusOf('modelroutes', 'gone')).state === 'Failing');
+    expect(await statusOf('modelroutes', 'broken')).toMatchObject({
+      usableTargets: 0,
+      targets: [
+        {
+          state: 'Unhealthy',
+          message: expect.stringMatching(/^every call has failed since \S+Z: HTTP 500; see the condition/),
+        },
+      ],
+    });
+    expect(await statusOf('modelroutes', 'gone')).toMatchObject({
+      targets: [{ message: expect.stringContaining('its name cannot be resolved') }],
+    });
+    expect(await statusOf('providers', 'lost')).toMatchObject({ state: 'Failing' });
+    await rig.write('broken.yaml', failing.replace('sim-x+fault=error-500', 'sim-x'));
+    await until(async () => (await rig.ask('broken')).status === 200);
+    await until(async () => (await statusOf('modelroutes', 'broken')).state === 'Serving');
+    expect(JSON.stringify(await statusOf('modelroutes', 'broken'))).not.toContain('failed');
   });
 });

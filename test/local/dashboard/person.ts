@@ -41,6 +41,7 @@ export interface KubeBody {
   readonly items: readonly KubeBody[];
   readonly status: {
     readonly observedGeneration: number;
+    readonly state?: string;
     readonly conditions: readonly {
       readonly type: string;
       readonly status: string;

@@ -149,8 +149,8 @@ test.each(
   ),
 )('the columns of %s', (kind, columns) => {
   const expected: Record<string, string[]> = {
-    Provider: ['TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE'],
-    ModelRoute: ['MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE'],
+    Provider: ['TYPE', 'STATE', 'READY', 'HEALTHY', 'ROUTES', 'AGE', 'MESSAGE'],
+    ModelRoute: ['MODEL', 'VISIBILITY', 'STATE', 'READY', 'USABLE', 'TARGETS', 'AGE', 'MESSAGE'],
     ApiKey: ['STATE', 'READY', 'HINT', 'OWNER', 'SPEND', 'LAST-USED', 'AGE'],
     TenantPolicy: ['STATE', 'READY', 'NAMESPACES', 'USED-UP', 'AGE'],
   };

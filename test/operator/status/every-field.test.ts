@@ -28,6 +28,7 @@ const failing: ProviderHealth = {
   healthyPods: 0,
   totalPods: 2,
   failing: '*',
+  calls: new Map(),
   unknownModels: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
@@ -97,7 +98,7 @@ function pathsWritten(): ReadonlyMap<string, ReadonlySet<string>> {
     const names = verdict.kind === 'ModelRoute' ? verdict.targets.map(({ name }) => name) : [];
     const facts = {
       health: failing,
-      failingTargets: new Map(names.map((name) => [name, 'failing'] as const)),
+      failingTargets: new Map(names.map((name) => [name, { kind: 'failing' }] as const)),
       drill: drilled,
       nowMs: NOW_MS,
     };

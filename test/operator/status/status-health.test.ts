@@ -1,14 +1,14 @@
 // What does the status of a Provider say of its upstream, and how often?
 
 import { describe, expect, test } from 'vitest';
-import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
+import type { TargetCalls, UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
 import { FOUND_EARLIER } from '../../../operator/probe/prober.ts';
 import { indexHealth } from '../../../operator/status/health-of.ts';
 import { withChecks } from '../../../operator/status/with-checks.ts';
 import type { RawObject } from '../../../operator/watch/snapshot.ts';
 import { provider, secret } from '../make.ts';
-import { heard, judge, look, NOW_MS, reports, say, withStatus, written } from './status-support.ts';
+import { heard, judge, look, NOW_MS, reports, runs, say, withStatus, written } from './status-support.ts';
 
 const twoKeys = {
   auth: {
@@ -29,45 +29,74 @@ const working = reports(about('working'));
 const open = reports(about('open'));
 const silent: PodAnswer = { failure: 'it does not answer', atMs: 0 };
 
-const failed = (...calls: readonly (readonly [calls: number, cause?: string])[]) => {
-  const answer = reports();
-  if (answer.response === undefined) throw new Error('a pod that answered');
-  const unanswered = calls.map(([count, cause]) => ({
-    provider: 'team-a/openai',
-    calls: count,
-    ...(cause === undefined ? {} : { cause }),
-  }));
-  return { ...answer, response: { ...answer.response, unanswered } };
-};
+/** A pod that called these models: each failed so since the minute began, or was answered. */
+const called = (models: Readonly<Record<string, Partial<TargetCalls>>>, ...health: UpstreamHealth[]) =>
+  runs(1, {
+    health,
+    targets: Object.entries(models).map(([upstreamModel, more]) => ({
+      ...{ provider: 'team-a/openai', upstreamModel, state: 'failing', calls: 1, failed: 1, sinceMs: NOW_MS },
+      ...more,
+    })),
+  });
+const answered: Partial<TargetCalls> = { state: 'answering', failed: 0 };
+const partly: Partial<TargetCalls> = { state: 'partly', calls: 40, failed: 8, cause: 'status_503' };
 const healthOf = (...answers: (PodAnswer | undefined)[]) => indexHealth(...heard(answers))(VERDICT);
+const stored = (...answers: PodAnswer[]): RawObject =>
+  withStatus(PROVIDER, written(look(PROVIDER, VERDICT, { health: healthOf(...answers) })));
 const at = (seconds: number) => NOW_MS + seconds * 1000;
 
-describe('an upstream of which every call failed', () => {
-  test('is Unhealthy with the first of them, and says how many and why', () => {
-    expect(healthOf(failed([1, 'connect_refused']), reports())).toMatchObject({
-      reason: 'Unhealthy',
-      totalPods: 1,
+describe('an upstream whose calls fail', () => {
+  const dead = { m: { cause: 'dns_failed' } };
+  const works = {
+    endpoint: { state: 'healthy' as const, against: 0, message: '' },
+    refusedKeys: new Map(),
+  };
+
+  test('is Unhealthy with the first of them, and says since when and why, whatever a check says', () => {
+    const health = healthOf(called(dead), reports());
+    for (const known of [health, withChecks(health, works, ['main', 'spare'])])
+      expect(known).toMatchObject({
+        reason: 'Unhealthy',
+        totalPods: 1,
+        failing: new Set(['m']),
+        message:
+          'every call has failed since 2026-06-01T00:00:00Z: its name cannot be resolved; check the host of spec.baseURL',
+      });
+  });
+
+  test('is Unhealthy also where it was answered earlier, and nowhere where another pod is', () => {
+    const forLong = called({ m: { calls: 90, failed: 5, cause: 'status_500' } }, about('working'));
+    expect(healthOf(forLong, forLong)).toMatchObject({ reason: 'Unhealthy', totalPods: 2 });
+    expect(healthOf(called(dead), called({ m: answered }))).toMatchObject({
+      reason: 'PartiallyHealthy',
       failing: new Set(),
-      message:
-        '1 of 1 calls failed in 10 minutes: it refuses connections; see whether host and port of spec.baseURL are right, and whether the server runs',
-    });
-    expect(healthOf(failed([2, 'status_503']), failed([3]))).toMatchObject({
-      totalPods: 2,
-      message: '5 of 5 calls failed in 10 minutes: it answers 503; see whether its service is up',
+      message: 'model m: some calls fail: its name cannot be resolved; check the host of spec.baseURL',
     });
   });
 
-  test('is not, where another pod is answered, and never has had no call beside them', () => {
-    expect(healthOf(failed([2, 'connect_refused']), working)?.reason).toBe('Healthy');
-    const works = {
-      endpoint: { state: 'healthy' as const, against: 0, message: '' },
-      refusedKeys: new Map(),
-    };
-    const both = withChecks(healthOf(failed([2, 'connect_refused'])), works, ['main', 'spare']);
-    expect(both).toMatchObject({
-      reason: 'Unhealthy',
-      message: expect.stringMatching(/^2 of 2 calls failed/),
+  test('is PartiallyHealthy where another model is answered, or where only some calls fail', () => {
+    expect(healthOf(called({ m: { cause: 'status_500' }, n: answered }))).toMatchObject({
+      reason: 'PartiallyHealthy',
+      failing: new Set(['m']),
+      message:
+        'model m: every call has failed since 2026-06-01T00:00:00Z: HTTP 500; check whether its service is up',
     });
+    expect(healthOf(called({ a: partly, b: partly, c: partly }))).toMatchObject({
+      reason: 'PartiallyHealthy',
+      failing: new Set(),
+      message: 'model a and 2 more models: some calls fail: HTTP 503; check whether its service is up',
+    });
+  });
+
+  test('is written once while it fails for the same reason, however many calls fail', () => {
+    const before = stored(called({ m: { cause: 'status_500' } }));
+    for (const calls of [2, 39, 4_000])
+      expect(
+        look(before, VERDICT, {
+          health: healthOf(called({ m: { cause: 'status_500', calls, failed: calls } })),
+          nowMs: at(calls),
+        }),
+      ).toEqual({ type: 'same' });
   });
 });
 
@@ -190,9 +219,6 @@ describe('a key', () => {
 });
 
 describe('in the status', () => {
-  const stored = (...answers: PodAnswer[]): RawObject =>
-    withStatus(PROVIDER, written(look(PROVIDER, VERDICT, { health: healthOf(...answers) })));
-
   test.each<[string, PodAnswer[], string]>([
     ['working', [working], 'True Healthy'],
     ['failing', [open], 'False Unhealthy: '],
@@ -215,17 +241,11 @@ describe('in the status', () => {
   });
 
   test.each([
-    [
-      'tls_failed',
-      'calls to the upstream fail: TLSFailed, no TLS connection comes about; see its certificate',
-    ],
-    ['bad_head', 'calls to the upstream fail: what it answers with is no HTTP, or its headers are longer'],
-    ['status_503', 'calls to the upstream fail: it answers 503;'],
-    [
-      'status_404',
-      'calls to the upstream fail: it answers 404; see whether the path of spec.baseURL is right',
-    ],
-    ['a word of a newer pod', 'calls to the upstream fail: see whether its service is up'],
+    ['tls_failed', 'every call fails: TLSFailed, no TLS connection comes about; check its certificate'],
+    ['bad_head', 'every call fails: what it answers with is no HTTP, or its headers are longer'],
+    ['status_503', 'every call fails: HTTP 503;'],
+    ['status_404', 'every call fails: HTTP 404; check the path of spec.baseURL'],
+    ['a word of a newer pod', 'every call fails: no answer; check whether its service is up'],
   ])('a breaker that opened for %s says so', (cause, text) => {
     const answers = [
       reports(about('open', { upstreamModel: 'm', cause: 'truncated' }), about('open', { cause })),
@@ -263,7 +283,7 @@ describe('in the status', () => {
       const before = stored(failsFor('tls_failed'));
       expect(told(before, at(20), failsFor('status_404'))).toEqual({ type: 'wait', untilMs: at(60) });
       const status = written(told(before, at(60), failsFor('status_404')));
-      expect(say(status, 'Healthy')).toContain('False Unhealthy: calls to the upstream fail: it answers 404');
+      expect(say(status, 'Healthy')).toContain('False Unhealthy: every call fails: HTTP 404');
       const since = status.conditions?.find(({ type }) => type === 'Healthy')?.lastTransitionTime;
       expect(since).toBe('2026-06-01T00:00:00Z');
       const after = withStatus(PROVIDER, status);

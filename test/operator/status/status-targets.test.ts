@@ -5,7 +5,7 @@ import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { ModelRouteVerdict, RoutingVerdict } from '../../../operator/compile/verdict.ts';
 import { createTargetWatch } from '../../../operator/leading/target-news.ts';
 import type { PodAnswer } from '../../../operator/pods/pods-state.ts';
-import { type HealthOf, indexHealth } from '../../../operator/status/health-of.ts';
+import { type HealthOf, indexHealth, type ModelCalls } from '../../../operator/status/health-of.ts';
 import type { TargetTrouble } from '../../../operator/status/settle-targets.ts';
 import { provider, route, secret, target } from '../make.ts';
 import { heard, judge, look, NOW_MS, reports, runs, say, withStatus, written } from './status-support.ts';
@@ -84,18 +84,18 @@ describe('calls to a target fail', () => {
     expect(changed([runs(1, { health: [about('working')], misconfigured })])).toEqual([
       'ModelRoute/team-a/chat',
     ]);
-    expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', 'misconfigured']]);
+    expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', { kind: 'misconfigured' }]]);
     expect(changed([reports(about('open', m))])).toEqual(['ModelRoute/team-a/chat']);
-    expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', 'failing']]);
+    expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', { kind: 'failing' }]]);
   });
 
   test('and that it is for want of money is told apart, where it is so for every pod', () => {
     const exhausted = about('out-of-money', { key: 'main' });
     const { watch, changed } = targetWatch([reports(about('open'))]);
     expect(changed([reports(exhausted)])).toEqual(['ModelRoute/team-a/chat']);
-    expect(watch.failingTargets(VERDICT)?.get('main')).toBe('exhausted');
+    expect(watch.failingTargets(VERDICT)?.get('main')?.kind).toBe('exhausted');
     expect(changed([reports(exhausted), reports(about('open'))])).toEqual(['ModelRoute/team-a/chat']);
-    expect(watch.failingTargets(VERDICT)?.get('main')).toBe('failing');
+    expect(watch.failingTargets(VERDICT)?.get('main')?.kind).toBe('failing');
   });
 
   test('and those routes alone are looked at whose targets changed', () => {
@@ -110,9 +110,9 @@ describe('calls to a target fail', () => {
 });
 
 describe('in the status', () => {
-  const fails = new Map<string, TargetTrouble>([['main', 'failing']]);
-  const unknown = new Map<string, TargetTrouble>([['main', 'misconfigured']]);
-  const exhausted = new Map<string, TargetTrouble>([['main', 'exhausted']]);
+  const fails = new Map<string, TargetTrouble>([['main', { kind: 'failing' }]]);
+  const unknown = new Map<string, TargetTrouble>([['main', { kind: 'misconfigured' }]]);
+  const exhausted = new Map<string, TargetTrouble>([['main', { kind: 'exhausted' }]]);
   const none = new Map<string, TargetTrouble>();
   const stored = (failingTargets: ReadonlyMap<string, TargetTrouble>) =>
     withStatus(ROUTE, written(look(ROUTE, VERDICT, { failingTargets })));
@@ -126,7 +126,7 @@ describe('in the status', () => {
         {
           name: 'main',
           state: 'Unhealthy',
-          message: 'calls to it fail; see the condition Healthy of Provider team-a/openai',
+          message: 'every call fails; see the condition Healthy of Provider team-a/openai',
         },
         { name: 'spare', state: 'Ready' },
       ],
@@ -183,6 +183,72 @@ describe('in the status', () => {
     });
   });
 
+  const calls = (more: Partial<ModelCalls>): ModelCalls => ({
+    ...{ state: 'failing', calls: 5, failed: 5, cause: 'status_500', sinceMs: NOW_MS },
+    ...more,
+  });
+  const of = (kind: TargetTrouble['kind'], more: Partial<ModelCalls> = {}) =>
+    new Map([['main', { kind, calls: calls(more) }]]);
+
+  test('a target whose every call fails says since when and why, and is written once', () => {
+    const before = stored(of('failing'));
+    expect(before.status).toMatchObject({
+      state: 'Degraded',
+      targets: [
+        {
+          state: 'Unhealthy',
+          message:
+            'every call has failed since 2026-06-01T00:00:00Z: HTTP 500; see the condition Healthy of Provider team-a/openai',
+        },
+        { state: 'Ready' },
+      ],
+    });
+    for (const failed of [39, 4_000]) {
+      // A further pod began to fail later.
+      const failingTargets = of('failing', { calls: failed, failed, sinceMs: at(failed) });
+      expect(look(before, VERDICT, { failingTargets, nowMs: at(failed) })).toEqual({ type: 'same' });
+    }
+  });
+
+  test('a target that fails for another reason says so, after a minute', () => {
+    const before = stored(of('failing'));
+    const failingTargets = of('failing', { cause: 'dns_failed', sinceMs: at(5) });
+    expect(look(before, VERDICT, { failingTargets, nowMs: at(9) })).toEqual({
+      type: 'wait',
+      untilMs: at(60),
+    });
+    expect(written(look(before, VERDICT, { failingTargets, nowMs: at(60) }))).toMatchObject({
+      targets: [{ message: expect.stringContaining(': its name cannot be resolved; see') }, {}],
+    });
+  });
+
+  test('a target that an edit repairs says so at once', () => {
+    const edited = { ...stored(of('failing')), metadata: { ...ROUTE.metadata, generation: 3 } };
+    const verdict = { ...VERDICT, generation: 3 };
+    expect(written(look(edited, verdict, { failingTargets: none, nowMs: at(1) }))).toMatchObject({
+      targets: [{ state: 'Ready' }, { state: 'Ready' }],
+    });
+  });
+
+  test('a target of which some calls fail is in use, and its route is Degraded until they are answered', () => {
+    const before = stored(of('partly', { state: 'partly', calls: 40 }));
+    expect(before.status).toMatchObject({
+      state: 'Degraded',
+      usableTargets: 2,
+      targets: [
+        {
+          state: 'Ready',
+          message: 'some calls fail: HTTP 500; see the condition Healthy of Provider team-a/openai',
+        },
+        { state: 'Ready' },
+      ],
+    });
+    const back = written(look(before, VERDICT, { failingTargets: none, nowMs: at(60) }));
+    expect(back.state).toBe('Serving');
+    expect(back).toMatchObject({ targets: [{ state: 'Ready' }, { state: 'Ready' }] });
+    expect(JSON.stringify(back)).not.toContain('some calls');
+  });
+
   test('a second look writes nothing', () => {
     for (const failing of [fails, unknown, exhausted, none]) {
       expect(look(stored(failing), VERDICT, { failingTargets: failing, nowMs: at(900) })).toEqual({
@@ -212,7 +278,7 @@ describe('in the status', () => {
     };
     const status = written(look(ROUTE, foreign, { failingTargets: fails }));
     expect(status).toMatchObject({
-      targets: [{ message: 'calls to it fail; ask the owner of Provider platform/shared' }],
+      targets: [{ message: 'every call fails; ask the owner of Provider platform/shared' }],
     });
   });
 });

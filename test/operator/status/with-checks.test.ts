@@ -10,6 +10,7 @@ const calls = (reason: ProviderHealth['reason'], more: Partial<ProviderHealth> =
   healthyPods: 0,
   totalPods: 0,
   failing: new Set(),
+  calls: new Map(),
   unknownModels: new Set(),
   keys: new Map(),
   answeredKeys: new Set(),
