@@ -7,9 +7,9 @@ const failingInRow = 5;
 /** Some of its calls fail: as many, and as large a share. */
 const partly = { failuresMin: 5, share: 0.1 } as const;
 
-export type CallsState = 'answering' | 'partly' | 'failing';
+type CallsState = 'answering' | 'partly' | 'failing';
 
-export interface RecentCallsReading {
+interface RecentCallsReading {
   readonly state: CallsState;
   readonly calls: number;
   readonly failed: number;
