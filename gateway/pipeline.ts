@@ -43,6 +43,7 @@ import { servedHead } from './pipeline/served-head.ts';
 import { SeveralCalls } from './pipeline/several-calls.ts';
 import { StreamedAnswer, type StreamedRequest } from './pipeline/streamed-answer.ts';
 import { type Full, tellFailure } from './pipeline/tell-failure.ts';
+import { type Unasked, unaskedOf } from './pipeline/unasked.ts';
 import type { Caller } from './request/caller.ts';
 import { GatewayError, statusOf } from './request/errors.ts';
 import type { RequestHead } from './request/request-head.ts';
@@ -128,8 +129,12 @@ function authenticateCounted(
 export interface Over {
   /** The answer is written, or the client is gone. */
   onServed(): void;
-  /** Nothing has been sent to the client yet. */
-  onFailed(error: unknown): void;
+  /**
+   * Nothing has been sent to the client yet.
+   *
+   * @param unasked What it was for, where no upstream was asked; undefined: one was.
+   */
+  onFailed(error: unknown, unasked: Unasked | undefined): void;
 }
 
 /** Serves one request to its end. Among the open streams it stays until its client has taken the answer. */
@@ -138,7 +143,7 @@ export function serve(parts: PipelineParts, exchange: Exchange, over: Over): voi
   try {
     run = new Run(parts, routeCounted(parts, exchange), over);
   } catch (error) {
-    over.onFailed(error);
+    over.onFailed(error, unaskedOf(exchange, error));
     return;
   }
   parts.streams.add(run);
@@ -367,7 +372,8 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
       thrown ??= failure;
     }
     if (thrown === undefined) this.over.onServed();
-    else this.over.onFailed(thrown);
+    else
+      this.over.onFailed(thrown, this.attempts === 0 ? { route: this.exchange.plan.route.entry } : undefined);
   }
 
   /** The client has all of the answer, or is gone. */

@@ -51,10 +51,22 @@ export function authenticate(credential: Credential, view: KeyBook, nowMs: numbe
   // guard: key-expiry
   const isLive = key !== undefined && (key.notAfterMs === undefined || nowMs < key.notAfterMs);
   if (isLive && credential.type === 'key' && value.startsWith(view.settings.keyPrefix)) {
-    return { key, namespace: key.id.slice(0, key.id.indexOf('/')) };
+    return callerOf(key);
   }
   const hint = credential.type === 'malformed' ? credential.hint : undefined;
   throw new GatewayError('invalid_api_key', hint === undefined ? rejection : `${rejection} ${hint}`);
+}
+
+/** Whose key it is, though it may have expired; undefined where it is nobody's. For what is counted: it lets nobody in. */
+export function findKey(head: CredentialHeaders, { keys }: Pick<KeyBook, 'keys'>): Caller | undefined {
+  if (head.repeated !== undefined) return undefined;
+  const credential = readCredential(head);
+  const key = credential.type === 'key' ? keys.get(digestKey(credential.value)) : undefined;
+  return key && callerOf(key);
+}
+
+function callerOf(key: Caller['key']): Caller {
+  return { key, namespace: key.id.slice(0, key.id.indexOf('/')) };
 }
 
 /** SHA-256 in hex: a key has 256 random bits, so neither salt nor a slow hash would add anything. */

@@ -28,12 +28,13 @@ const noRequest = new GatewayError('invalid_parameter', 'This is not a valid HTT
 /**
  * A listener for `clientError`. The error follows the answers to complete earlier requests on the connection (RFC 9112, section 9.3.2).
  *
+ * @param newRequestId Under which the refusal is sent.
  * @param requestMs How long a request may take, from when its client may send it.
  * @param refusals Paces the refusals of slow requests: a client that sends slowly on many connections began with all of them at once.
  */
 export function watchClientErrors(
   clock: Clock,
-  newRequestId: () => string,
+  newRequestId: (refusal: GatewayError) => string,
   refusals: Refusals,
   requestMs: number,
 ): (error: Error & { readonly code?: string }, socket: Socket) => void {
@@ -57,8 +58,8 @@ export function watchClientErrors(
       return;
     }
     const shape = response ? errorShapeOf(response.req) : 'openai';
-    const requestId = newRequestId();
     const refusal = clientError(code);
+    const requestId = newRequestId(refusal);
     const body = encodeErrorBody(refusal, shape, requestId);
     const own = Object.entries(refusal.headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(

@@ -3,10 +3,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Admission } from '../admission/admission.ts';
 import { Refusals } from '../admission/refusals.ts';
+import { findKey } from '../auth/authenticate.ts';
 import type { FailureLimiter } from '../auth/failure-limiter.ts';
+import type { RefusalCounter, Refused } from '../meter/refusal-counter.ts';
 import type { OperationEndpoint } from '../operations/operation.ts';
 import type { PipelineParts } from '../pipeline/parts.ts';
 import { GatewayError } from '../request/errors.ts';
+import { readHead } from '../request/request-head.ts';
 import { createRequestIds } from '../request/request-id.ts';
 import { ReadingTurns } from '../stream/reading-turns.ts';
 import type { TableHolder } from '../table/holder.ts';
@@ -19,6 +22,8 @@ export interface ServerParts extends PipelineParts {
   readonly holder: TableHolder;
   readonly admission: Admission;
   readonly failures: FailureLimiter;
+  /** Absent: refusals are not counted by caller. */
+  readonly refusals?: Pick<RefusalCounter, 'add'> | undefined;
   readonly connections: ClientConnections;
   /** Addresses of proxies whose word is taken for where a request came from. */
   readonly proxies: readonly string[];
@@ -58,18 +63,45 @@ export class Door {
     this.refusals = new Refusals(parts.clock);
   }
 
-  tell(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: string): void {
-    const { clock, holder } = this.parts;
-    sendError(request, response, error, { requestId, generation: holder.current()?.generation, clock });
+  /** @param refused Before any upstream was asked; undefined: after it. */
+  tell(
+    request: IncomingMessage,
+    response: ServerResponse,
+    error: unknown,
+    requestId: string,
+    refused: Refused | undefined,
+  ): void {
+    const { clock, holder, refusals } = this.parts;
+    const telling = { requestId, generation: holder.current()?.generation, clock };
+    const sent = sendError(request, response, error, telling);
+    if (sent && refused) refusals?.add(requestId, sent, refused);
   }
 
-  /** Tells that there is too much to do, now or in a moment. */
-  refuse(request: IncomingMessage, response: ServerResponse, requestId: string): void {
+  /** For a refusal of what never became a request. */
+  countedId(refusal: GatewayError): string {
+    const requestId = this.newRequestId();
+    this.parts.refusals?.add(requestId, refusal, { caller: undefined });
+    return requestId;
+  }
+
+  /** What is known of a request that did not come far: whose key it is, though the key may have expired. */
+  refusedFor({ rawHeaders }: IncomingMessage): Refused {
+    const { holder, refusals } = this.parts;
+    const view = refusals && holder.current();
+    return { caller: view && findKey(readHead(rawHeaders), view) };
+  }
+
+  /**
+   * Tells that there is too much to do, now or in a moment.
+   *
+   * @param refused Undefined: nobody has looked.
+   */
+  refuse(request: IncomingMessage, response: ServerResponse, requestId: string, refused?: Refused): void {
     const giveUp = this.refusals.add(() => {
       // A client that has left needs no answer.
       if (response.destroyed || request.socket.destroyed) return;
       if (this.parts.isDraining()) response.setHeader('connection', 'close');
-      this.tell(request, response, tooBusy(), requestId);
+      this.tell(request, response, tooBusy(), requestId, refused ?? this.refusedFor(request));
     });
     response.once('close', giveUp);
   }

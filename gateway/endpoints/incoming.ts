@@ -6,8 +6,10 @@ import { OPERATIONS } from '../../core/catalog/operations.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
 import type { HeldBody } from '../admission/held-bodies.ts';
 import type { RequestBody } from '../json/request-body.ts';
+import type { Refused } from '../meter/refusal-counter.ts';
 import type { OperationEndpoint } from '../operations/operation.ts';
 import { logFailure } from '../pipeline/log-failure.ts';
+import type { Unasked } from '../pipeline/unasked.ts';
 import type { Admittance, Over } from '../pipeline.ts';
 import { keepAliveHint } from '../request/answer-headers.ts';
 import { GatewayError, statusOf } from '../request/errors.ts';
@@ -18,6 +20,9 @@ import type { Door } from './door.ts';
 import { isLargeBody } from './large-bodies.ts';
 import { parseBody } from './parse-body.ts';
 import { BodyReader, checkBodyHeaders } from './read-body.ts';
+
+/** It was refused before its body was understood. */
+const nothingKnown: Unasked = {};
 
 export class Incoming implements Over, Served {
   before: Served | undefined = undefined;
@@ -78,7 +83,7 @@ export class Incoming implements Over, Served {
       if (expectsContinue(head, request)) response.writeContinue();
       this.reader.start();
     } catch (error) {
-      this.onFailed(error);
+      this.onFailed(error, nothingKnown);
     }
   }
 
@@ -91,7 +96,7 @@ export class Incoming implements Over, Served {
       const place = admission.enter(this.admittance.caller);
       if (!place) {
         this.setConnectionHeader();
-        door.refuse(request, response, requestId);
+        door.refuse(request, response, requestId, this.refused(nothingKnown));
         this.end(503);
         return;
       }
@@ -100,12 +105,12 @@ export class Incoming implements Over, Served {
       if (isLargeBody(chunks)) this.readLarge(place, chunks);
       else this.serve(place, parseBody(chunks));
     } catch (error) {
-      this.onFailed(error);
+      this.onFailed(error, nothingKnown);
     }
   }
 
   onNoBody(error: GatewayError): void {
-    this.onFailed(error);
+    this.onFailed(error, nothingKnown);
   }
 
   private readLarge(place: KeyUse, chunks: readonly Buffer[]): void {
@@ -125,7 +130,7 @@ export class Incoming implements Over, Served {
         this.refuseIfOver();
         this.serve(place, body);
       })
-      .catch((error: unknown) => this.onFailed(error));
+      .catch((error: unknown) => this.onFailed(error, nothingKnown));
   }
 
   private serve(place: KeyUse, body: RequestBody): void {
@@ -163,14 +168,18 @@ export class Incoming implements Over, Served {
     this.end(this.response.statusCode);
   }
 
-  onFailed(error: unknown): void {
+  onFailed(error: unknown, unasked: Unasked | undefined): void {
     const { door, endpoint, request, response, requestId } = this;
     const { operation, path } = endpoint;
     if (!(error instanceof GatewayError)) logFailure(door.parts, { requestId, request }, error);
     if (!this.isServed && operation.countsRefusals) door.parts.metrics.onRefused(path, statusOf(error));
     this.setConnectionHeader();
-    door.tell(request, response, error, requestId);
+    door.tell(request, response, error, requestId, unasked && this.refused(unasked));
     this.end(response.statusCode);
+  }
+
+  private refused(unasked: Unasked): Refused {
+    return { caller: this.admittance.caller, clientDialect: this.endpoint.dialect.name, ...unasked };
   }
 
   private setConnectionHeader(): void {

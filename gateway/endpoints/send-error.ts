@@ -45,15 +45,16 @@ interface Telling {
   readonly clock: Clock;
 }
 
+/** @returns What was sent; undefined: nothing, since the answer has begun, or the client has gone. */
 export function sendError(
   request: IncomingMessage,
   response: ServerResponse,
   error: unknown,
   { requestId, generation, clock }: Telling,
-): void {
+): GatewayError | undefined {
   if (response.headersSent || response.destroyed) {
     response.destroy();
-    return;
+    return undefined;
   }
   const sent = asAnswer(error);
   const body = encodeErrorBody(sent, errorShapeOf(request), requestId);
@@ -68,6 +69,7 @@ export function sendError(
   const isClosing = !response.shouldKeepAlive || sent.headers.connection === 'close' || isInDoubt;
   if (isClosing && !request.complete) endAfterRequest(request, response, body, clock);
   else response.end(body);
+  return sent;
 }
 
 function asAnswer(error: unknown): GatewayError {

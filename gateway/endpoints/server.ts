@@ -34,7 +34,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     parts.clock,
     slowPace(() => connections.size / (app.server.maxConnections ?? Infinity)),
   );
-  const onClientError = watchClientErrors(parts.clock, door.newRequestId, slowRefusals, patience.requestMs);
+  const onClientError = watchClientErrors(
+    parts.clock,
+    (error) => door.countedId(error),
+    slowRefusals,
+    patience.requestMs,
+  );
   const app = Fastify({
     logger: false,
     bodyLimit: requestBytesMax,
@@ -93,7 +98,8 @@ function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begi
   const endpoints = new Map(endpointsOf(parts).map((endpoint) => [`/v1${endpoint.path}`, endpoint]));
   return (request, response, notServed) => {
     parts.crossOrigin?.onAnswer(request, response);
-    if (notServed) door.tell(request, response, sentTooEarly(notServed), door.newRequestId());
+    if (notServed)
+      door.tell(request, response, sentTooEarly(notServed), door.newRequestId(), door.refusedFor(request));
     else if (!mayCome(parts, request)) door.refuse(request, response, door.newRequestId());
     else if (!takeGood(parts, door, endpoints, request, response)) handle(request, response);
   };
@@ -276,6 +282,6 @@ function answer(door: Door, request: FastifyRequest, reply: FastifyReply, error:
   reply.hijack();
   const isBadKey = error instanceof GatewayError && error.code === 'invalid_api_key';
   const sent = isBadKey ? (door.parts.failures.judge(request.ip) ?? error) : error;
-  door.tell(request.raw, reply.raw, sent, request.id);
+  door.tell(request.raw, reply.raw, sent, request.id, door.refusedFor(request.raw));
   return sent;
 }

@@ -29,6 +29,8 @@ export interface Journal {
    */
   begin(attempt: OpenAttempt): void;
   append(attempt: OpenAttempt): void;
+  /** A line that is no record, as JSON: it is kept and handed out as records are. Absent: nothing is kept. */
+  note?(json: string): void;
   /** Resolves when all that was appended before is written. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -95,7 +97,7 @@ export function openFileJournal(
   clock: Clock,
   report: JournalReport,
   bounds: Partial<JournalBounds> = {},
-): ReadableJournal & Required<Pick<ReadableJournal, 'handOver' | 'figures' | 'progress'>> {
+): ReadableJournal & Required<Pick<ReadableJournal, 'note' | 'handOver' | 'figures' | 'progress'>> {
   return new FileJournal(folder, clock, report, { ...defaultBounds, ...bounds });
 }
 
@@ -168,6 +170,11 @@ class FileJournal implements ReadableJournal {
   append(attempt: OpenAttempt): void {
     this.openAttempts.end(attempt);
     this.wait(attempt.line());
+    this.writeIn(groupMs);
+  }
+
+  note(json: string): void {
+    this.wait(json);
     this.writeIn(groupMs);
   }
 

@@ -9,6 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { ClientConnections } from '../endpoints/client-connection.ts';
 import type { ExchangeServer } from '../exchange/server.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { RefusalCounter } from '../meter/refusal-counter.ts';
 import type { TokenCounter } from '../meter/token-counter.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
@@ -37,6 +38,7 @@ interface DrainParts {
   readonly connections: ClientConnections;
   readonly streams: OpenStreams;
   readonly tokens: TokenCounter;
+  readonly refusals: RefusalCounter | undefined;
   readonly limiter: Limiter;
   readonly telemetry: GatewayTelemetry | undefined;
   readonly pools: UpstreamPools;
@@ -115,10 +117,11 @@ async function endRequests(
   await app.close();
 }
 
-async function handOverRecords({ options, tokens }: DrainParts): Promise<void> {
+async function handOverRecords({ options, tokens, refusals }: DrainParts): Promise<void> {
   // Records of attempts that are being counted are not in the journal yet.
   await tokens.settled();
   tokens.end();
+  refusals?.close(); // guard: drain-refusals
   // The ledger that reports spending is the one that reads the journal.
   const hasReader = options.askSpend ? true : undefined;
   await options.exchange?.journal.handOver?.(handOverMs, hasReader);

@@ -17,6 +17,7 @@ import { buildServer } from '../endpoints/server.ts';
 import { PodState } from '../exchange/pod-state.ts';
 import { buildExchangeServer, type ExchangeServer } from '../exchange/server.ts';
 import { Metrics } from '../meter/metrics.ts';
+import { RefusalCounter } from '../meter/refusal-counter.ts';
 import { TokenCounter } from '../meter/token-counter.ts';
 import { logOncePerMinute } from '../pipeline/log-cause.ts';
 import { Health } from '../route/health.ts';
@@ -112,8 +113,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const connections = new ClientConnections(clock, defaults.timeouts.clientWriteMs);
   const { tlsFolder } = options;
   const tls = tlsFolder === undefined ? undefined : readCertificate(tlsFolder);
+  const refusals =
+    journal.note &&
+    new RefusalCounter(clock, { note: (json) => journal.note?.(json), progress: journal.progress });
   const app = buildServer({
     tls,
+    refusals,
     clock,
     random,
     health,
@@ -229,6 +234,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       connections,
       streams,
       tokens,
+      refusals,
       limiter,
       telemetry,
       pools,

@@ -241,6 +241,18 @@ export const guards: readonly Guard[] = [
     tests: ['test/flow/drain.test.ts'],
   },
   {
+    mark: 'drain-refusals',
+    name: 'a drain writes the window of refusals that is open',
+    to: '',
+    tests: ['test/gateway/endpoints/kept-refusals.test.ts'],
+  },
+  {
+    mark: 'refusals-written',
+    name: 'each part of a window of refusals is written',
+    to: 'if (from === 0) this.journal.note(JSON.stringify(sums));',
+    tests: ['test/gateway/meter/refusal-counter.test.ts'],
+  },
+  {
     mark: 'drain-journal',
     name: 'a draining gateway writes its journal before it ends',
     to: '',

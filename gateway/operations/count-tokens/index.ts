@@ -12,6 +12,7 @@ import { estimateInput } from '../../pipeline/estimate-input.ts';
 import { enterRequest, setHeaders, standingHeaders } from '../../pipeline/limits.ts';
 import type { Exchange, PipelineParts } from '../../pipeline/parts.ts';
 import { planFor } from '../../pipeline/route-exchange.ts';
+import { unaskedOf } from '../../pipeline/unasked.ts';
 import { servedHeaders } from '../../request/answer-headers.ts';
 import { Leaving } from '../../stream/leaving.ts';
 import type { Operation } from '../operation.ts';
@@ -25,7 +26,7 @@ export const countTokens: Operation = {
   serve(parts, exchange, over) {
     serveTokenCount(parts, exchange).then(
       () => over.onServed(),
-      (error: unknown) => over.onFailed(error),
+      (error: unknown) => over.onFailed(error, unaskedOf(exchange, error)),
     );
   },
 };

@@ -36,7 +36,7 @@ const vectors: Operation = {
   serve(parts, exchange, over) {
     serveVectors(parts, exchange).then(
       () => over.onServed(),
-      (error: unknown) => over.onFailed(error),
+      (error: unknown) => over.onFailed(error, undefined),
     );
   },
 };
