@@ -30,7 +30,8 @@ export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 export function requestsLink(wanted: RequestsWanted = {}): string {
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(wanted)) if (value !== undefined) search.set(name, String(value));
+  for (const [name, value] of Object.entries(wanted))
+    if (value !== undefined) search.set(name, String(value));
   const text = search.toString();
   return text === '' ? '/requests' : `/requests?${text}`;
 }

@@ -32,30 +32,21 @@ export interface Api {
   call<Answer>(path: string, call?: Call): Promise<Answer>;
 }
 
-/** In whose name it is asked. */
-type Asker = Pick<SessionAnswer, 'csrf' | 'user'>;
-
 /**
- * @param asker undefined: nobody is signed in yet.
- * @param whenSignedOut is told when the session has ended, or is no longer that of this browser, and why; finds the one that is there now.
+ * @param session in whose name it is asked; undefined: nobody is signed in yet.
+ * @param whenOver is called when the session has ended, or is no longer that of this browser.
  */
 export function openApi(
-  asker: Asker | undefined,
-  whenSignedOut: (why: ApiError) => Promise<Asker | undefined>,
+  session: Pick<SessionAnswer, 'csrf'> | undefined,
+  whenOver: (why: ApiError) => void,
 ): Api {
-  let csrf = asker?.csrf;
   return {
     async call<Answer>(path: string, call: Call = {}): Promise<Answer> {
       try {
-        return await send<Answer>(path, call, csrf);
+        return await send<Answer>(path, call, session?.csrf);
       } catch (error) {
-        if (!(error instanceof ApiError) || !isOver(error)) throw error;
-        const present = await whenSignedOut(error);
-        // The same person has signed in again in another tab. What was refused was not done, so now it is done once; in the name of another
-        // person it never is.
-        if (present === undefined || present.user.name !== asker?.user.name) throw error;
-        csrf = present.csrf;
-        return await send<Answer>(path, call, csrf);
+        if (error instanceof ApiError && isOver(error)) whenOver(error);
+        throw error;
       }
     },
   };

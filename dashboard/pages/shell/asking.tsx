@@ -83,10 +83,7 @@ export function useWatch(
   whenReset: (version?: number) => void,
   everyMs = lookAgainMs,
 ): void {
-  const {
-    session: { csrf },
-    isEnded,
-  } = useShell();
+  const { isEnded } = useShell();
   const isVisible = useVisible();
   const [isLive, setLive] = useState(false);
   const wasHidden = useRef(false);
@@ -112,8 +109,7 @@ export function useWatch(
       over.abort();
       setLive(false);
     };
-    // A stream ends with its session: in the next one of the same person it is another one.
-  }, [kind, namespace, isVisible, csrf, isEnded]);
+  }, [kind, namespace, isVisible, isEnded]);
   useEffect(() => {
     if (kind === undefined || !isVisible || isLive) return;
     const timer = setInterval(() => told.current.whenReset(), everyMs);

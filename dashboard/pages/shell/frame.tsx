@@ -15,24 +15,13 @@ import { placeOf } from './place.ts';
 import { Mark } from './sign-in.tsx';
 import { View } from './view.tsx';
 
-/** Signing out failed. */
-export interface NotSignedOut {
-  /** Whether there is a session is known. */
-  readonly isKnown: boolean;
-  readonly why: string;
-}
-
 interface FrameProps {
   readonly session: SessionAnswer;
   readonly api: Api;
   readonly keeping: Keeping;
   /** Why the session has ended, where what is shown stays for a key that is kept. */
   readonly ended: string | undefined;
-  readonly notSignedOut: NotSignedOut | undefined;
-  /** The notice was read. */
-  readonly whenRead: () => void;
-  /** @returns whether there is a session again. */
-  readonly signIn: () => Promise<boolean>;
+  /** @throws Error why the person may still be signed in. */
   readonly signOut: () => Promise<void>;
 }
 
@@ -53,10 +42,11 @@ const allNamespaces = '*';
 /** Where the browser is. */
 const here = () => ({ path: location.pathname, search: location.search });
 
-export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, signIn, signOut }: FrameProps) {
+export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
   const [{ path, search }, setAddress] = useState(here);
   const [namespaces, setNamespaces] = useState<NamespacesAnswer | undefined>(undefined);
   const [said, setSaid] = useState('');
+  const [notSignedOut, setNotSignedOut] = useState<string | undefined>(undefined);
   const isOnline = useOnline();
   const { leave, question } = useLeaving(keeping);
 
@@ -175,7 +165,16 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
                 <div class="person-menu">
                   <p class="small">{session.user.name}</p>
                   <p class="small faint">Signed in until {formats.time(session.expiresAt)}</p>
-                  <Button onClick={() => leave(() => void signOut())}>Sign out</Button>
+                  <Button
+                    onClick={() =>
+                      leave(() => {
+                        setNotSignedOut(undefined);
+                        signOut().catch(({ message }: Error) => setNotSignedOut(message));
+                      })
+                    }
+                  >
+                    Sign out
+                  </Button>
                 </div>
               </details>
             </div>
@@ -190,32 +189,13 @@ export function Frame({ session, api, keeping, ended, notSignedOut, whenRead, si
           <main id="main" ref={main} tabIndex={-1}>
             {ended !== undefined && (
               <Notice tone="bad" title="Copy the key before you sign in again">
-                <p>{ended} Or sign in in another tab, then continue here.</p>
-                <Button
-                  onClick={async () => {
-                    if (!(await signIn())) leave(() => void signIn());
-                  }}
-                >
-                  Continue
-                </Button>
+                <p>{ended}</p>
+                <Button onClick={() => leave(() => location.reload())}>Continue</Button>
               </Notice>
             )}
             {notSignedOut !== undefined && (
-              <Notice
-                tone="bad"
-                title={
-                  notSignedOut.isKnown ? 'This browser is still signed in' : 'You may still be signed in'
-                }
-              >
-                <p>{notSignedOut.why}</p>
-                <Button
-                  onClick={() => {
-                    main.current?.focus();
-                    whenRead();
-                  }}
-                >
-                  Close
-                </Button>
+              <Notice tone="bad" title="You may still be signed in">
+                <p>{notSignedOut}</p>
               </Notice>
             )}
             <HeldBack session={session} api={api} path={path} />

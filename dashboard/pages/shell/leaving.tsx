@@ -13,7 +13,9 @@ export function useKept(isNeeded: boolean): void {
   useLayoutEffect(() => {
     if (!isNeeded) return;
     const letGo = keeping.hold();
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    const warn = (event: BeforeUnloadEvent) => {
+      if (keeping.isHeld()) event.preventDefault();
+    };
     addEventListener('beforeunload', warn);
     return () => {
       letGo();

@@ -6,3 +6,12 @@ export function takeLinkedToken(): string | undefined {
   if (token !== undefined) history.replaceState(null, '', location.pathname + location.search);
   return token;
 }
+
+/** A link that is opened in a tab that is there already loads nothing by itself. @returns ends it. */
+export function followLinks(): () => void {
+  const follow = () => {
+    if (location.hash.startsWith('#token=')) location.reload();
+  };
+  addEventListener('hashchange', follow);
+  return () => removeEventListener('hashchange', follow);
+}

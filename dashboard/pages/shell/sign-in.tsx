@@ -16,7 +16,7 @@ interface SignInProps {
   readonly whenSignedIn: (session: SessionAnswer) => void;
 }
 
-const api = openApi(undefined, async () => undefined);
+const api = openApi(undefined, () => {});
 
 /** The codes of `signInError` in the address after single sign-on. */
 const signInErrors = {
@@ -86,8 +86,7 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
   useEffect(() => {
     // Not on a cluster: a link would sign people in as its sender.
     if (isLocal && linked !== undefined) void send(linked);
-    // Each link that is opened asks for the session, and so brings its own `signIn`: the same one, too, is tried again.
-  }, [signIn, linked]);
+  }, [linked]);
 
   const to = encodeURIComponent(location.pathname + location.search);
   return (
