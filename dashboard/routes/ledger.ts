@@ -5,7 +5,17 @@ import { LedgerAway, type LedgerQuestion } from '../cluster.ts';
 import { type Door, sessionOf } from '../door.ts';
 import { ledgerAway, noLedger } from '../errors.ts';
 
-const questions = ['sums', 'series', 'requests', 'models', 'keys', 'namespaces', 'budgets', 'health'];
+const questions = [
+  'sums',
+  'series',
+  'requests',
+  'request-log',
+  'models',
+  'keys',
+  'namespaces',
+  'budgets',
+  'health',
+];
 const posted = ['plan', 'catalog'];
 
 export function addLedgerRoutes(api: FastifyInstance, door: Door): void {

@@ -1,4 +1,4 @@
-// The ledger's HTTP API. For callers that may get the ApiKeys concerned: sums, series, requests, models, keys, budgets, health, and plans
+// The ledger's HTTP API. For callers that may get the ApiKeys concerned: sums, series, requests one by one and counted, models, keys, budgets, health, and plans
 // of a gateway. For operator and gateways, with the exchange token: the spend of keys.
 
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -43,8 +43,10 @@ import {
   tooLarge,
 } from './errors.ts';
 import { lastFailoverAnswer } from './last-failover.ts';
+import { LOG_PATH, readLogQuestion } from './log-question.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
 import { isRelayed, RELAYED_PATHS, readQuestion, relayQuestion } from './plan.ts';
+import { requestLogAnswer } from './request-log.ts';
 import { requestsAnswer } from './requests.ts';
 import { seriesAnswer } from './series.ts';
 import { readSpendPage } from './spend-page.ts';
@@ -268,8 +270,12 @@ async function handle(parts: ReadApiParts, places: Places, request: IncomingMess
     expectMethod(request, 'POST');
     return await relay(parts, places, pathname, request);
   }
+  if (pathname === LOG_PATH) {
+    expectMethod(request, 'GET');
+    return await answerLog(parts, places, personsToken(request), searchParams);
+  }
   if (answer === undefined)
-    throw notFound(`only ${[...Object.keys(answers), ...RELAYED_PATHS].join(', ')} are here`);
+    throw notFound(`only ${[...Object.keys(answers), LOG_PATH, ...RELAYED_PATHS].join(', ')} are here`);
   expectMethod(request, 'GET');
   const token = personsToken(request);
   const asked = readParameters(searchParams, parts.clock.wallMs());
@@ -293,6 +299,19 @@ function personsToken(request: IncomingMessage): string {
   throw noToken(
     'send a token of Kubernetes as Authorization: Bearer …, such as that of kubectl create token',
   );
+}
+
+async function answerLog(parts: ReadApiParts, places: Places, token: string, search: URLSearchParams) {
+  const question = readLogQuestion(search, parts.clock.wallMs());
+  const { where } = question.asked;
+  return await places.hold(async () => {
+    const seesProviders = await hasAccessTo(parts, token, undefined);
+    if (!seesProviders) {
+      await expectAccessTo(parts, token, where.namespace);
+      expectNoProvider(where);
+    }
+    return await requestLogAnswer(parts.store, question, seesProviders);
+  });
 }
 
 /** Nobody's body is waited for, and none has a place while it comes: one that never does would keep it from others. */
@@ -333,13 +352,16 @@ async function readBody(request: IncomingMessage): Promise<string> {
 }
 
 async function expectAccess(parts: ReadApiParts, token: string, { where, by }: Asked): Promise<void> {
-  const { namespace } = where;
-  await expectAccessTo(parts, token, namespace);
+  await expectAccessTo(parts, token, where.namespace);
+  // If gateways are set not to name providers to callers, the ledger does not name them either.
+  if (where.namespace !== undefined) expectNoProvider(where, by);
+}
+
+function expectNoProvider(where: Asked['where'], by: Asked['by'] = []): void {
   const hidden = (['provider', 'upstreamModel'] as const).find(
     (dimension) => by.includes(dimension) || where[dimension] !== undefined,
   );
-  // If gateways are set not to name providers to callers, the ledger does not name them either.
-  if (namespace !== undefined && hidden !== undefined)
+  if (hidden !== undefined)
     throw notAllowed(`${hidden}: is the platform's own business; ask without ?namespace=…, where you may`);
 }
 

@@ -14,7 +14,14 @@ import {
   readRecords,
   recordsQuery,
 } from './record-queries.ts';
-import { readRefusals, readSingleRefusals, refusalsQuery, singleRefusalsQuery } from './refusal-queries.ts';
+import {
+  readRefusals,
+  readSingleRefusals,
+  refusalsQuery,
+  singleRefusalCountQuery,
+  singleRefusalsQuery,
+} from './refusal-queries.ts';
+import { loggedRequests, logQuery, ownLinesQuery, readAttempts, readPlaces, splitId } from './request-log.ts';
 import { endsQuery, firstContentsQuery, readEnds, readFirstContents } from './request-queries.ts';
 import type { DatabaseKind } from './schema.ts';
 import { changedQuery, costsQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
@@ -42,12 +49,20 @@ export function readingOf(
   | 'furtherAnswers'
   | 'ends'
   | 'firstContents'
+  | 'requestLog'
+  | 'attemptsOf'
   | 'records'
   | 'refusals'
   | 'singleRefusals'
+  | 'singleRefusalCount'
   | 'asides'
 > {
   const sums: LedgerStore['sums'] = async (query) => readSums(await rows(sumsQuery(kind, query)), query.by);
+  const linesOf = (namespace: string | undefined) => async (ids: readonly string[]) =>
+    (await rows(ownLinesQuery(kind, ids, namespace))).map(({ id, line }) => ({
+      id: String(id),
+      line: String(line),
+    }));
   return {
     sums,
     async outcomes(query) {
@@ -102,6 +117,20 @@ export function readingOf(
     async firstContents(query) {
       return readFirstContents(await rows(firstContentsQuery(kind, query)), query.interval);
     },
+    async requestLog(query) {
+      const { limit, where } = query;
+      const places = readPlaces(await rows(logQuery(kind, { ...query, limit: limit + 1 })));
+      const page = places.slice(0, limit);
+      const requests = [...new Set(page.map(({ id }) => splitId(id).request))];
+      const lines = await readAttempts(requests, linesOf(where.namespace));
+      return {
+        requests: loggedRequests(page, lines),
+        next: places.length > limit ? page.at(-1) : undefined,
+      };
+    },
+    async attemptsOf(request, namespace) {
+      return (await readAttempts([request], linesOf(namespace))).get(request) ?? [];
+    },
     async state() {
       return readState(await rows(stateQuery));
     },
@@ -112,7 +141,11 @@ export function readingOf(
       return readRefusals(await rows(refusalsQuery(kind, query)), query.by);
     },
     async singleRefusals(query) {
-      return readSingleRefusals(await rows(singleRefusalsQuery(query)));
+      return readSingleRefusals(await rows(singleRefusalsQuery(kind, query)));
+    },
+    async singleRefusalCount(query) {
+      const [row] = await rows(singleRefusalCountQuery(query));
+      return Number(row?.refused ?? 0);
     },
     async asides(limit) {
       return (await rows(asidesQuery(limit))).map((row) => ({

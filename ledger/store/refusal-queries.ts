@@ -98,24 +98,42 @@ export function readRefusals(rows: readonly Row[], by: readonly RefusalDimension
   });
 }
 
-export function singleRefusalsQuery({ where = {}, before, limit, ...stretch }: SingleRefusalsQuery): Query {
-  const { fromMs, toMs } = boundsOf(stretch);
+export function singleRefusalsQuery(kind: DatabaseKind, query: SingleRefusalsQuery): Query {
+  const { before, limit } = query;
   const values: Value[] = [];
+  const conditions = singleConditions(query, values);
+  // As the log of requests orders those that were attempted.
+  const id = kind === 'sqlite' ? 'id' : 'id COLLATE "C"';
+  if (before !== undefined)
+    conditions.push(`(at_ms, ${id}) < ($${values.push(before.atMs)}, $${values.push(before.id)})`);
+  return {
+    text: `SELECT id, at_ms, line FROM ledger_refusals WHERE ${conditions.join(' AND ')}
+      ORDER BY at_ms DESC, ${id} DESC LIMIT $${values.push(limit)}`,
+    values,
+  };
+}
+
+export function singleRefusalCountQuery(query: Omit<SingleRefusalsQuery, 'before' | 'limit'>): Query {
+  const values: Value[] = [];
+  const conditions = singleConditions(query, values);
+  return {
+    text: `SELECT COUNT(*) AS refused FROM ledger_refusals WHERE ${conditions.join(' AND ')}`,
+    values,
+  };
+}
+
+function singleConditions(
+  { where = {}, ...stretch }: Omit<SingleRefusalsQuery, 'before' | 'limit'>,
+  values: Value[],
+): string[] {
+  const { fromMs, toMs } = boundsOf(stretch);
   const { request, ...names } = where;
-  const conditions = [
+  return [
     `at_ms >= $${values.push(fromMs)}`,
     `at_ms < $${values.push(toMs)}`,
     ...filters(names, values),
     ...(request === undefined ? [] : [`id = $${values.push(request)}`]),
-    ...(before === undefined
-      ? []
-      : [`(at_ms, id) < ($${values.push(before.atMs)}, $${values.push(before.id)})`]),
   ];
-  return {
-    text: `SELECT id, at_ms, line FROM ledger_refusals WHERE ${conditions.join(' AND ')}
-      ORDER BY at_ms DESC, id DESC LIMIT $${values.push(limit)}`,
-    values,
-  };
 }
 
 export function readSingleRefusals(rows: readonly Row[]): SingleRefusal[] {

@@ -7,7 +7,7 @@ import { ALL, DAILY_KEYS, MEASURES, SPAN_KEYS, SPEND_MEASURES, TWO_DIGIT_STEPS }
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** Of the tables. Raised with every entry of `migrations`. */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /** As they were in version 1. */
 const keyMeasures1 = ['requests', 'input', 'output', 'unpriced', 'cost_high', 'cost_low'];
@@ -160,6 +160,15 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
         PRIMARY KEY (${REFUSAL_KEYS.join(', ')}))${endByKey}`,
     ];
   },
+  // Single requests of a key, a model, a provider or a namespace, newest first.
+  () => [
+    ...['api_key', 'model', 'provider', 'namespace'].map(
+      (column) => `CREATE INDEX ledger_records_by_${column} ON ledger_records (${column}, started_ms)`,
+    ),
+    ...['api_key', 'model', 'status'].map(
+      (column) => `CREATE INDEX ledger_refusals_by_${column} ON ledger_refusals (${column}, at_ms, id)`,
+    ),
+  ],
 ];
 
 const twoDigits = `CASE ${TWO_DIGIT_STEPS.map(

@@ -297,6 +297,38 @@ export interface SingleRefusal {
   readonly line: string;
 }
 
+/** Where a request is in the log: at the moment that an attempt of it began, or that it was refused. */
+export interface LogPlace {
+  /** Unix milliseconds. */
+  readonly ms: number;
+  readonly id: string;
+}
+
+/** Requests one by one, newest first. */
+export interface LogQuery extends RecentQuery {
+  /** How they ended; of a provider or its model how an attempt there ended. Those that were answered are never asked for beside others. */
+  readonly ends?: readonly Outcome[] | undefined;
+  /** Failure codes of the attempt that `ends` is about. */
+  readonly failures?: readonly string[] | undefined;
+  /** Only older ones. */
+  readonly before?: LogPlace | undefined;
+  readonly limit: number;
+}
+
+export interface LoggedRequest {
+  readonly place: LogPlace;
+  readonly request: string;
+  /** Of all its attempts, in their order. */
+  readonly lines: readonly string[];
+}
+
+/** A page of the log. */
+interface LogPage {
+  readonly requests: readonly LoggedRequest[];
+  /** Where the next page begins; undefined: this is the last. */
+  readonly next: LogPlace | undefined;
+}
+
 export interface RecordsQuery {
   /** Sequence of the last record that is known; 0: from the first. */
   readonly after: number;
@@ -365,10 +397,14 @@ export interface LedgerStore {
   /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */
   ends(query: IntervalQuery): Promise<EndsRow[]>;
   firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;
+  requestLog(query: LogQuery): Promise<LogPage>;
+  /** Lines of all attempts of a request, in their order; of another namespace than the given one there are none. */
+  attemptsOf(request: string, namespace: string | undefined): Promise<readonly string[]>;
   records(query: RecordsQuery): Promise<StoredRecord[]>;
   /** Exact sums of refusals, in the order of their groups. */
   refusals(query: RefusalsQuery): Promise<RefusalsRow[]>;
   singleRefusals(query: SingleRefusalsQuery): Promise<SingleRefusal[]>;
+  singleRefusalCount(query: Omit<SingleRefusalsQuery, 'before' | 'limit'>): Promise<number>;
   /** Lines put aside, the newest first. */
   asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;
   /** How far a receiver of records has got; 0 for one that is new. */

@@ -179,6 +179,6 @@ test('a file of other tables is refused, and named', async () => {
   await (await source.open()).close();
   await source.edit(["UPDATE ledger_meta SET value = '4' WHERE name = 'schema'"]);
   await expect(copyIn(source.place, target.store)).rejects.toThrow(
-    /ledger\.sqlite: its tables are of version 4, this program has 6\. Use the version of Penstock that wrote it/,
+    /ledger\.sqlite: its tables are of version 4, this program has 7\. Use the version of Penstock that wrote it/,
   );
 });

@@ -8,6 +8,7 @@ import {
   type Question,
 } from '../../dashboard/pages/overview/questions.ts';
 import { spendsQuestion } from '../../dashboard/rows/spends.ts';
+import { spanAt } from '../../ledger/store/spans.ts';
 
 export interface ViewQuestion {
   /** Path and query. */
@@ -43,7 +44,33 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
     ...['', `&namespace=${namespace}`].map((where) => `route=platform%2Fmodel-0${where}`),
   ];
   const ofPages = ofObjects.map((of) => ({ path: `/v1/health?${of}`, window: '30d' }));
-  return [...new Map([...asked, ...ofPages].map((question) => [question.path, question])).values()];
+  return [
+    ...new Map(
+      [...asked, ...ofPages, ...logQuestions(nowMs, namespace)].map((question) => [question.path, question]),
+    ).values(),
+  ];
+}
+
+/** Single requests, by each filter by itself: what is used much, what is hardly used, and what there is none of. */
+function logQuestions(nowMs: number, namespace: string): readonly ViewQuestion[] {
+  const filters = [
+    ...['', `namespace=${namespace}`, 'namespace=nowhere', `namespace=${namespace}&outcome=error`],
+    ...['apiKey=team-000/key-00000', 'apiKey=team-003/key-00003', 'apiKey=team-000/none'],
+    ...['model=penstock/model-0', 'model=none', 'model=penstock/model-0&outcome=error'],
+    ...['provider=platform/p0', 'provider=platform/p0&outcome=error', 'provider=none'],
+    ...['outcome=error', 'outcome=refused', 'outcome=answered', 'outcome=interrupted', 'outcome=cancelled'],
+    ...['order=failures', 'status=429', 'status=502', 'status=200', 'status=418', 'code=status_500'],
+    'request=req_00000000000000000000000001',
+    'request=none',
+  ];
+  const days = (count: number) => spanAt(nowMs - count * 86_400_000, 'day');
+  const windows = [
+    ['24h', days(1)],
+    ['30d', days(29)],
+  ] as const;
+  return windows.flatMap(([window, from]) =>
+    filters.map((filter) => ({ window, path: `/v1/request-log?from=${from}&limit=50&${filter}` })),
+  );
 }
 
 function pathOf(question: Question | undefined): string[] {

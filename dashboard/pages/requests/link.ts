@@ -1,7 +1,7 @@
 // Where are single requests listed? The address of the Requests view, with its filters.
 
 /** Which requests; without any, all of the namespace in the header. */
-export interface RequestsWanted {
+interface RequestsWanted {
   readonly namespace?: string | undefined;
   /** `namespace/name`. */
   readonly apiKey?: string | undefined;
@@ -17,7 +17,7 @@ export interface RequestsWanted {
 }
 
 /** `error`: all that failed, were cut off, or were refused by the gateway itself. */
-export const REQUEST_OUTCOMES = [
+const REQUEST_OUTCOMES = [
   'error',
   'refused',
   'failed',
@@ -26,7 +26,7 @@ export const REQUEST_OUTCOMES = [
   'cancelled',
   'answered',
 ] as const;
-export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
+type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 export function requestsLink(wanted: RequestsWanted = {}): string {
   const search = new URLSearchParams();

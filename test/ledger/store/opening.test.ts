@@ -29,7 +29,7 @@ test('tables of a newer program are refused, with the way out, and left as they 
   await (await openSqliteStore(path)).close();
   edit("UPDATE ledger_meta SET value = '99' WHERE name = 'schema'");
   await expect(openSqliteStore(path)).rejects.toThrow(
-    /ledger\.sqlite: .*version 99.*up to 6; run the version/,
+    /ledger\.sqlite: .*version 99.*up to 7; run the version/,
   );
   const database = new DatabaseSync(path);
   expect(database.prepare('SELECT value FROM ledger_meta').get()).toEqual({ value: '99' });

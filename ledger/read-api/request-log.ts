@@ -1,0 +1,313 @@
+// Which requests were there, one by one, and what became of each? Rows out of the records of their attempts, without any content.
+
+import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
+import { refusalSchema } from '../../core/contract/refusal.ts';
+import { usdOf } from '../money.ts';
+import type { LedgerStore, LogPlace, Outcome, RefusalFilter } from '../store/store.ts';
+import { callerStatus, failuresSeenAs } from './caller-status.ts';
+import { failureWords } from './failure-words.ts';
+import { ERROR_ENDS, type LogQuestion, type Part, writePlace } from './log-question.ts';
+
+type Store = Pick<
+  LedgerStore,
+  'requestLog' | 'attemptsOf' | 'refusals' | 'singleRefusals' | 'singleRefusalCount'
+>;
+
+interface LogRow {
+  readonly place: LogPlace;
+  readonly row: object;
+}
+
+/** @param seesProviders Which vendors are behind a route is the platform's own business. */
+export async function requestLogAnswer(store: Store, question: LogQuestion, seesProviders: boolean) {
+  const { asked, request, part, before } = question;
+  if (request !== undefined) return await requestAnswer(store, question, request, seesProviders);
+  const { from, to } = asked;
+  const { rows, next } = await readRows(store, question, part, before, seesProviders);
+  const isFirst = before === undefined && part !== 'others';
+  return {
+    from,
+    to,
+    rows: rows.map(({ row }) => row),
+    ...nextAnswer(next),
+    ...(isFirst ? { refusedWithoutRow: await refusedWithoutRow(store, question) } : {}),
+  };
+}
+
+const nextAnswer = (next: string | undefined) => ({
+  isTruncated: next !== undefined,
+  ...(next === undefined ? {} : { next }),
+});
+
+const always = { from: '1970-01-01', to: '9999-12-31' } as const;
+
+async function requestAnswer(
+  store: Store,
+  { asked: { where } }: LogQuestion,
+  request: string,
+  seesProviders: boolean,
+) {
+  const { namespace } = where;
+  const attempts = readRecords(await store.attemptsOf(request, namespace));
+  if (attempts.length > 0)
+    return {
+      rows: [rowAnswer(attempts, seesProviders)],
+      attempts: attempts.map((attempt) => attemptAnswer(attempt, seesProviders)),
+      isTruncated: false,
+    };
+  const refused = await store.singleRefusals({
+    ...always,
+    where: { request, ...(namespace === undefined ? {} : { namespace }) },
+    limit: 1,
+  });
+  return { rows: refused.flatMap(({ line }) => refusalAnswer(line)), attempts: [], isTruncated: false };
+}
+
+interface Rows {
+  readonly rows: readonly LogRow[];
+  /** Undefined: there are no more. */
+  readonly next: string | undefined;
+}
+
+async function readRows(
+  store: Store,
+  question: LogQuestion,
+  part: Part,
+  before: LogPlace | undefined,
+  seesProviders: boolean,
+): Promise<Rows> {
+  const { limit } = question;
+  const { rows, next } = await readPart(store, question, part, before, seesProviders);
+  if (next !== undefined) return { rows, next: writePlace(part, next) };
+  if (part !== 'failures') return { rows, next: undefined };
+  if (rows.length >= limit) return { rows, next: writePlace('others', undefined) };
+  const left = { ...question, limit: limit - rows.length };
+  const others = await readRows(store, left, 'others', undefined, seesProviders);
+  return { rows: [...rows, ...others.rows], next: others.next };
+}
+
+interface PartOfLog {
+  readonly rows: readonly LogRow[];
+  /** Of older ones nothing is known yet; undefined: there are none. */
+  readonly next: LogPlace | undefined;
+}
+
+async function readPart(
+  store: Store,
+  question: LogQuestion,
+  part: Part,
+  before: LogPlace | undefined,
+  seesProviders: boolean,
+): Promise<PartOfLog> {
+  const [attempted, refused] = await Promise.all([
+    readAttempted(store, question, part, before, seesProviders),
+    readRefused(store, question, part, before),
+  ]);
+  const bounds = [attempted.next, refused.next].filter((place) => place !== undefined);
+  const [bound] = bounds.sort(newestFirst);
+  const known = [...attempted.rows, ...refused.rows]
+    .sort((a, b) => newestFirst(a.place, b.place))
+    .filter(({ place }) => bound === undefined || newestFirst(place, bound) <= 0);
+  const rows = known.slice(0, question.limit);
+  return { rows, next: known.length > rows.length ? rows.at(-1)?.place : bound };
+}
+
+function newestFirst(a: LogPlace, b: LogPlace): number {
+  return b.ms - a.ms || (a.id === b.id ? 0 : a.id < b.id ? 1 : -1);
+}
+
+async function readAttempted(
+  store: Store,
+  { asked, outcome, status, code, limit }: LogQuestion,
+  part: Part,
+  before: LogPlace | undefined,
+  seesProviders: boolean,
+): Promise<PartOfLog> {
+  const wanted = endsOf(part, outcome, status, code);
+  if (wanted?.ends.length === 0) return { rows: [], next: undefined };
+  const { from, to, where } = asked;
+  const page = await store.requestLog({ from, to, where, ...wanted, before, limit });
+  const rows = page.requests.flatMap(({ place, lines }) => {
+    const attempts = readRecords(lines);
+    const isSeenAs = status === undefined || callerStatus(attempts) === status;
+    return attempts.length > 0 && isSeenAs ? [{ place, row: rowAnswer(attempts, seesProviders) }] : [];
+  });
+  return { rows, next: page.next };
+}
+
+async function readRefused(
+  store: Store,
+  question: LogQuestion,
+  part: Part,
+  before: LogPlace | undefined,
+): Promise<PartOfLog> {
+  const where = refusedWhere(question);
+  if (part === 'others' || where === undefined) return { rows: [], next: undefined };
+  const { asked, limit } = question;
+  const { from, to } = asked;
+  const found = await store.singleRefusals({
+    ...{ from, to, where, limit: limit + 1 },
+    before: before && { atMs: before.ms, id: before.id },
+  });
+  const page = found.slice(0, limit).map(({ id, atMs, line }) => ({ place: { ms: atMs, id }, line }));
+  return {
+    rows: page.flatMap(({ place, line }) => refusalAnswer(line).map((row) => ({ place, row }))),
+    next: found.length > limit ? page.at(-1)?.place : undefined,
+  };
+}
+
+/** Undefined: none that was refused is wanted. No provider was asked for it, and its route may not be known. */
+function refusedWhere({ asked, outcome, status, code }: LogQuestion): RefusalFilter | undefined {
+  const { namespace, apiKey, model, provider, upstreamModel, route } = asked.where;
+  if (provider !== undefined || upstreamModel !== undefined || route !== undefined) return undefined;
+  if (outcome !== undefined && outcome !== 'refused' && outcome !== 'error') return undefined;
+  const given = {
+    namespace,
+    apiKey,
+    model,
+    code,
+    ...(status === undefined ? {} : { status: String(status) }),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Of very many refusals only some have a row; all are counted. */
+async function refusedWithoutRow(store: Store, question: LogQuestion): Promise<number> {
+  const where = refusedWhere(question);
+  if (where === undefined) return 0;
+  const { from, to } = question.asked;
+  const [sums, rows] = await Promise.all([
+    store.refusals({ from, to, by: [], where, limit: 1 }),
+    store.singleRefusalCount({ from, to, where }),
+  ]);
+  return Math.max(0, (sums[0]?.refused ?? 0) - rows);
+}
+
+function refusalAnswer(line: string): readonly object[] {
+  const refusal = refusalSchema.safeParse(JSON.parse(line)).data;
+  if (refusal === undefined) return [];
+  const { kind: _, id, at, code, message, ...names } = refusal;
+  return [
+    {
+      request: id,
+      startedAt: at,
+      ...names,
+      outcome: 'refused',
+      failure: code,
+      ...(message === undefined ? {} : { cause: message }),
+      attempts: 0,
+      tokens: { input: 0, cachedInput: 0, output: 0 },
+      costUsd: '0',
+    },
+  ];
+}
+
+/** Undefined: whatever became of them. Without an end: none of those that were attempted. */
+function endsOf(
+  part: Part,
+  outcome: LogQuestion['outcome'],
+  status: number | undefined,
+  code: string | undefined,
+): { readonly ends: readonly Outcome[]; readonly failures?: readonly string[] } | undefined {
+  const inPart: readonly Outcome[] | undefined =
+    part === 'all' ? undefined : part === 'failures' ? ERROR_ENDS : ['answered', 'cancelled'];
+  const withOutcome: readonly Outcome[] | undefined =
+    outcome === undefined
+      ? undefined
+      : outcome === 'error'
+        ? ERROR_ENDS
+        : outcome === 'refused'
+          ? []
+          : [outcome];
+  const withStatus: readonly Outcome[] | undefined =
+    status === undefined ? undefined : status === 200 ? delivered : ['failed'];
+  const withCode = code === undefined ? undefined : ERROR_ENDS;
+  const given = [inPart, withOutcome, withStatus, withCode].filter((ends) => ends !== undefined);
+  const [first, ...others] = given;
+  if (first === undefined) return undefined;
+  const ends = first.filter((end) => others.every((list) => list.includes(end)));
+  if (code !== undefined) return { ends, failures: [code] };
+  return status === undefined || status === 200 ? { ends } : { ends, failures: failuresSeenAs(status) };
+}
+
+const delivered: readonly Outcome[] = ['answered', 'broken-off', 'cancelled', 'interrupted'];
+
+/** A line that a newer gateway wrote otherwise is in the sums, and in no row. */
+function readRecords(lines: readonly string[]): readonly LedgerRecord[] {
+  return lines.flatMap((line) => ledgerRecordSchema.safeParse(JSON.parse(line)).data ?? []);
+}
+
+function rowAnswer(attempts: readonly LedgerRecord[], seesProviders: boolean) {
+  const first = attempts[0] as LedgerRecord;
+  const last = attempts.at(-1) as LedgerRecord;
+  const startedMs = Date.parse(first.startedAt);
+  const sinceStart = ({ startedAt }: LedgerRecord, ms: number) => Date.parse(startedAt) - startedMs + ms;
+  const sum = (of: (attempt: LedgerRecord) => number) =>
+    attempts.reduce((all, attempt) => all + of(attempt), 0);
+  const priced = attempts.flatMap(({ costPicodollars }) => costPicodollars ?? []);
+  const status = callerStatus(attempts);
+  return {
+    request: first.request,
+    startedAt: first.startedAt,
+    namespace: first.namespace,
+    apiKey: first.apiKey,
+    ...(first.owner === undefined ? {} : { owner: first.owner }),
+    model: first.model,
+    ...(first.requestedModel === undefined ? {} : { requestedModel: first.requestedModel }),
+    route: first.route,
+    ...namesOf(last, seesProviders),
+    ...(status === undefined ? {} : { status }),
+    outcome: last.outcome,
+    ...failureAnswer(last),
+    attempts: attempts.length,
+    tokens: {
+      input: sum(({ usage }) => usage.input),
+      cachedInput: sum(({ usage }) => usage.cachedInput),
+      output: sum(({ usage }) => usage.output),
+    },
+    costUsd: priced.length === 0 ? null : usdOf(priced.reduce((all, cost) => all + BigInt(cost), 0n)),
+    ...(last.firstContentMs === undefined || last.outcome === 'failed'
+      ? {}
+      : { firstContentMs: sinceStart(last, last.firstContentMs) }),
+    durationMs: Math.max(...attempts.map((attempt) => sinceStart(attempt, attempt.durationMs))),
+    isStream: first.isStream,
+    clientDialect: first.clientDialect,
+  };
+}
+
+function attemptAnswer(attempt: LedgerRecord, seesProviders: boolean) {
+  const { startedAt, durationMs, firstContentMs, call, status, outcome, payer, costPicodollars, usage } =
+    attempt;
+  return {
+    attempt: attempt.attempt,
+    ...(call === undefined ? {} : { call }),
+    startedAt,
+    ...namesOf(attempt, seesProviders),
+    outcome,
+    ...(status === undefined ? {} : { upstreamStatus: status }),
+    ...failureAnswer(attempt),
+    ...(firstContentMs === undefined ? {} : { firstContentMs }),
+    durationMs,
+    tokens: { input: usage.input, cachedInput: usage.cachedInput, output: usage.output },
+    costUsd: costPicodollars === null ? null : usdOf(BigInt(costPicodollars)),
+    payer,
+  };
+}
+
+/** Of a tenant's own Provider, and a route of its own, also to the tenant. */
+function namesOf(
+  { namespace, route, provider, providerKey, target, upstreamModel, upstreamDialect }: LedgerRecord,
+  seesProviders: boolean,
+) {
+  const isOwn = (name: string) => seesProviders || name.startsWith(`${namespace}/`);
+  return {
+    ...(isOwn(route) ? { target } : {}),
+    ...(isOwn(provider)
+      ? { provider, ...(providerKey === undefined ? {} : { providerKey }), upstreamModel, upstreamDialect }
+      : {}),
+  };
+}
+
+function failureAnswer({ failure, cause }: LedgerRecord) {
+  return failure === undefined ? {} : { failure, cause: failureWords(failure, cause) };
+}
