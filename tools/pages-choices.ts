@@ -2,7 +2,7 @@
 
 import { DIALECTS, dialectNames } from '../core/catalog/dialects.ts';
 import { LIMITS, limitMembers, RATES, rateNames } from '../core/catalog/limits.ts';
-import { PROVIDER_TYPES, typesThat } from '../core/catalog/provider-types.ts';
+import { optionsOf, PROVIDER_TYPES, typesThat } from '../core/catalog/provider-types.ts';
 
 export function pagesChoices(): string {
   // What people run themselves comes first: it is what they most often bring.
@@ -25,6 +25,13 @@ export function pagesChoices(): string {
       return `${type}: { ${facts.join(', ')} }`;
     }),
     'export type ProviderType = keyof typeof PROVIDER_TYPES;',
+    '',
+    '/** Keys of `options`, of the types that have some. */',
+    'export const PROVIDER_OPTIONS: { readonly [Type in ProviderType]?: readonly string[] } = {',
+    ...types
+      .filter((type) => optionsOf(type).length > 0)
+      .map((type) => `  ${type}: [${optionsOf(type).map((name) => `'${name}'`)}],`.replace(/','/g, "', '")),
+    '};',
     '',
     ...record('APIS', dialects, ({ api, title }) => `${api}: '${title}'`),
     'export type Api = keyof typeof APIS;',

@@ -1,6 +1,7 @@
 // How are several objects made that are of use only together? Each is tried before the first is made, and what may have been made without an
 // answer is looked for before it is made again.
 
+import { type FieldProblems, refusedFields } from '../parts/refused-fields.ts';
 import { type Api, ApiError, findObject } from '../shell/api.ts';
 import { isWithin, type NotDone, sendSurely } from '../shell/send-surely.ts';
 
@@ -22,7 +23,14 @@ interface Created {
 
 export const nothingCreated: Created = { done: new Map(), open: undefined };
 
-type AllSent = { readonly is: 'done' } | (NotDone & { readonly what: string; readonly created: Created });
+type AllSent =
+  | { readonly is: 'done'; readonly created: Created }
+  | (NotDone & {
+      readonly what: string;
+      readonly created: Created;
+      /** By the paths of that object. */
+      readonly problems?: FieldProblems;
+    });
 
 /** @throws nothing: what went wrong is in the answer, with how far it came. */
 export async function createAll(api: Api, steps: readonly Step[], before: Created): Promise<AllSent> {
@@ -34,7 +42,8 @@ export async function createAll(api: Api, steps: readonly Step[], before: Create
       await tryToCreate(api, step);
     } catch (error) {
       const { message } = error as Error;
-      return { is: 'refused', message, what: step.what, created: { done, open: before.open } };
+      const problems = refusedFields(error);
+      return { is: 'refused', message, what: step.what, created: { done, open: before.open }, problems };
     }
   }
   for (const step of left) {
@@ -48,7 +57,7 @@ export async function createAll(api: Api, steps: readonly Step[], before: Create
       return { ...sent, what: step.what, created: { done, open: sent.is === 'unknown' ? id : undefined } };
     done.set(id, step.what);
   }
-  return { is: 'done' };
+  return { is: 'done', created: { done, open: undefined } };
 }
 
 function tryToCreate(api: Api, { path, body }: Step): Promise<unknown> {

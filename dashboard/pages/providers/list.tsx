@@ -29,6 +29,11 @@ export function Providers() {
               look: 'main',
               onClick: () => go('/providers/new'),
             },
+            {
+              label: 'Add route',
+              right: 'create modelroutes',
+              onClick: () => go('/routes/new'),
+            },
           ]}
         />
       </div>

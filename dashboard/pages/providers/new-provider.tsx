@@ -2,29 +2,27 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RightName } from '../../api-types.ts';
-import type { Problems } from '../keys/key-form.ts';
 import { Badge } from '../parts/basics.tsx';
 import { YamlDialog } from '../parts/dialog.tsx';
-import { CheckField, focusFirstProblem, SelectField, TextField } from '../parts/fields.tsx';
+import { focusFirstProblem, SelectField, TextField } from '../parts/fields.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
+import type { FieldProblems } from '../parts/refused-fields.ts';
 import { kubePath, useObject, useRightsWhereTyped } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
-import { APIS, type Api, PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
+import { PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 import { createAll, nothingCreated, type Step } from './create-all.ts';
+import { AddressField, DialectsField, fieldOf, KeyField, MoreFields } from './provider-fields.tsx';
 import {
   buildProviderObjects,
   checkProviderForm,
   emptyProviderForm,
-  hostToAllow,
   KEY_PLACEHOLDER,
   type ProviderForm,
   routeNameOf,
 } from './provider-form.ts';
-
-const apis = Object.keys(APIS) as Api[];
 
 export function NewProvider() {
   const { api, session, namespace, namespaces, announce } = useShell();
@@ -32,7 +30,7 @@ export function NewProvider() {
     ...emptyProviderForm,
     namespace: namespace ?? session.namespace ?? '',
   });
-  const [problems, setProblems] = useState<Problems<ProviderForm>>({});
+  const [problems, setProblems] = useState<FieldProblems>({});
   const [refusal, setRefusal] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
   const [isYaml, setYaml] = useState(false);
@@ -48,20 +46,18 @@ export function NewProvider() {
   ];
   const missing = needed.flatMap((right) => may(right).missing ?? []);
   const isAllowed = needed.every((right) => may(right).isAllowed);
-  const field = (name: Exclude<keyof ProviderForm, 'apis'>) => ({
-    value: form[name],
-    problem: problems[name],
-    onInput: (value: string) => setForm((before) => ({ ...before, [name]: value })),
-  });
+  const onInput = (changes: Partial<ProviderForm>) => setForm((before) => ({ ...before, ...changes }));
+  const props = { form, problems, onInput };
+  const field = fieldOf(props);
 
-  const check = () => {
-    const found = checkProviderForm(form);
+  const show = (found: FieldProblems): boolean => {
     setProblems(found);
     if (Object.keys(found).length === 0) return true;
     announce('Some fields are invalid.');
     focusFirstProblem(element.current);
     return false;
   };
+  const check = () => show(checkProviderForm(form));
 
   const send = async () => {
     if (!check() || isSending) return;
@@ -73,6 +69,7 @@ export function NewProvider() {
       setMade(true);
     } else {
       created.current = sent.created;
+      show(sent.problems ?? {});
       const made = [...sent.created.done.values()];
       setRefusal(
         [
@@ -93,7 +90,6 @@ export function NewProvider() {
 
   if (isMade) return <ProviderMade form={form} />;
   const type = PROVIDER_TYPES[form.type];
-  const host = hostToAllow(form.baseUrl);
   return (
     <>
       <p class="crumbs">
@@ -125,56 +121,14 @@ export function NewProvider() {
             <SelectField
               label="Type"
               {...field('type')}
-              onInput={(next) => setForm((before) => ({ ...before, type: next as ProviderType }))}
+              onInput={(next) => onInput({ type: next as ProviderType, options: {} })}
               options={Object.entries(PROVIDER_TYPES).map(([value, { label }]) => ({ value, label }))}
             />
-            <TextField
-              label="Address"
-              type="url"
-              required={type.needsUrl}
-              placeholder={addressPlaceholder(form.type)}
-              {...field('baseUrl')}
-              hint="With the version: …/v1"
-            />
+            <AddressField {...props} />
           </div>
-          {type.needsApis && (
-            <fieldset
-              class="checks"
-              aria-invalid={problems.apis !== undefined ? 'true' : undefined}
-              tabIndex={-1}
-            >
-              <legend>Dialects</legend>
-              <div class="row wide-gap">
-                {apis.map((one) => (
-                  <CheckField
-                    key={one}
-                    label={APIS[one]}
-                    checked={form.apis.includes(one)}
-                    onInput={(checked) =>
-                      setForm((before) => ({
-                        ...before,
-                        apis: apis.filter((other) => (other === one ? checked : before.apis.includes(other))),
-                      }))
-                    }
-                  />
-                ))}
-              </div>
-              {problems.apis !== undefined && <p class="problem">{problems.apis}</p>}
-            </fieldset>
-          )}
-          <TextField
-            label="Key"
-            type="password"
-            required={type.needsKey}
-            placeholder={type.needsKey ? '' : 'None'}
-            {...field('key')}
-            hint={
-              <>
-                Stored in a new Secret{host === undefined ? '' : ' for '}
-                {host !== undefined && <code>{host}</code>}. It cannot be read back here.
-              </>
-            }
-          />
+          <DialectsField {...props} />
+          <KeyField {...props} isRequired={type.needsKey && form.secret === ''} />
+          <MoreFields {...props} />
         </section>
         <section class="fields" aria-labelledby="model-heading">
           <h2 id="model-heading">Model</h2>
@@ -186,7 +140,12 @@ export function NewProvider() {
               {...field('model')}
               hint="The id callers use."
             />
-            <TextField label="Upstream model" required placeholder="llama-4" {...field('upstreamModel')} />
+            <TextField
+              label="Upstream model"
+              required
+              placeholder="llama-4"
+              {...field('upstreamModel', 'targets[0].upstreamModel')}
+            />
           </div>
         </section>
         <FormEnd
@@ -217,11 +176,6 @@ export function NewProvider() {
   );
 }
 
-function addressPlaceholder(type: ProviderType): string {
-  if (type === 'Ollama') return 'http://localhost:11434/v1';
-  return PROVIDER_TYPES[type].needsUrl ? 'https://models.example.com/v1' : 'Default of the vendor';
-}
-
 function stepsOf(form: ProviderForm): readonly Step[] {
   const { secret, provider, route } = buildProviderObjects(form);
   const { namespace } = form;
@@ -232,7 +186,7 @@ function stepsOf(form: ProviderForm): readonly Step[] {
           {
             path: `kube/api/v1/namespaces/${namespace}/secrets`,
             body: secret,
-            what: `Secret ${form.name}`,
+            what: `Secret ${secret.metadata.name}`,
           },
         ]),
     { path: kubePath('providers', namespace), body: provider, what: `Provider ${form.name}` },

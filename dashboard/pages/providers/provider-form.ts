@@ -1,10 +1,14 @@
-// Which three objects does the provider form describe? Pure: the checks of the kinds, before anything is sent.
+// Which objects does the provider form describe, and what is changed in a Provider that is there? Pure.
 
-import type { Problems } from '../keys/key-form.ts';
+import type { FieldProblems } from '../parts/refused-fields.ts';
 import { type Api, PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
+import type { Provider } from '../words/kube.ts';
 import { namePattern, namespacePattern, namespaceProblem } from '../words/names.ts';
+import { type CallersForm, callersIn, callersPatch, callersProblem, emptyCallers } from './callers-form.ts';
 
-export interface ProviderForm {
+export const CHECKS = ['ListModels', 'HTTPGet', 'Completion', 'Disabled'] as const;
+
+export interface ProviderForm extends CallersForm {
   readonly namespace: string;
   readonly name: string;
   readonly type: ProviderType;
@@ -12,9 +16,23 @@ export interface ProviderForm {
   readonly baseUrl: string;
   /** Asked for where the type does not know its own. */
   readonly apis: readonly Api[];
-  /** Empty: the upstream takes none. */
+  /** Those that the type knows. */
+  readonly options: Readonly<Record<string, string>>;
+  /** A new one, for a new Secret. */
   readonly key: string;
-  /** Id by which callers ask. */
+  /** Its name. Empty with a key: that of the provider; empty without one: the upstream takes none. */
+  readonly secret: string;
+  /** In the data of the Secret; empty: `key`. */
+  readonly secretKey: string;
+  readonly caKind: 'ConfigMap' | 'Secret';
+  /** Empty: the public authorities. */
+  readonly caName: string;
+  readonly caKey: string;
+  /** Empty: left to the operator. */
+  readonly check: '' | (typeof CHECKS)[number];
+  readonly checkPath: string;
+  readonly checkModel: string;
+  /** Id by which callers ask; of a new provider alone. */
   readonly model: string;
   readonly upstreamModel: string;
 }
@@ -25,44 +43,86 @@ export const emptyProviderForm: ProviderForm = {
   type: 'OpenAICompatible',
   baseUrl: '',
   apis: ['ChatCompletions'],
+  options: {},
   key: '',
+  secret: '',
+  secretKey: '',
+  caKind: 'ConfigMap',
+  caName: '',
+  caKey: '',
+  check: '',
+  checkPath: '',
+  checkModel: '',
+  ...emptyCallers,
   model: '',
   upstreamModel: '',
 };
 
-const upstreamModelPattern = /^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~=%,-]*$/;
-const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]*(\/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*$/;
+export const upstreamModelPattern = /^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~=%,-]*$/;
+export const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]*(\/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*$/;
 
-/** Empty: everything may be sent. */
-export function checkProviderForm(form: ProviderForm): Problems<ProviderForm> {
-  const problems: { -readonly [Name in keyof ProviderForm]?: string } = {};
-  const type = PROVIDER_TYPES[form.type];
+/** By the paths of the objects, as an API server names them. Empty: everything may be sent. */
+export function checkProviderForm(form: ProviderForm): FieldProblems {
+  const problems: Record<string, string> = {};
   if (!namespacePattern.test(form.namespace)) problems.namespace = namespaceProblem(form.namespace);
   if (!namePattern.test(form.name) || form.name.length > 253)
     problems.name =
       'Only lower-case letters, digits and "-", with a letter or digit at both ends: own-models.';
-  if (form.baseUrl === '') {
-    if (type.needsUrl)
-      problems.baseUrl = `${type.label} needs an address, such as https://models.example.com/v1.`;
-  } else {
-    const fault = faultOfUrl(form.baseUrl);
-    if (fault !== undefined) problems.baseUrl = fault;
-    else if (form.key !== '' && form.baseUrl.startsWith('http:') && type.needsKey)
-      problems.baseUrl = 'Keys are not sent over plain http. Use https.';
-  }
-  if (type.needsApis && form.apis.length === 0)
-    problems.apis = 'Choose at least one. Most servers speak chat completions.';
-  if (form.key === '' && type.needsKey) problems.key = `${type.label} requires a key.`;
-  else if (!/^[!-~]*$/.test(form.key))
-    problems.key = 'A key has only ASCII characters, without spaces or line breaks.';
+  Object.assign(problems, checkUpstream(form));
   if (!modelPattern.test(form.model) || form.model.length > 200)
     problems.model = 'Enter a model id, such as llama or own/llama-4.';
   if (!upstreamModelPattern.test(form.upstreamModel) || form.upstreamModel.length > 256)
-    problems.upstreamModel = 'Enter the model name of the provider.';
+    problems['targets[0].upstreamModel'] = 'Enter the model name of the provider.';
   return problems;
 }
 
-// The expressions are those of the kind. What is refused in general is told apart before, for a message that says what to change.
+/** Of one that is there. */
+export function checkProviderEdit(form: ProviderForm, before: Provider): FieldProblems {
+  const problems: Record<string, string> = { ...checkUpstream(form) };
+  if (form.key !== '' && form.secret === before.spec.auth?.keys?.[0]?.secretRef?.name)
+    problems.secret ??= 'A new key needs a new Secret. Choose another name.';
+  return problems;
+}
+
+function checkUpstream(form: ProviderForm): FieldProblems {
+  const problems: Record<string, string> = {};
+  const type = PROVIDER_TYPES[form.type];
+  const hasKey = form.key !== '' || form.secret !== '';
+  if (form.baseUrl === '') {
+    if (type.needsUrl)
+      problems.baseURL = `${type.label} needs an address, such as ${placeholderOf(form.type)}.`;
+  } else {
+    const fault = faultOfUrl(form.baseUrl);
+    if (fault !== undefined) problems.baseURL = fault;
+    else if (hasKey && form.baseUrl.startsWith('http:') && type.needsKey)
+      problems.baseURL = 'Keys are not sent over plain http. Use https.';
+  }
+  if (type.needsApis && form.apis.length === 0)
+    problems.apis = 'Choose at least one. Most servers speak chat completions.';
+  if (!hasKey && type.needsKey) problems.auth = `${type.label} requires a key.`;
+  else if (!/^[!-~]*$/.test(form.key))
+    problems.auth = 'A key has only ASCII characters, without spaces or line breaks.';
+  if (form.secret !== '' && !isName(form.secret)) problems.secret = 'Enter the name of a Secret.';
+  if (form.secretKey !== '' && !/^[-._A-Za-z0-9]{1,253}$/.test(form.secretKey))
+    problems.secretKey = 'Only letters, digits, "-", "_" and ".".';
+  if (form.caName !== '' && !isName(form.caName))
+    problems['tls.caRef'] = `Enter the name of a ${form.caKind}.`;
+  if (form.check === 'HTTPGet' && !form.checkPath.startsWith('/'))
+    problems['healthCheck.active.path'] = 'Enter a path, such as /health.';
+  if (form.check === 'Completion' && form.checkModel === '')
+    problems['healthCheck.active.model'] = 'Enter the model name of the provider.';
+  return { ...problems, ...callersProblem(form) };
+}
+
+const isName = (text: string) => namePattern.test(text) && text.length <= 253;
+
+/** What an address of that type looks like; empty: the type knows its own. */
+export function placeholderOf(type: ProviderType): string {
+  if (type === 'Ollama') return 'http://localhost:11434/v1';
+  return PROVIDER_TYPES[type].needsUrl ? 'https://models.example.com/v1' : '';
+}
+
+// The expressions are those of the kind. Common faults have their own message, which says what to change.
 const urlPattern =
   /^https?:\/\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(\/([A-Za-z0-9._~!$&()*+,;=:-]|%[0-9A-Fa-f]{2})+)*$/;
 const numericHost = /^[a-z0-9]+:\/\/([^/:]*[.])?([0-9]+|0[xX][0-9A-Fa-f]*)[.]?(:|\/|$)/;
@@ -87,20 +147,8 @@ function faultOfUrl(text: string): string | undefined {
 /** In the order in which they are made: what is named comes before what names it. */
 export function buildProviderObjects(form: ProviderForm) {
   const { namespace, name, type } = form;
-  const host = hostToAllow(form.baseUrl);
-  const hasKey = form.key !== '';
-  const secret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: {
-      name,
-      namespace,
-      labels: { 'penstock.dev/provider-credential': 'true' },
-      ...(host === undefined ? {} : { annotations: { 'penstock.dev/allowed-hosts': host } }),
-    },
-    type: 'Opaque',
-    stringData: { key: form.key },
-  };
+  const callers = callersIn(form);
+  const options = Object.fromEntries(Object.entries(form.options).filter(([, text]) => text !== ''));
   const provider = {
     apiVersion: 'penstock.dev/v1alpha1',
     kind: 'Provider',
@@ -109,9 +157,14 @@ export function buildProviderObjects(form: ProviderForm) {
       type,
       ...(form.baseUrl === '' ? {} : { baseURL: form.baseUrl }),
       ...(PROVIDER_TYPES[type].needsApis ? { apis: [...form.apis] } : {}),
-      auth: hasKey
-        ? { type: 'ApiKey', keys: [{ name: 'main', secretRef: { name, key: 'key' } }] }
-        : { type: 'None' },
+      ...(Object.keys(options).length === 0 ? {} : { options }),
+      auth:
+        form.key === '' && form.secret === ''
+          ? { type: 'None' }
+          : { type: 'ApiKey', keys: [{ name: 'main', secretRef: secretRefOf(form) }] },
+      ...(form.caName === '' ? {} : { tls: { caRef: caRefOf(form) } }),
+      ...(form.check === '' ? {} : { healthCheck: { active: checkOf(form) } }),
+      ...(callers === undefined ? {} : { allowedNamespaces: callers }),
     },
   };
   const route = {
@@ -123,7 +176,102 @@ export function buildProviderObjects(form: ProviderForm) {
       targets: [{ name: 'main', providerRef: { name }, upstreamModel: form.upstreamModel }],
     },
   };
-  return { secret: hasKey ? secret : undefined, provider, route };
+  return { secret: buildSecret(form), provider, route };
+}
+
+/** Undefined: no new key was entered. */
+export function buildSecret(form: ProviderForm) {
+  if (form.key === '') return undefined;
+  const host = hostToAllow(form.baseUrl);
+  const { name, key } = secretRefOf(form);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace: form.namespace,
+      labels: { 'penstock.dev/provider-credential': 'true' },
+      ...(host === undefined ? {} : { annotations: { 'penstock.dev/allowed-hosts': host } }),
+    },
+    type: 'Opaque',
+    stringData: { [key]: form.key },
+  };
+}
+
+const secretRefOf = ({ name, secret, secretKey }: ProviderForm) => ({
+  name: secret === '' ? name : secret,
+  key: secretKey === '' ? 'key' : secretKey,
+});
+
+const caRefOf = ({ caKind, caName, caKey }: ProviderForm) => ({
+  ...(caKind === 'ConfigMap' ? {} : { kind: caKind }),
+  name: caName,
+  ...(caKey === '' ? {} : { key: caKey }),
+});
+
+const checkOf = ({ check, checkPath, checkModel }: ProviderForm) => ({
+  type: check,
+  ...(check === 'HTTPGet' ? { path: checkPath } : {}),
+  ...(check === 'Completion' ? { model: checkModel } : {}),
+});
+
+/** The form of a Provider that is there, to be edited. */
+export function providerFormOf({ metadata, spec }: Provider): ProviderForm {
+  const { name: secret = '', key: secretKey = '' } = spec.auth?.keys?.[0]?.secretRef ?? {};
+  const { kind: caKind = 'ConfigMap', name: caName = '', key: caKey = '' } = spec.tls?.caRef ?? {};
+  const { type: check = '', path: checkPath = '', model: checkModel = '' } = spec.healthCheck?.active ?? {};
+  return {
+    ...emptyProviderForm,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    type: spec.type as ProviderType,
+    baseUrl: spec.baseURL ?? '',
+    apis: (spec.apis ?? []) as readonly Api[],
+    options: spec.options ?? {},
+    ...{ secret, secretKey, caKind, caName, caKey, checkPath, checkModel },
+    check: check as ProviderForm['check'],
+    callers: spec.allowedNamespaces?.from ?? 'Same',
+    callerNames: (spec.allowedNamespaces?.names ?? []).join(', '),
+  };
+}
+
+/** A merge patch of what was changed: what was taken away is null, and what the form does not show stays as it is. */
+export function providerPatch(before: Provider, form: ProviderForm): { readonly spec: object } {
+  const was = providerFormOf(before);
+  const differs = (...names: readonly (keyof ProviderForm)[]) =>
+    names.some((name) => JSON.stringify(was[name]) !== JSON.stringify(form[name]));
+  const options = Object.entries(form.options).map(([name, text]) => [name, text === '' ? null : text]);
+  return {
+    spec: {
+      ...(differs('baseUrl') ? { baseURL: form.baseUrl === '' ? null : form.baseUrl } : {}),
+      ...(differs('apis') ? { apis: form.apis.length === 0 ? null : form.apis } : {}),
+      ...(differs('options') ? { options: Object.fromEntries(options) } : {}),
+      ...(differs('key', 'secret', 'secretKey') ? { auth: authPatch(before, form) } : {}),
+      ...(differs('caKind', 'caName', 'caKey')
+        ? { tls: { caRef: form.caName === '' ? null : { kind: null, key: null, ...caRefOf(form) } } }
+        : {}),
+      ...(differs('check', 'checkPath', 'checkModel')
+        ? {
+            healthCheck: { active: form.check === '' ? null : { path: null, model: null, ...checkOf(form) } },
+          }
+        : {}),
+      ...(differs('callers', 'callerNames') ? { allowedNamespaces: callersPatch(form) } : {}),
+    },
+  };
+}
+
+/** The form shows the first key; further ones stay. */
+function authPatch({ spec }: Provider, form: ProviderForm): object {
+  const [first = { name: 'main' }, ...others] = spec.auth?.keys ?? [];
+  const isGone = form.key === '' && form.secret === '';
+  if (!isGone) return { type: 'ApiKey', keys: [{ ...first, secretRef: secretRefOf(form) }, ...others] };
+  return others.length > 0 ? { keys: others } : { type: 'None', keys: null };
+}
+
+/** For a new key: a Secret is made here and never changed. */
+export function nextSecretName(name: string): string {
+  const [, base = name, number = '1'] = /^(.*?)-([1-9][0-9]{0,3})$/.exec(name) ?? [];
+  return `${base}-${Number(number) + 1}`;
 }
 
 /** As the annotation of a Secret names it: https without its scheme, plain http with it. */
@@ -144,5 +292,5 @@ export function routeNameOf(model: string): string {
   );
 }
 
-/** What stands in YAML in place of a key: nobody is to commit one. */
+/** In YAML in place of a key: nobody is to commit one. */
 export const KEY_PLACEHOLDER = 'put-the-key-here';

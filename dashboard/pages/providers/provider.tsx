@@ -11,11 +11,12 @@ import { useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
 import { keyStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
+import { EditProviderDialog } from './edit-provider.tsx';
 import { Troubles } from './troubles.tsx';
 
 export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { formats, session } = useShell();
-  const { shown, may, change, open, setOpen } = useObjectPage<Provider>('providers', namespace, name);
+  const { shown, may, change, open, setOpen } = useObjectPage<Provider, 'edit'>('providers', namespace, name);
   return (
     <>
       <Crumbs list="/providers" title="Providers and routes" namespace={namespace} />
@@ -30,7 +31,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 object={provider}
                 standing={standing}
                 may={may}
-                actions={[]}
+                actions={[{ label: 'Edit', right: 'patch providers', onClick: () => setOpen('edit') }]}
                 onOpen={setOpen}
                 change={change}
               />
@@ -67,6 +68,16 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                 </section>
               </div>
               <Calls namespace={namespace} name={name} />
+              {open === 'edit' && (
+                <EditProviderDialog
+                  provider={provider}
+                  onClose={() => setOpen(undefined)}
+                  whenDone={() => {
+                    setOpen(undefined);
+                    shown.again();
+                  }}
+                />
+              )}
               <ObjectDialogs
                 plural="providers"
                 object={provider}

@@ -16,9 +16,14 @@ import type { ModelRoute, Provider } from '../words/kube.ts';
 import { targetStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
 import { troubleWords } from '../words/troubles.ts';
+import { EditRouteDialog } from './edit-route.tsx';
 
 export function RouteDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
-  const { shown, may, change, open, setOpen } = useObjectPage<ModelRoute>('modelroutes', namespace, name);
+  const { shown, may, change, open, setOpen } = useObjectPage<ModelRoute, 'edit'>(
+    'modelroutes',
+    namespace,
+    name,
+  );
   return (
     <>
       <Crumbs list="/providers" title="Providers and routes" namespace={namespace} />
@@ -33,7 +38,10 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                 object={route}
                 standing={standing}
                 may={may}
-                actions={route.spec.drill === undefined ? [] : [drillAction(change, route)]}
+                actions={[
+                  { label: 'Edit', right: 'patch modelroutes', onClick: () => setOpen('edit') },
+                  ...(route.spec.drill === undefined ? [] : [drillAction(change, route)]),
+                ]}
                 onOpen={setOpen}
                 change={change}
               />
@@ -61,6 +69,16 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                 <h2 id="drill-heading">Failover drill</h2>
                 <Drill route={route} />
               </section>
+              {open === 'edit' && (
+                <EditRouteDialog
+                  route={route}
+                  onClose={() => setOpen(undefined)}
+                  whenDone={() => {
+                    setOpen(undefined);
+                    shown.again();
+                  }}
+                />
+              )}
               <ObjectDialogs
                 plural="modelroutes"
                 object={route}

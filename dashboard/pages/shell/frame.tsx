@@ -32,7 +32,7 @@ const ways = [
   {
     to: '/providers',
     label: 'Providers and routes',
-    views: ['providers', 'provider', 'route', 'new-provider'],
+    views: ['providers', 'provider', 'route', 'new-provider', 'new-route'],
   },
 ] as const;
 

@@ -10,6 +10,7 @@ export type Place =
         | 'plan'
         | 'providers'
         | 'new-provider'
+        | 'new-route'
         | 'not-found';
     }
   | { readonly view: 'key' | 'provider' | 'route'; readonly namespace: string; readonly name: string };
@@ -22,6 +23,7 @@ const plain = {
   '/models/plan': 'plan',
   '/providers': 'providers',
   '/providers/new': 'new-provider',
+  '/routes/new': 'new-route',
 } as const;
 
 const ofOne = { keys: 'key', providers: 'provider', routes: 'route' } as const;

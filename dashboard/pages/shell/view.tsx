@@ -8,6 +8,7 @@ import { PlanView } from '../models/plan-view.tsx';
 import { Overview } from '../overview/overview.tsx';
 import { Providers } from '../providers/list.tsx';
 import { NewProvider } from '../providers/new-provider.tsx';
+import { NewRoute } from '../providers/new-route.tsx';
 import { ProviderDetails } from '../providers/provider.tsx';
 import { RouteDetails } from '../providers/route.tsx';
 import { Link } from './context.tsx';
@@ -31,6 +32,8 @@ export function View({ place }: { readonly place: Place }) {
       return <Providers />;
     case 'new-provider':
       return <NewProvider />;
+    case 'new-route':
+      return <NewRoute />;
     case 'provider':
       return <ProviderDetails namespace={place.namespace} name={place.name} />;
     case 'route':

@@ -12,6 +12,12 @@ export const PROVIDER_TYPES = {
 } as const;
 export type ProviderType = keyof typeof PROVIDER_TYPES;
 
+/** Keys of `options`, of the types that have some. */
+export const PROVIDER_OPTIONS: { readonly [Type in ProviderType]?: readonly string[] } = {
+  OpenAI: ['organization', 'project'],
+  AzureOpenAI: ['apiVersion'],
+};
+
 export const APIS = {
   ChatCompletions: 'Chat completions',
   Messages: 'Messages',

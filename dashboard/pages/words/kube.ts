@@ -97,20 +97,40 @@ export interface ApiKey extends KubeObject {
   };
 }
 
+export interface AllowedNamespaces {
+  readonly from?: 'Same' | 'All' | 'Selector';
+  readonly names?: readonly string[];
+  readonly selector?: object;
+}
+
 export interface Provider extends KubeObject {
   readonly spec: {
     readonly type: string;
     readonly displayName?: string;
     readonly baseURL?: string;
     readonly apis?: readonly string[];
+    readonly options?: Readonly<Record<string, string>>;
     readonly suspended?: boolean;
     readonly auth?: {
+      readonly type?: string;
       readonly keys?: readonly {
         readonly name: string;
+        readonly secretRef?: { readonly name: string; readonly key: string };
         readonly weight?: number;
         readonly priority?: number;
       }[];
     };
+    readonly tls?: {
+      readonly caRef?: {
+        readonly kind?: 'ConfigMap' | 'Secret';
+        readonly name: string;
+        readonly key?: string;
+      };
+    };
+    readonly healthCheck?: {
+      readonly active?: { readonly type?: string; readonly path?: string; readonly model?: string };
+    };
+    readonly allowedNamespaces?: AllowedNamespaces;
   };
   readonly status?: CommonStatus & {
     readonly endpoint?: string;
@@ -147,8 +167,15 @@ export interface ProviderTrouble {
 export interface ModelRoute extends KubeObject {
   readonly spec: {
     readonly model: string;
+    readonly aliases?: readonly string[];
     readonly displayName?: string;
     readonly visibility?: string;
+    readonly allowedNamespaces?: AllowedNamespaces;
+    readonly pricing?: {
+      readonly inputPerMillion?: string;
+      readonly outputPerMillion?: string;
+      readonly perRequest?: string;
+    };
     readonly suspended?: boolean;
     readonly drill?: {
       readonly schedule?: string;

@@ -2,6 +2,7 @@
 
 import { describe } from 'vitest';
 import { keysSuite } from './keys.ts';
+import { routesSuite } from './routes.ts';
 import { useStage } from './stage.ts';
 import { tenantsSuite } from './tenants.ts';
 import { viewsSuite } from './views.ts';
@@ -10,4 +11,5 @@ const stage = useStage();
 
 describe('a key that is made in the page', () => keysSuite(stage));
 describe('people of different rights', () => tenantsSuite(stage));
+describe('providers and routes', () => routesSuite(stage));
 describe('every view', () => viewsSuite(stage));

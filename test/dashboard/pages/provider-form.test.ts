@@ -5,13 +5,19 @@ import { describe, expect, test } from 'vitest';
 import { PROVIDER_TYPES as rows, typesThat } from '../../../core/catalog/provider-types.ts';
 import {
   buildProviderObjects,
+  checkProviderEdit,
   checkProviderForm,
   emptyProviderForm,
   hostToAllow,
+  nextSecretName,
   type ProviderForm,
+  providerFormOf,
+  providerPatch,
   routeNameOf,
 } from '../../../dashboard/pages/providers/provider-form.ts';
 import { PROVIDER_TYPES } from '../../../dashboard/pages/words/choices.ts';
+import type { Provider } from '../../../dashboard/pages/words/kube.ts';
+import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
 import { parseModelRoute } from '../../../operator/resources/model-route.ts';
 import { parseProvider } from '../../../operator/resources/provider.ts';
 
@@ -68,7 +74,7 @@ test('addresses that the kind refuses are refused, and no other objects come of 
   fc.assert(
     fc.property(fc.array(part, { maxLength: 5 }), (parts) => {
       const given = { ...form, key: '', baseUrl: parts.join('') };
-      if (checkProviderForm(given).baseUrl !== undefined) return;
+      if (checkProviderForm(given).baseURL !== undefined) return;
       expect(parseProvider(buildProviderObjects(given).provider), given.baseUrl).toMatchObject({ ok: true });
     }),
     { numRuns: 2000 },
@@ -104,18 +110,23 @@ describe('the Secret', () => {
 });
 
 describe('what the kinds refuse is said before anything is sent', () => {
-  test.each<[Partial<ProviderForm>, keyof ProviderForm]>([
+  test.each<[Partial<ProviderForm>, string]>([
     [{ namespace: 'Team A' }, 'namespace'],
     [{ name: 'own models' }, 'name'],
-    [{ baseUrl: '' }, 'baseUrl'],
-    [{ baseUrl: 'https://models.example.com/v1/' }, 'baseUrl'],
-    [{ baseUrl: 'models.example.com' }, 'baseUrl'],
-    [{ type: 'OpenAI', baseUrl: 'http://api.example.com/v1' }, 'baseUrl'],
-    [{ type: 'Anthropic', baseUrl: '', key: '' }, 'key'],
-    [{ key: 'sk own\n' }, 'key'],
+    [{ baseUrl: '' }, 'baseURL'],
+    [{ baseUrl: 'https://models.example.com/v1/' }, 'baseURL'],
+    [{ baseUrl: 'models.example.com' }, 'baseURL'],
+    [{ type: 'OpenAI', baseUrl: 'http://api.example.com/v1' }, 'baseURL'],
+    [{ type: 'Anthropic', baseUrl: '', key: '' }, 'auth'],
+    [{ key: 'sk own\n' }, 'auth'],
     [{ apis: [] }, 'apis'],
     [{ model: '/llama' }, 'model'],
-    [{ upstreamModel: '' }, 'upstreamModel'],
+    [{ upstreamModel: '' }, 'targets[0].upstreamModel'],
+    [{ secret: 'Own_Secret' }, 'secret'],
+    [{ caName: 'Own_CA' }, 'tls.caRef'],
+    [{ check: 'HTTPGet', checkPath: 'health' }, 'healthCheck.active.path'],
+    [{ check: 'Completion' }, 'healthCheck.active.model'],
+    [{ callers: 'Selector', callerNames: 'team-a, Team' }, 'allowedNamespaces.names'],
   ])('%j', (changes, name) => {
     expect(Object.keys(checkProviderForm({ ...form, ...changes }))).toEqual([name]);
   });
@@ -129,4 +140,91 @@ test('a model id gives its route a name that Kubernetes takes', () => {
       expect(routeNameOf(model)).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
     }),
   );
+});
+
+const text = (...choices: readonly string[]) => fc.constantFrom('', ...choices);
+/** What its fields can hold. */
+const forms: fc.Arbitrary<ProviderForm> = fc
+  .record({
+    baseUrl: fc.constantFrom('https://models.example.com/v1', 'http://models.example.com:8000/v1'),
+    apis: fc.constantFrom<ProviderForm['apis']>(['ChatCompletions'], ['Messages', 'Responses']),
+    key: text('sk-own'),
+    secret: text('own-secret'),
+    secretKey: text('token'),
+    caKind: fc.constantFrom<ProviderForm['caKind']>('ConfigMap', 'Secret'),
+    caName: text('own-ca'),
+    caKey: text('root.pem'),
+    check: fc.constantFrom<ProviderForm['check']>('', 'ListModels', 'HTTPGet', 'Completion', 'Disabled'),
+    checkPath: fc.constantFrom('/health'),
+    checkModel: fc.constantFrom('llama-4'),
+    callers: fc.constantFrom<ProviderForm['callers']>('Same', 'All', 'Selector'),
+    callerNames: fc.constantFrom('team-a', 'team-a, team-b'),
+  })
+  .map((changes) => ({ ...form, ...changes }));
+
+const providerOf = (given: ProviderForm, spec: object = {}): Provider => {
+  const { provider } = buildProviderObjects(given);
+  return { ...provider, spec: { ...provider.spec, ...spec } } as Provider;
+};
+
+describe('a Provider that is edited', () => {
+  test('is not changed by a form that nobody has changed', () => {
+    fc.assert(
+      fc.property(forms, (given) => {
+        const provider = providerOf(given);
+        expect(providerPatch(provider, providerFormOf(provider))).toEqual({ spec: {} });
+      }),
+    );
+  });
+
+  test('is what the form would have made, and the operator takes it', () => {
+    fc.assert(
+      fc.property(forms, forms, (first, then) => {
+        const before = providerOf(first);
+        const wanted = { ...then, key: '' };
+        const after = mergePatch(before, providerPatch(before, wanted)) as Provider;
+        expect(parseProvider(after)).toMatchObject({ ok: true });
+        const unset = { ...emptyProviderForm, key: '' };
+        const shown = (of: ProviderForm) => ({
+          ...of,
+          model: unset.model,
+          upstreamModel: unset.upstreamModel,
+          // A field whose own choice is not made says nothing.
+          ...(of.secret === '' ? { secretKey: '' } : { secretKey: of.secretKey || 'key' }),
+          ...(of.caName === '' ? { caKind: unset.caKind, caKey: '' } : {}),
+          ...(of.check === 'HTTPGet' ? {} : { checkPath: '' }),
+          ...(of.check === 'Completion' ? {} : { checkModel: '' }),
+          ...(of.callers === 'Selector' ? {} : { callerNames: '' }),
+        });
+        expect(shown(providerFormOf(after))).toEqual(shown(wanted));
+      }),
+    );
+  });
+
+  test('keeps everything that the form does not show', () => {
+    const keys = [
+      { name: 'eu', secretRef: { name: 'eu', key: 'key' }, weight: 3 },
+      { name: 'us', secretRef: { name: 'us', key: 'key' } },
+    ];
+    const tls = { caRef: { name: 'own-ca' }, serverName: 'models.internal' };
+    const before = providerOf(form, { auth: { type: 'ApiKey', keys }, tls, timeouts: { connect: '1s' } });
+    const changed = { ...providerFormOf(before), secret: 'eu-2', caName: 'new-ca' };
+    const { spec } = mergePatch(before, providerPatch(before, changed)) as Provider;
+    expect(spec).toMatchObject({
+      auth: { keys: [{ name: 'eu', weight: 3, secretRef: { name: 'eu-2', key: 'key' } }, keys[1]] },
+      tls: { caRef: { name: 'new-ca' }, serverName: 'models.internal' },
+      timeouts: { connect: '1s' },
+    });
+  });
+
+  test('gets a new key in a new Secret, since none is changed here', () => {
+    const before = providerOf(form);
+    const same = { ...providerFormOf(before), key: 'sk-new' };
+    expect(Object.keys(checkProviderEdit(same, before))).toEqual(['secret']);
+    const next = { ...same, secret: nextSecretName(same.secret) };
+    expect(checkProviderEdit(next, before)).toEqual({});
+    expect(next.secret).toBe('own-models-2');
+    expect(nextSecretName('own-models-2')).toBe('own-models-3');
+    expect(JSON.stringify(providerPatch(before, next))).not.toContain('sk-new');
+  });
 });

@@ -121,6 +121,11 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
   provider: { path: '/providers/team-a/own-models' },
   'provider-partly': { path: '/providers/platform/anthropic' },
   route: { path: '/routes/platform/large' },
+  'provider-edit': { path: '/providers/team-a/own-models', act: click('Edit') },
+  'route-edit': { path: '/routes/platform/large', act: click('Edit') },
+  'route-suspend': { path: '/routes/platform/large', act: click('Suspend') },
+  'new-route': { path: '/routes/new?namespace=team-a' },
+  'new-route-problems': { path: '/routes/new?namespace=team-a', act: click('Add route') },
   'new-provider': { path: '/providers/new?namespace=team-a' },
   'new-provider-problems': { path: '/providers/new?namespace=team-a', act: click('Add provider') },
   'new-provider-yaml': {
