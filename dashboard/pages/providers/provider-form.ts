@@ -6,7 +6,7 @@ import type { Provider } from '../words/kube.ts';
 import { namePattern, namespacePattern, namespaceProblem } from '../words/names.ts';
 import { type CallersForm, callersIn, callersPatch, callersProblem, emptyCallers } from './callers-form.ts';
 
-export const CHECKS = ['ListModels', 'HTTPGet', 'Completion', 'Disabled'] as const;
+type HealthCheck = 'ListModels' | 'HTTPGet' | 'Completion' | 'Disabled';
 
 export interface ProviderForm extends CallersForm {
   readonly namespace: string;
@@ -29,7 +29,7 @@ export interface ProviderForm extends CallersForm {
   readonly caName: string;
   readonly caKey: string;
   /** Empty: left to the operator. */
-  readonly check: '' | (typeof CHECKS)[number];
+  readonly check: '' | HealthCheck;
   readonly checkPath: string;
   readonly checkModel: string;
   /** Id by which callers ask; of a new provider alone. */
