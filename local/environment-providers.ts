@@ -2,7 +2,8 @@
 // have written: a Secret, a Provider, and one ModelRoute per model of its listing.
 
 import { createHash } from 'node:crypto';
-import { type Api, DIALECTS, dialectOfApi } from '../core/catalog/dialects.ts';
+import { z } from 'zod';
+import { UPSTREAM_DIALECTS, type UpstreamApi, upstreamDialectOfApi } from '../core/catalog/dialects.ts';
 import { PROVIDER_TYPES, type ProviderType } from '../core/catalog/provider-types.ts';
 import { timeOf } from '../core/kube/time.ts';
 import { parseModelRoute } from '../operator/resources/model-route.ts';
@@ -27,7 +28,8 @@ interface Vendor {
   readonly apiKey: string | undefined;
   readonly apiKeyVariable: string;
   readonly baseUrl: string;
-  readonly baseUrlVariable: string;
+  /** Absent: it is at its own address. */
+  readonly baseUrlVariable?: string;
   /** Behind the base URL. */
   readonly listPath: string;
 }
@@ -63,7 +65,7 @@ export async function readEnvironmentProviders(
 
 const namespace = 'default';
 
-function vendorsOf({ openAi, anthropic }: LocalSettings): readonly Vendor[] {
+function vendorsOf({ openAi, anthropic, gemini }: LocalSettings): readonly Vendor[] {
   const vendors: Vendor[] = [];
   if (openAi.apiKey !== undefined || openAi.baseUrl !== undefined) {
     vendors.push({
@@ -87,6 +89,17 @@ function vendorsOf({ openAi, anthropic }: LocalSettings): readonly Vendor[] {
       baseUrlVariable: 'ANTHROPIC_BASE_URL',
       // A page has 20 entries where nothing is said, and 1,000 at most.
       listPath: '/models?limit=1000',
+    });
+  }
+  if (gemini.apiKey !== undefined) {
+    vendors.push({
+      name: 'gemini',
+      type: 'Gemini',
+      apiKey: gemini.apiKey,
+      apiKeyVariable: 'GEMINI_API_KEY',
+      // Its paths are no other server's.
+      baseUrl: ownAddressOf('Gemini'),
+      listPath: '/models?pageSize=1000',
     });
   }
   return vendors;
@@ -147,7 +160,9 @@ function refuse(vendor: Vendor, ownPort: number): string | undefined {
 
 function isVendorsOwn(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
-  return (['OpenAI', 'Anthropic'] as const).some((type) => new URL(ownAddressOf(type)).hostname === hostname);
+  return (['OpenAI', 'Anthropic', 'Gemini'] as const).some(
+    (type) => new URL(ownAddressOf(type)).hostname === hostname,
+  );
 }
 
 /** `fetch failed` alone helps nobody; what failed is its cause. */
@@ -166,21 +181,38 @@ async function listModels(vendor: Vendor): Promise<readonly string[]> {
         ? {}
         : {
             [header.name]: header.prefix + apiKey,
-            ...Object.fromEntries(DIALECTS[dialectOfApi[clientApiOf(type)]].headers),
+            ...Object.fromEntries(UPSTREAM_DIALECTS[upstreamDialectOfApi[apiOf(type)]].headers),
           },
     redirect: 'error',
     signal: AbortSignal.timeout(listingTimeoutMs),
   });
   if (!answer.ok) throw new Error(`it answered ${answer.status}`);
   const body: unknown = await answer.json().catch(() => undefined);
-  const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : undefined;
-  if (!Array.isArray(data)) throw new Error('its answer has no list of models');
-  const ids = data.flatMap((entry: unknown) =>
-    typeof entry === 'object' && entry !== null && 'id' in entry && typeof entry.id === 'string'
-      ? [entry.id]
-      : [],
-  );
-  return [...new Set(ids)];
+  const list = listingSchema.safeParse(body).data;
+  const entries = list?.data ?? list?.models;
+  if (entries === undefined) throw new Error('its answer has no list of models');
+  return [...new Set(entries.flatMap(idOf))];
+}
+
+/** `data` of OpenAI and Anthropic, `models` of Google. */
+const listingSchema = z.object({
+  data: z.array(z.unknown()).optional(),
+  models: z.array(z.unknown()).optional(),
+});
+
+const entrySchema = z.union([
+  z.object({ id: z.string() }),
+  z.object({ name: z.string(), supportedGenerationMethods: z.array(z.string()) }),
+]);
+
+function idOf(entry: unknown): readonly string[] {
+  const { data } = entrySchema.safeParse(entry);
+  if (data === undefined) return [];
+  if ('id' in data) return [data.id];
+  // The others give vectors, pictures or films.
+  return data.supportedGenerationMethods.includes('generateContent')
+    ? [data.name.replace(/^models\//, '')]
+    : [];
 }
 
 function draftProvider({ name, type, apiKey, baseUrl }: Vendor): RawObject {
@@ -191,7 +223,7 @@ function draftProvider({ name, type, apiKey, baseUrl }: Vendor): RawObject {
   const { header } = PROVIDER_TYPES[type];
   const elsewhere = {
     type: 'OpenAICompatible',
-    apis: [clientApiOf(type)],
+    apis: [apiOf(type)],
     auth: header.name === PROVIDER_TYPES.OpenAICompatible.header.name ? auth : { ...auth, header },
   };
   return {
@@ -240,8 +272,8 @@ function ownAddressOf(type: ProviderType): string {
   return PROVIDER_TYPES[type].baseUrl ?? '';
 }
 
-/** What clients of the vendor speak by default. */
-function clientApiOf(type: ProviderType): Api {
+/** What the vendor is spoken to in by default. */
+function apiOf(type: ProviderType): UpstreamApi {
   return PROVIDER_TYPES[type].apis?.[0] ?? 'ChatCompletions';
 }
 

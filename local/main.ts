@@ -23,6 +23,7 @@ const isHelp = helpIfAsked({
     'OPENAI_BASE_URL           the same from another server, such as http://localhost:11434/v1',
     'ANTHROPIC_API_KEY         serves anthropic/<model>',
     'ANTHROPIC_BASE_URL        the same from another server',
+    'GEMINI_API_KEY            serves gemini/<model>',
   ],
 });
 if (isHelp) process.exit(0);

@@ -26,6 +26,7 @@ const settingsSchema = z.object({
   OPENAI_BASE_URL: text,
   ANTHROPIC_API_KEY: credential,
   ANTHROPIC_BASE_URL: text,
+  GEMINI_API_KEY: credential,
 });
 
 export const PORT_FIELDS = ['port', 'metricsPort', 'simulatorPort', 'dashboardPort'] as const;
@@ -49,6 +50,7 @@ export interface LocalSettings {
   readonly stateFolder: string;
   readonly openAi: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly anthropic: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
+  readonly gemini: { readonly apiKey: string | undefined };
 }
 
 /** @throws {Error} naming every variable that is wrong, and what it should be; never with its value. */
@@ -70,6 +72,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
     stateFolder: data.PENSTOCK_STATE_DIR,
     openAi: { apiKey: data.OPENAI_API_KEY, baseUrl: data.OPENAI_BASE_URL },
     anthropic: { apiKey: data.ANTHROPIC_API_KEY, baseUrl: data.ANTHROPIC_BASE_URL },
+    gemini: { apiKey: data.GEMINI_API_KEY },
   });
   refuseSharedPort(settings);
   return settings;

@@ -154,7 +154,32 @@ const exceptions: Partial<Record<DialectName, Partial<Record<Feature, Row>>>> = 
 };
 
 /** Columns of the dialects that only upstreams speak: another one's, but for these features. */
-const upstreamColumns: Readonly<Record<UpstreamOnlyName, UpstreamColumn>> = {};
+const upstreamColumns: Readonly<Record<UpstreamOnlyName, UpstreamColumn>> = {
+  'google-generate-content': {
+    like: 'openai-chat',
+    except: {
+      'author-name': d,
+      'image-detail': d,
+      'file-url': t,
+      'file-of-other-type': x,
+      'audio-out': x,
+      'strict-tool': d,
+      'web-search': t,
+      'parallel-calls-off': w,
+      'malformed-arguments': x,
+      verbosity: d,
+      'reasoning-summary': t,
+      'reasoning-history': d,
+      'top-k': t,
+      'logit-bias': w,
+      'end-user': d,
+      store: d,
+      'service-tier': w,
+      'prompt-cache-key': d,
+      prediction: d,
+    },
+  },
+};
 
 interface UpstreamColumn {
   readonly like: DialectName;

@@ -109,7 +109,16 @@ const rows = {
 } as const satisfies Record<string, Row>;
 
 /** Dialects that no client speaks: upstreams that have no other are reached in them. In the order of the CRDs. */
-const upstreamRows = {} as const satisfies Record<string, UpstreamRow>;
+const upstreamRows = {
+  'google-generate-content': {
+    api: 'GenerateContent',
+    phrase: "Gemini's generateContent",
+    // After a model's name, which is in the path.
+    path: ':generateContent',
+    headers: [],
+    operation: 'chat',
+  },
+} as const satisfies Record<string, UpstreamRow>;
 
 /** A dialect that clients speak, and upstreams. */
 export type DialectName = keyof typeof rows;

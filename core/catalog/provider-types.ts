@@ -135,6 +135,17 @@ const rows = {
     ownedBy: 'bedrock',
     telemetryName: 'aws.bedrock',
   },
+  Gemini: {
+    title: 'Gemini API',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    apis: ['GenerateContent'],
+    header: { name: 'x-goog-api-key', prefix: '' },
+    options: {},
+    hasOwnSeats: true,
+    priceVendor: 'google',
+    ownedBy: 'google',
+    telemetryName: 'gcp.gemini',
+  },
   OpenRouter: {
     title: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',

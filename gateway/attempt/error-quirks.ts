@@ -333,6 +333,32 @@ export const errorQuirks: readonly ErrorQuirk[] = [
     seen: kept.seen,
   },
   {
+    // How an answer ended that is none; see gateway/dialects/google-generate-content/map-finish-reason.ts.
+    vendor: 'Google',
+    word: /MALFORMED_FUNCTION_CALL|MALFORMED_RESPONSE|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS/,
+    meaning: 'model-fault',
+    source: 'https://ai.google.dev/api/generate-content#FinishReason',
+    seen: '2026-11',
+  },
+  {
+    // Not from where the gateway is: another target may have the model.
+    vendor: 'Google',
+    statuses: [400],
+    phrase: /^User location is not supported/,
+    meaning: 'model-unknown',
+    source: `${github}/google-gemini/gemini-cli/issues/24641`,
+    seen: '2026-04',
+  },
+  {
+    // Claude, at the path of Gemini's models.
+    vendor: 'Google',
+    statuses: [400],
+    phrase: /^\S+ is not supported in the \S+ API\b/,
+    meaning: 'model-unknown',
+    source: `${github}/egoist/chatwise-releases/issues/1009`,
+    seen: '2025-09',
+  },
+  {
     vendor: 'DeepSeek',
     phrase: /^Model Not Exist$/,
     meaning: 'model-unknown',

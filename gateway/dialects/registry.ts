@@ -3,6 +3,7 @@
 import type { DialectName, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
 import type { Dialect, UpstreamDialect } from './dialect.ts';
+import { googleGenerateContent } from './google-generate-content/index.ts';
 import { openAiChat } from './openai-chat/index.ts';
 import { openAiCompletions } from './openai-completions/index.ts';
 import { openAiResponses } from './openai-responses/index.ts';
@@ -14,7 +15,10 @@ const dialects: Readonly<Record<DialectName, Dialect>> = {
   'anthropic-messages': anthropicMessages,
 };
 
-const upstreamDialects: Readonly<Record<UpstreamDialectName, UpstreamDialect>> = { ...dialects };
+const upstreamDialects: Readonly<Record<UpstreamDialectName, UpstreamDialect>> = {
+  ...dialects,
+  'google-generate-content': googleGenerateContent,
+};
 
 /** A dialect as clients speak it. */
 export function findDialect(name: DialectName): Dialect {

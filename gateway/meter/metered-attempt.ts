@@ -39,7 +39,7 @@ export interface MeteredCall {
 interface MeteredCandidate {
   readonly target: TargetView;
   readonly endpoint: KeyedEndpoint;
-  readonly dialect: DialectName;
+  readonly dialect: UpstreamDialectName;
 }
 
 /** What came of it. */

@@ -8,6 +8,7 @@ import { azureOpenAiSeats } from './azure-openai/index.ts';
 import { bedrockSeats } from './bedrock/index.ts';
 import type { BodyFor } from './body.ts';
 import { type Credential, type CredentialFor, staticKey } from './credential.ts';
+import { geminiSeats } from './gemini/index.ts';
 
 export interface UpstreamSeats {
   readonly addressFor: AddressFor;
@@ -23,6 +24,7 @@ export type SeatRows = ReadonlyMap<string, UpstreamSeats>;
 export const seatRows: SeatRows = new Map<string, UpstreamSeats>([
   ['AzureOpenAI', azureOpenAiSeats],
   ['Bedrock', bedrockSeats],
+  ['Gemini', geminiSeats],
 ]);
 
 export const plainSeats: UpstreamSeats = {

@@ -2,14 +2,14 @@
 // providers in turn, each with a secret of its own, and the same dialect or another: neither may ever see the other's
 // signed or encrypted state, which it would refuse, and each gets its own back.
 
-import Anthropic from '@anthropic-ai/sdk';
-import OpenAI from 'openai';
+import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RoutingTable } from '../../core/contract/routing-table.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
-import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
+import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { ableUpstreams, allDialects, dialectOf, type Upstream } from './every-upstream.ts';
-import { hello, runTool, statesIn, toolkit } from './samples.ts';
+import { statesIn } from './samples.ts';
+import { conversations, converseInMessages } from './tool-loops.ts';
 
 const turns = 10;
 
@@ -55,99 +55,6 @@ function targetsOf(simulators: Pair['simulators'], upstreams: readonly Upstream[
 
 function tableFor(targets: readonly RigTarget[]): RoutingTable {
   return tableOf(targets, { endpoints: [...allDialects] });
-}
-
-/** One turn: asks with the whole conversation so far, and adds the answer and what the tools say to it. */
-type TakeTurn = (isStream: boolean) => Promise<void>;
-
-const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (rig: Rig) => TakeTurn>> = {
-  chat(rig) {
-    const openai = new OpenAI({ baseURL: rig.baseUrl, apiKey: testKey, maxRetries: 0 });
-    const tools: OpenAI.ChatCompletionTool[] = toolkit.map(({ name, description, parameters }) => ({
-      type: 'function',
-      function: { name, description, parameters },
-    }));
-    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: hello }];
-    return async () => {
-      const answer = await openai.chat.completions.create({
-        model: 'm',
-        messages,
-        tools,
-        reasoning_effort: 'low',
-      });
-      const message = answer.choices[0]?.message;
-      const calls = message?.tool_calls?.flatMap((call) => (call.type === 'function' ? [call] : [])) ?? [];
-      if (message === undefined || calls.length !== 2)
-        throw new Error(`two calls: ${JSON.stringify(answer)}`);
-      messages.push(message);
-      for (const { id, function: called } of calls) {
-        const content = runTool(called.name, JSON.parse(called.arguments));
-        messages.push({ role: 'tool', tool_call_id: id, content });
-      }
-    };
-  },
-  responses(rig) {
-    const openai = new OpenAI({ baseURL: rig.baseUrl, apiKey: testKey, maxRetries: 0 });
-    const tools: OpenAI.Responses.FunctionTool[] = toolkit.map(({ name, description, parameters }) => ({
-      type: 'function',
-      name,
-      description,
-      parameters,
-      strict: true,
-    }));
-    const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: hello }];
-    return async (isStream) => {
-      const body = {
-        model: 'm',
-        input,
-        tools,
-        store: false,
-        reasoning: { effort: 'low' as const, summary: 'auto' as const },
-        include: ['reasoning.encrypted_content' as const],
-      };
-      const answer: OpenAI.Responses.Response = isStream
-        ? await openai.responses.stream(body).finalResponse()
-        : await openai.responses.create(body);
-      const calls = answer.output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
-      if (calls.length !== 2) throw new Error(`two calls: ${JSON.stringify(answer)}`);
-      input.push(...(answer.output as OpenAI.Responses.ResponseInputItem[]));
-      for (const { call_id, name, arguments: text } of calls) {
-        input.push({ type: 'function_call_output', call_id, output: runTool(name, JSON.parse(text)) });
-      }
-    };
-  },
-  messages: (rig) => converseInMessages(rig, { type: 'adaptive', display: 'summarized' }),
-};
-
-function converseInMessages(rig: Rig, thinking: Anthropic.ThinkingConfigParam): TakeTurn {
-  const anthropic = new Anthropic({ baseURL: rig.url, apiKey: testKey, maxRetries: 0 });
-  const tools: Anthropic.Tool[] = toolkit.map(({ name, description, parameters }) => ({
-    name,
-    description,
-    input_schema: parameters,
-  }));
-  const messages: Anthropic.MessageParam[] = [{ role: 'user', content: hello }];
-  return async (isStream) => {
-    const body = {
-      model: 'm',
-      max_tokens: 4_000,
-      messages,
-      tools,
-      thinking,
-    };
-    const answer = isStream
-      ? await anthropic.messages.stream(body).finalMessage()
-      : await anthropic.messages.create(body);
-    const calls = answer.content.flatMap((block) => (block.type === 'tool_use' ? [block] : []));
-    if (calls.length !== 2) throw new Error(`two calls: ${JSON.stringify(answer)}`);
-    messages.push({ role: 'assistant', content: answer.content as Anthropic.ContentBlockParam[] });
-    const results = calls.map(({ id, name, input }) => ({
-      type: 'tool_result' as const,
-      tool_use_id: id,
-      content: runTool(name, input),
-    }));
-    messages.push({ role: 'user', content: results });
-  };
 }
 
 const orders = ableUpstreams.flatMap((first) =>

@@ -72,9 +72,14 @@ describe('a provider of the environment', () => {
   test.each([
     ['openAi', 'OpenAI', 'https://api.openai.com/v1'],
     ['anthropic', 'Anthropic', 'https://api.anthropic.com/v1'],
+    ['gemini', 'Gemini', 'https://generativelanguage.googleapis.com/v1beta'],
   ] as const)('of %s at its own address is of the type %s', async (name, type, baseURL) => {
+    const models = [
+      { name: 'models/one', supportedGenerationMethods: ['generateContent', 'countTokens'] },
+      { name: 'models/vectors', supportedGenerationMethods: ['embedContent'] },
+    ];
     const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => {
-      return Response.json({ data: [{ id: 'one' }] });
+      return Response.json(type === 'Gemini' ? { models } : { data: [{ id: 'one' }] });
     });
     try {
       const folders = await makeFolders();
@@ -83,6 +88,9 @@ describe('a provider of the environment', () => {
       const { manifests } = await readEnvironmentProviders(settings, 8080, 0);
       expect(manifests.providers.map(({ spec }) => spec)).toMatchObject([{ type, baseURL }]);
       expect(manifests.providers.map((provider) => parseProvider(provider).ok)).toEqual([true]);
+      expect(manifests.modelRoutes.map(({ spec }) => spec)).toMatchObject([
+        { model: `${name.toLowerCase()}/one` },
+      ]);
       expect(fetched.mock.calls.map(([url]) => String(url).startsWith(`${baseURL}/models`))).toEqual([true]);
     } finally {
       fetched.mockRestore();

@@ -144,6 +144,7 @@ export function settingsFor(folders: Folders, more: Partial<LocalSettings> = {})
     stateFolder: folders.state,
     openAi: { apiKey: undefined, baseUrl: undefined },
     anthropic: { apiKey: undefined, baseUrl: undefined },
+    gemini: { apiKey: undefined },
     ...more,
   };
 }

@@ -268,6 +268,7 @@ describe('settings', () => {
       stateFolder: '.penstock',
       openAi: { apiKey: undefined, baseUrl: undefined },
       anthropic: { apiKey: undefined, baseUrl: undefined },
+      gemini: { apiKey: undefined },
     };
     expect(readSettings({})).toEqual(defaults);
     expect(readSettings({ PENSTOCK_PORT: '', OPENAI_API_KEY: ' ', PENSTOCK_MANIFESTS: '' })).toEqual(

@@ -7,6 +7,7 @@ export const PROVIDER_TYPES = {
   Anthropic: { label: 'Anthropic', needsUrl: false, needsApis: false, needsKey: true },
   AzureOpenAI: { label: 'Azure OpenAI', needsUrl: true, needsApis: false, needsKey: true },
   Bedrock: { label: 'AWS Bedrock', needsUrl: true, needsApis: false, needsKey: true },
+  Gemini: { label: 'Gemini API', needsUrl: false, needsApis: false, needsKey: true },
   OpenRouter: { label: 'OpenRouter', needsUrl: false, needsApis: false, needsKey: true },
   Mistral: { label: 'Mistral', needsUrl: false, needsApis: false, needsKey: true },
 } as const;

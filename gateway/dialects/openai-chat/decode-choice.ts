@@ -5,9 +5,9 @@ import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { heapBytesOf } from '../answer/kept.ts';
 import type { PartWriter } from '../answer/part-writer.ts';
 import type { ChoiceReader } from '../openai/decode-answers.ts';
+import { stateOfMessage } from '../state/extra-content.ts';
 import { CallReader } from './decode-calls.ts';
 import { ReasoningReader } from './decode-reasoning.ts';
-import { stateOfMessage } from './extra-content.ts';
 
 interface ChatChoiceReading {
   /** Marks what the provider wants back. */

@@ -7,11 +7,11 @@
 import type { JsonRecord } from '../../json/record.ts';
 import { wellFormedJson } from '../../json/well-formed.ts';
 import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
+import { findExtras, isExtraState, stateOf } from '../state/extra-content.ts';
 import { fitToolIds } from '../tools/tool-ids.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { wrapInput } from '../tools/wrapped-tool.ts';
 import { encodeToolResult, encodeUserContent, mediaOf, mediaSource, textOf } from './encode-content.ts';
-import { findExtras, isExtraState, stateOf } from './extra-content.ts';
 
 /** OpenAI's own ids are shorter; longer ones are refused. */
 const toolIdLengthMax = 40;

@@ -11,6 +11,8 @@ export interface ToolNameRules {
   readonly hasNamespaces: boolean;
   /** Tools can take free text; else they take one string member, `input`. */
   readonly hasCustom: boolean;
+  /** A name begins with a letter or an underscore. */
+  readonly letterFirst?: boolean;
 }
 
 /** The tool an upstream means by a name. */
@@ -39,7 +41,7 @@ export function nameTools({ tools, turns }: Conversation, rules: ToolNameRules):
   };
   const add = (tool: Pick<Tool, 'name' | 'namespace' | 'kind'>): void => {
     const plain = plainName(tool, rules);
-    const wireName = fitName(plain, rules.lengthMax, {
+    const wireName = fitName(plain, rules, {
       isTaken: (name) => known.has(keyOf(name, tool.namespace, rules)),
       nextRound: () => nextRound(keyOf(plain, tool.namespace, rules)),
     });
@@ -59,7 +61,7 @@ export function nameTools({ tools, turns }: Conversation, rules: ToolNameRules):
     }
   }
   return {
-    wireName: (tool) => wireNames.get(tool) ?? fitName(plainName(tool, rules), rules.lengthMax, alone),
+    wireName: (tool) => wireNames.get(tool) ?? fitName(plainName(tool, rules), rules, alone),
     toolOf: (wireName, wireNamespace) =>
       known.get(keyOf(wireName, wireNamespace, rules)) ??
       known.get(keyOf(wireName, otherWriting(wireNamespace), rules)) ??
@@ -90,8 +92,13 @@ interface OtherNames {
 const alone: OtherNames = { isTaken: () => false, nextRound: () => 0 };
 
 /** Eight hex digits of the whole name follow the part that is kept. */
-function fitName(name: string, lengthMax: number, { isTaken, nextRound }: OtherNames): string {
-  const clean = name.replace(/[^A-Za-z0-9_-]/g, '_');
+function fitName(
+  name: string,
+  { lengthMax, letterFirst }: ToolNameRules,
+  { isTaken, nextRound }: OtherNames,
+): string {
+  const known = name.replace(/[^A-Za-z0-9_-]/g, '_');
+  const clean = letterFirst && /^[0-9-]/.test(known) ? `_${known}` : known;
   if (clean === name && name.length <= lengthMax && name !== '' && !isTaken(name)) return name;
   for (;;) {
     const mark = hash('sha256', `${nextRound()} ${name}`, 'hex').slice(0, 8);

@@ -28,9 +28,8 @@ beforeAll(async () => {
   const nobody = { apiKey: undefined, baseUrl: undefined };
   const ports = { port: 0, metricsPort: 0, simulatorPort: 9100, dashboardPort: 0 };
   const folders = { manifestsFolder: manifests, stateFolder: folder, pagesFolder: join(folder, 'pages') };
-  local = await startLocal({ ...ports, ...folders, openAi: nobody, anthropic: nobody }, (line) =>
-    printed.push(line),
-  );
+  const vendors = { openAi: nobody, anthropic: nobody, gemini: nobody };
+  local = await startLocal({ ...ports, ...folders, ...vendors }, (line) => printed.push(line));
 }, clusterWaitMs);
 
 afterAll(async () => {

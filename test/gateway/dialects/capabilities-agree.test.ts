@@ -8,10 +8,11 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { capability, type Feature, features } from '../../../core/catalog/capabilities.ts';
+import { type UpstreamDialectName, upstreamDialectNames } from '../../../core/catalog/dialects.ts';
 import { type DialectName, dialectNameSchema } from '../../../core/contract/routing-table.ts';
 import { findImpossible, listDropped } from '../../../gateway/dialects/carry.ts';
 import type { Conversation } from '../../../gateway/dialects/conversation.ts';
-import { findDialect } from '../../../gateway/dialects/registry.ts';
+import { findDialect, findUpstreamDialect } from '../../../gateway/dialects/registry.ts';
 import { openCall } from '../../../gateway/dialects/translate.ts';
 import { RequestBody } from '../../../gateway/json/request-body.ts';
 import { target as someTarget } from './properties/both-sides.ts';
@@ -19,6 +20,11 @@ import { target as someTarget } from './properties/both-sides.ts';
 const dialects = dialectNameSchema.options;
 /** A model that takes effort as a word, and temperature. */
 const target = { ...someTarget, upstreamModel: 'claude-opus-4-6' };
+
+/** The same, of a model that the dialect has. */
+function targetOf(upstream: UpstreamDialectName) {
+  return upstream === 'google-generate-content' ? { ...target, upstreamModel: 'gemini-3.8-flash' } : target;
+}
 
 const shown = z.union([z.string(), z.null(), z.record(z.string(), z.string())]);
 const samplesSchema = z.object({ samples: z.record(z.string(), z.looseObject({ shown })) });
@@ -45,7 +51,7 @@ function samplesOf(client: DialectName): [Feature, Sample][] {
 function askedBy(
   client: DialectName,
   { shown: _, ...members }: Sample,
-  upstream: DialectName,
+  upstream: UpstreamDialectName,
 ): readonly Conversation[] {
   const body = new RequestBody([Buffer.from(JSON.stringify({ ...base[client], ...members }))]);
   const dialect = findDialect(client);
@@ -54,7 +60,7 @@ function askedBy(
 }
 
 describe.each(dialects)('%s', (client) => {
-  const others = dialects.filter((name) => name !== client);
+  const others = upstreamDialectNames.filter((name) => name !== client);
 
   describe.each(samplesOf(client))('%s', (feature, sample) => {
     test.each(others)('at %s', (upstream) => {
@@ -64,14 +70,16 @@ describe.each(dialects)('%s', (client) => {
       const asked = conversation.asks.filter((ask) => ask.feature === feature);
       expect(asked, 'the request asks for it').not.toEqual([]);
       const verdict = capability(client, upstream, feature);
-      const dropped = listDropped(client, findDialect(upstream), conversations, target);
+      const dropped = listDropped(client, findUpstreamDialect(upstream), conversations, targetOf(upstream));
       const names = asked.map(({ param }) => param);
       if (verdict === 'reported') expect(dropped).toEqual(expect.arrayContaining([...new Set(names)]));
       else expect(dropped.filter((name) => names.includes(name) && verdict !== 'impossible')).toEqual([]);
       const impossible = findImpossible(client, upstream, conversation);
       if (verdict === 'impossible') expect(impossible).toBeDefined();
       if (impossible) return;
-      const request = openCall(findDialect(upstream), conversation, target).body.toString('utf8');
+      const request = openCall(findUpstreamDialect(upstream), conversation, targetOf(upstream)).body.toString(
+        'utf8',
+      );
       const mark = typeof sample.shown === 'object' ? sample.shown?.[upstream] : sample.shown;
       if (mark === undefined || mark === null) return;
       if (verdict === 'translated') expect(request).toContain(mark);

@@ -2,16 +2,16 @@
 
 import { describe, expect, test } from 'vitest';
 import type {
-  DialectName,
   HealthHint,
   ProviderEntry,
   RoutingTable,
+  UpstreamDialectName,
 } from '../../../core/contract/routing-table.ts';
 import { selectTargets } from '../../../gateway/route/plan.ts';
 import { makeRandom } from '../../support/wall/split.ts';
 import { nameOf, routeOf } from './candidates.ts';
 
-const first = ([dialect]: readonly DialectName[]): DialectName | undefined => dialect;
+const first = ([dialect]: readonly UpstreamDialectName[]): UpstreamDialectName | undefined => dialect;
 
 function orderOf(route: ReturnType<typeof routeOf>, random: () => number = () => 0): string[] {
   return selectTargets(route, first, { random }).candidates.map(nameOf);

@@ -4,7 +4,7 @@
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
 import type { Part, PartOf } from '../conversation.ts';
-import { isCallState } from '../state/call-state.ts';
+import { isCallState } from './call-state.ts';
 
 const messageExtra = 'penstock.message_extra';
 

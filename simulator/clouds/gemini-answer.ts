@@ -1,0 +1,113 @@
+// How does Gemini answer, plain and in chunks? Its calls carry signatures, and ids where it gives them.
+
+import type { Answer, Choice, Finish, Part, Usage } from '../prompt.ts';
+import { joinPieces } from '../prompt.ts';
+import type { Seal } from '../seal.ts';
+
+export type Voice = {
+  model: string;
+  id: string;
+  showsThoughts: boolean;
+  hasLogprobs: boolean;
+  /** Calls carry signatures, and the last text one too. */
+  signs: boolean;
+  givesIds: boolean;
+  seal: Seal;
+};
+
+export function plainAnswer(answer: Answer, voice: Voice): unknown {
+  return {
+    candidates: answer.choices.map((choice) =>
+      candidate(choice.index, partsOf(choice, voice), finishOf(choice.finish)),
+    ),
+    usageMetadata: usageOf(answer.usage),
+    ...head(voice),
+  };
+}
+
+/** Its chunks, in their order: what is new in each; how it ended in the last, which holds no content. */
+export function* chunksOf(answer: Answer, voice: Voice): Generator<unknown> {
+  const running = { ...answer.usage, output: 0, reasoning: 0 };
+  for (const choice of answer.choices) {
+    for (const part of streamed(choice, voice)) {
+      yield {
+        candidates: [candidate(choice.index, [part])],
+        usageMetadata: usageOf(running),
+        ...head(voice),
+      };
+    }
+  }
+  for (const [at, choice] of answer.choices.entries()) {
+    const isLast = at === answer.choices.length - 1;
+    yield {
+      candidates: [{ finishReason: finishOf(choice.finish), index: choice.index }],
+      usageMetadata: usageOf(isLast ? answer.usage : running),
+      ...head(voice),
+    };
+  }
+}
+
+function head({ model, id }: Voice) {
+  return { modelVersion: model, responseId: id };
+}
+
+function candidate(index: number, parts: unknown[], finishReason?: string) {
+  return {
+    content: { role: 'model', parts },
+    ...(finishReason === undefined ? {} : { finishReason }),
+    index,
+  };
+}
+
+function partsOf(choice: Choice, voice: Voice): unknown[] {
+  return choice.parts.flatMap((part, at) => {
+    if (part.kind === 'call') return [callPart(part, isFirstCall(choice, at), voice)];
+    const text = joinPieces(part.pieces);
+    if (part.kind === 'reasoning') return voice.showsThoughts ? [{ text, thought: true }] : [];
+    return [{ text, ...(voice.signs ? { thoughtSignature: voice.seal.make(text) } : {}) }];
+  });
+}
+
+/** Text in pieces, its signature on an empty one after it; calls whole. */
+function* streamed(choice: Choice, voice: Voice): Generator<unknown> {
+  for (const [at, part] of choice.parts.entries()) {
+    if (part.kind === 'call') {
+      yield callPart(part, isFirstCall(choice, at), voice);
+      continue;
+    }
+    const isThought = part.kind === 'reasoning';
+    if (isThought && !voice.showsThoughts) continue;
+    for (const { text } of part.pieces) yield { text, ...(isThought ? { thought: true } : {}) };
+    if (!isThought && voice.signs)
+      yield { text: '', thoughtSignature: voice.seal.make(joinPieces(part.pieces)) };
+  }
+}
+
+function isFirstCall(choice: Choice, at: number): boolean {
+  return choice.parts.findIndex(({ kind }) => kind === 'call') === at;
+}
+
+function callPart(part: Extract<Part, { kind: 'call' }>, isFirst: boolean, voice: Voice): unknown {
+  const id = voice.givesIds ? { id: part.id } : {};
+  const text = joinPieces(part.pieces);
+  return {
+    functionCall: { ...id, name: part.tool.name, args: JSON.parse(text === '' ? '{}' : text) as unknown },
+    ...(isFirst && voice.signs ? { thoughtSignature: voice.seal.make(text) } : {}),
+  };
+}
+
+function finishOf(finish: Finish): string {
+  if (finish === 'length') return 'MAX_TOKENS';
+  return finish === 'filter' || finish === 'refusal' ? 'SAFETY' : 'STOP';
+}
+
+function usageOf({ input, cached, output, reasoning }: Usage) {
+  return {
+    promptTokenCount: input,
+    ...(cached > 0 ? { cachedContentTokenCount: cached } : {}),
+    ...(output > reasoning ? { candidatesTokenCount: output - reasoning } : {}),
+    ...(reasoning > 0 ? { thoughtsTokenCount: reasoning } : {}),
+    totalTokenCount: input + output,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: input }],
+  };
+}
