@@ -163,11 +163,7 @@ function generate({ response, body, model, host, isStream, seal, ids, directives
   }
 }
 
-function play(
-  response: ServerResponse,
-  { status, body, chunks = [] }: Scripted,
-  isStream: boolean,
-): void {
+function play(response: ServerResponse, { status, body, chunks = [] }: Scripted, isStream: boolean): void {
   const isEvents = status === 200 && isStream;
   response.writeHead(status, {
     'content-type': isEvents ? 'text/event-stream' : 'application/json; charset=UTF-8',
