@@ -9,6 +9,25 @@ interface Client {
   readonly dialect: DialectName;
 }
 
+/** How a model answered lately, as the ledger counts it. */
+export interface Lately {
+  readonly model?: string;
+  readonly requests: number;
+  readonly errorRate: number;
+}
+
+/** Those first that answer, then those that nobody has asked, and last those that mostly fail; else in their order. */
+export function answeringFirst<Model extends { readonly id: string }>(
+  models: readonly Model[],
+  lately: readonly Lately[],
+): readonly Model[] {
+  const rank = ({ id }: Model) => {
+    const { requests, errorRate } = lately.find(({ model }) => model === id) ?? { requests: 0, errorRate: 0 };
+    return requests === 0 ? 1 : errorRate < 0.5 ? 0 : 2;
+  };
+  return models.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** @param model undefined: nothing is known of it. */
 export function canCall(model: Callable | undefined, dialect: DialectName): boolean {
   return model?.dialects.find(({ name }) => name === dialect)?.verdict !== 'impossible';

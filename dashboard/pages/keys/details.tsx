@@ -150,7 +150,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                   <ReadKey place={place} />
                 </section>
               )}
-              <UseKey keyText="YOUR_KEY" namespace={namespace} name={name} isPlaceholder />
+              <UseKey namespace={namespace} name={name} />
               {open === 'edit' && (
                 <EditKeyDialog
                   apiKey={key}

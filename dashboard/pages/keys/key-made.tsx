@@ -3,7 +3,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { type Catalog, modelsOf } from '../models/catalog.ts';
 import { Badge, Button, Code, CopyButton, Notice } from '../parts/basics.tsx';
-import { SelectField } from '../parts/fields.tsx';
+import { SelectField, TextField } from '../parts/fields.tsx';
 import { useAsked, useObject } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
@@ -12,10 +12,11 @@ import { serverClock } from '../shell/server-clock.ts';
 import { DIALECTS } from '../words/choices.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { isProgrammed, standingOf } from '../words/standing.ts';
-import { canCall, pairOf } from './callable.ts';
+import { answeringFirst, canCall, type Lately, pairOf } from './callable.ts';
 import type { MintedKey } from './mint-key.ts';
 import { endOfOthers, holds } from './rotate.ts';
 import { snippetsFor } from './snippets.ts';
+import { tabKeys } from './tab-keys.ts';
 import { TestCall } from './test-call.tsx';
 
 interface KeyMadeProps {
@@ -36,6 +37,7 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
   const before = held && endOfOthers(held, minted, serverClock.now());
   const standing = object && standingOf(object);
   useKept(!isKept);
+  useEffect(() => tabKeys.keep(namespace, name, minted.key), [namespace, name, minted]);
   // What had the focus is gone with the form.
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -98,33 +100,50 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
   );
 }
 
-/** @param keyText with the key itself, or what stands in its place. */
+const placeholder = 'YOUR_KEY';
+const dayMs = 86_400_000;
+
+/** @param keyText undefined: it is not known here, unless it was made in this tab or somebody pastes it. */
 export function UseKey({
   keyText,
   namespace,
   name,
-  isPlaceholder = false,
 }: {
-  readonly keyText: string;
+  readonly keyText?: string;
   readonly namespace: string;
   readonly name: string;
-  readonly isPlaceholder?: boolean;
 }) {
   const { api, session } = useShell();
   const [model, setModel] = useState('');
   const [shown, setShown] = useState('curl');
-  const catalog = useAsked(session.hasLedger ? `catalog ${namespace}/${name}` : undefined, (signal) =>
+  const [pasted, setPasted] = useState('');
+  const [from] = useState(() => new Date(serverClock.now() - dayMs).toISOString());
+  const own = pasted.trim() || tabKeys.find(namespace, name);
+  const whose = session.hasLedger ? `${namespace}/${name}` : undefined;
+  const catalog = useAsked(whose && `catalog ${whose}`, (signal) =>
     api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace, apiKey: name }, signal }),
   );
-  const models = catalog.answer === undefined ? [] : modelsOf(catalog.answer);
+  const lately = useAsked(whose && `lately ${namespace}`, (signal) =>
+    api.call<{ readonly rows: readonly Lately[] }>('ledger/v1/requests', {
+      query: { namespace, by: 'model', from },
+      signal,
+    }),
+  );
+  // Both, or the model that stands there first would change under the hand.
+  const isAnswered = lately.answer !== undefined || lately.error !== undefined;
+  const models = catalog.answer && isAnswered ? modelsOf(catalog.answer) : [];
   const address = session.gatewayUrl ?? 'https://gateway.example.com';
-  const snippetsOf = (id: string) => snippetsFor(address, keyText, id);
-  const pair = pairOf(models, snippetsOf('your-model'), { model, client: shown });
+  const snippetsOf = (id: string) => snippetsFor(address, keyText ?? (pasted.trim() || placeholder), id);
+  const pair = pairOf(answeringFirst(models, lately.answer?.rows ?? []), snippetsOf('your-model'), {
+    model,
+    client: shown,
+  });
   const chosen = pair.model?.id ?? 'your-model';
   const snippets = snippetsOf(chosen);
   const snippet = snippets.find(({ id }) => id === pair.client?.id);
   const unable = snippets.filter(({ dialect }) => !canCall(pair.model, dialect));
   const reason = useId();
+  const testKey = keyText ?? own;
   return (
     <section class="panel" aria-labelledby="use-heading">
       <h2 id="use-heading">Use the key</h2>
@@ -133,18 +152,30 @@ export function UseKey({
           <p>The gateway address is not configured. Replace {address} with yours.</p>
         </Notice>
       )}
-      {models.length > 0 && (
-        <SelectField
-          label="Model"
-          value={chosen}
-          onInput={setModel}
-          options={models.map(({ id, displayName }) => ({
-            value: id,
-            label: displayName === id ? id : `${displayName} (${id})`,
-          }))}
-        />
-      )}
-      {catalog.answer !== undefined && models.length === 0 && (
+      <div class="pair">
+        {keyText === undefined && (
+          <TextField
+            label="Your key"
+            type="password"
+            placeholder={`${session.keyPrefix}…`}
+            value={pasted}
+            onInput={setPasted}
+            hint="Paste it to test it and to fill in the snippets. It stays in this tab."
+          />
+        )}
+        {models.length > 0 && (
+          <SelectField
+            label="Model"
+            value={chosen}
+            onInput={setModel}
+            options={models.map(({ id, displayName }) => ({
+              value: id,
+              label: displayName === id ? id : `${displayName} (${id})`,
+            }))}
+          />
+        )}
+      </div>
+      {catalog.answer?.models.length === 0 && (
         <Notice tone="warn">
           <p>This key can call no model yet. Replace “your-model”.</p>
         </Notice>
@@ -182,9 +213,17 @@ export function UseKey({
           <Code text={snippet.text} label={`Snippet for ${snippet.label}`} />
         </>
       )}
-      {!isPlaceholder && session.gatewayUrl !== null && models.length > 0 && canCall(pair.model, 'chat') && (
-        <TestCall key={chosen} address={session.gatewayUrl} keyText={keyText} model={chosen} />
-      )}
+      {testKey !== undefined &&
+        session.gatewayUrl !== null &&
+        models.length > 0 &&
+        canCall(pair.model, 'chat') && (
+          <TestCall key={chosen} address={session.gatewayUrl} keyText={testKey} model={chosen} />
+        )}
+      <p>
+        <Link to={`/playground?key=${namespace}/${name}&model=${encodeURIComponent(chosen)}`}>
+          Open in the playground
+        </Link>
+      </p>
     </section>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { NamespacesAnswer, SessionAnswer } from '../../api-types.ts';
+import { tabKeys } from '../keys/tab-keys.ts';
 import { Button, Notice } from '../parts/basics.tsx';
 import { openFormats } from '../words/format.ts';
 import type { Api } from './api.ts';
@@ -29,6 +30,7 @@ const ways = [
   { to: '/', label: 'Overview', views: ['overview'] },
   { to: '/keys', label: 'Keys', views: ['keys', 'key', 'new-key'] },
   { to: '/models', label: 'Models', views: ['models', 'plan'] },
+  { to: '/playground', label: 'Playground', views: ['playground'] },
   {
     to: '/providers',
     label: 'Providers and routes',
@@ -61,6 +63,9 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
     addEventListener('popstate', follow);
     return () => removeEventListener('popstate', follow);
   }, [path, search, keeping, leave]);
+
+  // Another session has another frame.
+  useEffect(() => tabKeys.forget, []);
 
   useEffect(() => {
     const own = session.namespace === null ? [] : [session.namespace];

@@ -8,6 +8,7 @@ export type Place =
         | 'new-key'
         | 'models'
         | 'plan'
+        | 'playground'
         | 'providers'
         | 'new-provider'
         | 'new-route'
@@ -21,6 +22,7 @@ const plain = {
   '/keys/new': 'new-key',
   '/models': 'models',
   '/models/plan': 'plan',
+  '/playground': 'playground',
   '/providers': 'providers',
   '/providers/new': 'new-provider',
   '/routes/new': 'new-route',

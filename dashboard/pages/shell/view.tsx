@@ -6,6 +6,7 @@ import { NewKey } from '../keys/new-key.tsx';
 import { Models } from '../models/models.tsx';
 import { PlanView } from '../models/plan-view.tsx';
 import { Overview } from '../overview/overview.tsx';
+import { Playground } from '../playground/playground.tsx';
 import { Providers } from '../providers/list.tsx';
 import { NewProvider } from '../providers/new-provider.tsx';
 import { NewRoute } from '../providers/new-route.tsx';
@@ -28,6 +29,8 @@ export function View({ place }: { readonly place: Place }) {
       return <Models />;
     case 'plan':
       return <PlanView />;
+    case 'playground':
+      return <Playground />;
     case 'providers':
       return <Providers />;
     case 'new-provider':

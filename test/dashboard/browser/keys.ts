@@ -81,6 +81,45 @@ export function keysSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
+  test('the playground streams two models side by side straight from the gateway, stops, and shows what the gateway refuses', async () => {
+    const { gatewayUrl } = stage();
+    const visitor = await stage().enter('editor');
+    const { page } = visitor;
+    const key = await createKey(page, 'player');
+    await programmed(page);
+    await page.getByRole('link', { name: 'Open in the playground' }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
+    const model = page.getByLabel('Model', { exact: true });
+    await model.selectOption('m');
+    await page.getByLabel('Compare with').selectOption('paced');
+    await page.getByLabel('Prompt', { exact: true }).fill('Only for the gateway.');
+    const send = page.getByRole('button', { name: 'Send' });
+    await send.click();
+    const paced = page.getByRole('region', { name: 'Answer of paced' });
+    await paced.getByText(/first token/).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await paced.getByText(/stopped after/).waitFor();
+    const m = page.getByRole('region', { name: 'Answer of m' });
+    await m.getByText(/total .* tokens in, \d+ out · status 200/).waitFor();
+    const id = await m.getByRole('link').innerText();
+    expect(id).toMatch(/^req_/);
+
+    await page.getByLabel('Key', { exact: true }).selectOption('');
+    await page.getByLabel('Your key').fill(`${key.slice(0, -1)}-`);
+    await page
+      .getByRole('alert')
+      .getByText(/^401: /)
+      .waitFor();
+    const sent = await visitor.sent();
+    const toOthers = [...sent].flatMap(([origin, text]) =>
+      origin === new URL(gatewayUrl).origin ? [] : text,
+    );
+    expect(toOthers.join('')).not.toMatch(/Only for the gateway/);
+    expect(sent.get(new URL(gatewayUrl).origin)).toContain('Only for the gateway');
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
   test('nobody ever has it: no request but to the gateway, no log, Secret or file, not etcd, and no page after leaving', async () => {
     const { installation, dashboard, gatewayUrl } = stage();
     const visitor = await stage().enter('editor');

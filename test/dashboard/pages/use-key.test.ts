@@ -1,7 +1,7 @@
 // Does what is said of a key work as it is pasted: for the model that is chosen, and for where the key lies?
 
 import { describe, expect, test } from 'vitest';
-import { canCall, pairOf } from '../../../dashboard/pages/keys/callable.ts';
+import { answeringFirst, canCall, pairOf } from '../../../dashboard/pages/keys/callable.ts';
 import { placeOfKey } from '../../../dashboard/pages/keys/read-key.ts';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
 import type { DialectName } from '../../../dashboard/pages/words/choices.ts';
@@ -37,6 +37,17 @@ describe('a client and a model stand together that', () => {
     expect(pick([all, claude], 'codex', 'claude')).toEqual(['claude', 'anthropic-python']);
     expect(pick([all, claude], 'codex', 'all')).toEqual(['all', 'codex']);
     expect(pick([all, old], 'curl', 'old')).toEqual(['old', undefined]);
+  });
+
+  test('begin with a model that answers, then those that nobody has asked, and last those that fail', () => {
+    const lately = [
+      { model: 'claude', requests: 39, errorRate: 1 },
+      { model: 'old', requests: 0, errorRate: 0 },
+      { model: 'all', requests: 90, errorRate: 0.02 },
+    ];
+    const inOrder = (rows: typeof lately) => answeringFirst([claude, old, all], rows).map(({ id }) => id);
+    expect(inOrder(lately)).toEqual(['all', 'old', 'claude']);
+    expect(inOrder([])).toEqual(['claude', 'old', 'all']);
   });
 
   test('are any, where nothing is known', () => {

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openStreamReader } from '../../../dashboard/pages/keys/read-stream.ts';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
 import { limitWords, sinceWords, spanWords, tightestBudget } from '../../../dashboard/pages/keys/words.ts';
+import { openStreamReader } from '../../../dashboard/pages/playground/read-stream.ts';
 import { errorOf } from '../../../dashboard/pages/shell/api.ts';
 import { readFilters, writeFilters } from '../../../dashboard/pages/shell/filters.ts';
 import { pathOf, placeOf } from '../../../dashboard/pages/shell/place.ts';
@@ -216,6 +216,9 @@ describe('a streamed answer', () => {
     const reader = openStreamReader();
     expect(reader.take(chunk('a'))).toBe('a');
     expect(reader.isDone()).toBe(false);
+    expect(reader.tokens()).toBeUndefined();
+    reader.take('data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":8}}\n');
+    expect(reader.tokens()).toEqual({ input: 9, output: 8 });
     expect(() => reader.take('data: {"error":{"message":"the upstream broke off"}}\n')).toThrow(
       'the upstream broke off',
     );

@@ -396,7 +396,8 @@ test('a test asks for what every model takes', async () => {
   const asked = page.waitForRequest('**/v1/chat/completions');
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   // Models that think refuse max_tokens, and end within a bound on output before they say anything.
-  expect(Object.keys((await asked).postDataJSON()).sort()).toEqual(['messages', 'model', 'stream']);
+  const body = (await asked).postDataJSON();
+  expect(Object.keys(body).sort()).toEqual(['messages', 'model', 'stream', 'stream_options']);
   await page.getByText(/total/).waitFor();
 });
 

@@ -103,6 +103,10 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       await streamWords(response);
       return;
     }
+    if (url.pathname === '/v1/models') {
+      answer(response, 200, { data: catalog.models.map(({ id }) => ({ id })) });
+      return;
+    }
     if (!url.pathname.startsWith('/api/')) {
       sendPage(response, url.pathname);
       return;
@@ -492,9 +496,10 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 async function streamWords(response: ServerResponse): Promise<void> {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req_of_the_rig' });
   for (const word of ['Hello', ' from', ' the', ' other', ' end', ' of', ' the', ' pipe.'])
     response.write(`data: ${JSON.stringify({ choices: [{ delta: { content: word } }] })}\n\n`);
+  response.write('data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":8}}\n\n');
   response.end('data: [DONE]\n\n');
 }
 

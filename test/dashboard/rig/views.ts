@@ -116,6 +116,17 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
       await page.getByText('gateway-7f9c-1').waitFor();
     },
   },
+  playground: { path: '/playground' },
+  'playground-answered': {
+    path: '/playground',
+    async act(page) {
+      await page.getByLabel('Your key').fill('psk_own');
+      await page.getByLabel('Compare with').selectOption('llama');
+      await page.getByLabel('Prompt', { exact: true }).fill('Say hello.');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText(/total/).nth(1).waitFor();
+    },
+  },
   providers: { path: '/providers' },
   'providers-empty': { path: '/providers', rig: { hasNothing: true } },
   provider: { path: '/providers/team-a/own-models' },

@@ -158,27 +158,6 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/pages/asked-state.test.ts'],
   },
   {
-    name: 'what one person has sent is not sent again in the name of another',
-    file: 'dashboard/pages/shell/api.ts',
-    from: ' || present.user.name !== asker?.user.name',
-    to: '',
-    tests: ['test/e2e/dashboard/sign-in.e2e.ts'],
-  },
-  {
-    name: 'what was refused in the session before is sent again in the next one of the same person',
-    file: 'dashboard/pages/shell/api.ts',
-    from: 'if (present === undefined || present.user.name !== asker?.user.name) throw error;',
-    to: 'throw error;',
-    tests: ['test/e2e/dashboard/sign-in.e2e.ts'],
-  },
-  {
-    name: 'and it is sent once',
-    file: 'dashboard/pages/shell/api.ts',
-    from: '        csrf = present.csrf;\n',
-    to: '        csrf = present.csrf;\n        await send<Answer>(path, call, csrf);\n',
-    tests: ['test/e2e/dashboard/sign-in.e2e.ts'],
-  },
-  {
     name: 'nothing is said to be done where something else has answered than the server',
     file: 'dashboard/pages/shell/api.ts',
     from: 'answer === undefined && response.status !== 204;',
@@ -506,13 +485,6 @@ export const dashboard: readonly Mutant[] = [
     from: 'sentMs - (saidMs + secondMs)',
     to: 'browserMs() - (saidMs + secondMs)',
     tests: ['test/dashboard/pages/server-clock.test.ts'],
-  },
-  {
-    name: 'a session whose end seems to be past is not asked for each second',
-    file: 'dashboard/pages/shell/app.tsx',
-    from: 'leftMs > 0 ? leftMs + 1_000 : pastEndMs',
-    to: 'Math.max(0, leftMs) + 1_000',
-    tests: ['test/dashboard/rig/frame.test.ts'],
   },
   {
     name: 'calls are made with the person’s own token alone',
