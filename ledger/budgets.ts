@@ -17,7 +17,12 @@ export interface Budget {
   readonly limitPicodollars: bigint;
   /** Warn: an event reports it, and nothing is refused. */
   readonly action: 'Block' | 'Warn';
+  /** Of the limit: what is spent beyond it is near its end. */
+  readonly warnPercent: number;
 }
+
+/** Also where it is not said. */
+const WARN_PERCENT = 80;
 
 /** Of one key, or of all keys of a namespace together. */
 export interface Budgeted {
@@ -59,6 +64,7 @@ const budgetsSchema = z
         period: budgetPeriodSchema,
         limit: z.string(),
         action: z.enum(['Block', 'Warn']).default('Block'),
+        warnPercent: z.int().default(WARN_PERCENT),
       })
       .transform(({ limit, ...budget }, context): Budget => {
         const limitPicodollars = picodollarsOf(limit);
@@ -95,7 +101,8 @@ export function readTenantBudgets({
     budgets: of
       .flatMap(({ action, budgets }) =>
         budgets.map(({ period, limitMicrodollars }): Budget => {
-          return { period, action, limitPicodollars: BigInt(limitMicrodollars) * picodollarsPerMicrodollar };
+          const limitPicodollars = BigInt(limitMicrodollars) * picodollarsPerMicrodollar;
+          return { period, action, limitPicodollars, warnPercent: WARN_PERCENT };
         }),
       )
       .toSorted(byPeriod),

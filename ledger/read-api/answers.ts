@@ -47,6 +47,11 @@ export function sumsAnswer({
   };
 }
 
+/** Attempts that came to no good end by no wish of the caller. */
+export function failedOf(outcomes: OutcomesRow['outcomes']): number {
+  return outcomes.failed + outcomes['broken-off'] + outcomes.interrupted;
+}
+
 type Page = Pick<Asked, 'limit' | 'offset'>;
 
 export function rowsAnswer(rows: readonly SumsRow[], page: Page) {
@@ -141,58 +146,35 @@ function pricingAnswer(line: string | undefined) {
   };
 }
 
-const failedSchema = ledgerRecordSchema.pick({
-  request: true,
-  startedAt: true,
-  failure: true,
-  status: true,
-  provider: true,
-  upstreamModel: true,
-  route: true,
-});
-
-function lastFailureAnswer(record: z.infer<typeof failedSchema> | undefined) {
-  if (record === undefined) return {};
-  const { request, failure, status } = record;
-  return {
-    lastFailure: {
-      request,
-      ...(failure === undefined ? {} : { failure }),
-      ...(status === undefined ? {} : { status }),
-    },
-  };
-}
-
 /** Of attempts at one thing: how many came to a good end, and when one last did not. */
 export function healthAnswer(
   rows: readonly OutcomesRow[],
   by: readonly ('provider' | 'upstreamModel' | 'route')[],
   failures: readonly LastFailure[],
-  /** Lines of last failures. */
-  failed: readonly string[],
   page: Page,
 ) {
-  const records = failed.flatMap((line) => failedSchema.safeParse(JSON.parse(line)).data ?? []);
   const keyOf = (group: SumsRow['group']) => JSON.stringify(by.map((dimension) => group[dimension]));
-  const failedAt = new Map(failures.map(({ group, atMs }) => [keyOf(group), atMs]));
+  const failed = new Map(failures.map((failure) => [keyOf(failure.group), failure]));
   return {
     health: rows.slice(0, page.limit).map(({ group, sums: { requests, attempts }, outcomes }) => {
-      const lastFailedMs = failedAt.get(keyOf(group));
+      const last = failed.get(keyOf(group));
       return {
         ...group,
         requests,
         attempts,
         outcomes,
-        ...(lastFailedMs === undefined ? {} : { lastFailedAt: new Date(lastFailedMs).toISOString() }),
-        ...lastFailureAnswer(
-          records.find(
-            (record) =>
-              Date.parse(record.startedAt) === lastFailedMs &&
-              by.every((dimension) => record[dimension] === group[dimension]),
-          ),
-        ),
+        ...(last === undefined ? {} : { lastFailedAt: new Date(last.atMs).toISOString() }),
+        ...lastFailureAnswer(last?.line),
       };
     }),
     ...moreAnswer(rows.length, page),
   };
+}
+
+const failureSchema = ledgerRecordSchema.pick({ request: true, status: true, failure: true });
+
+/** Why, and of which request. Nothing where the record is not known any more. */
+function lastFailureAnswer(line: string | undefined) {
+  const found = line === undefined ? undefined : failureSchema.safeParse(JSON.parse(line)).data;
+  return found === undefined ? {} : { lastFailure: found };
 }

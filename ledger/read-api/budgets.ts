@@ -86,13 +86,14 @@ export type Fleet = Pick<OvershootFacts, 'gateways' | 'hasStore'>;
 /** @param fleet Absent: nobody knows. */
 export function budgetAnswer(row: SpentRow, nowMs: number, fleet?: Fleet) {
   const { namespace, spender, name, picodollars } = row;
-  const { period, action, limitPicodollars } = row.budget;
+  const { period, action, limitPicodollars, warnPercent } = row.budget;
   const { start, endMs } = periodAt(period, nowMs);
   return {
     namespace,
     ...(spender === 'apiKey' ? { apiKey: name } : {}),
     period,
     action,
+    warnPercent,
     limitUsd: usdOf(limitPicodollars),
     ...moneyAnswer(picodollars),
     usedShare: usedShareOf(row),

@@ -74,9 +74,6 @@ const questionsMax = 32;
 /** Batch of names for questions about thousands: between two batches journals can be stored. */
 const namesAtOnce = 500;
 
-/** Things of one route or Provider whose last failure is reported in full. */
-const failuresMax = 50;
-
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
 /** What rows are by, where that is not the question's own to say. */
@@ -172,13 +169,9 @@ const answers: Readonly<Record<string, Answer>> = {
       route === undefined ? [] : store.furtherAnswers(asked),
     ]);
     const isOwn = namespace === undefined || route?.startsWith(`${namespace}/`) === true;
-    // Of one thing it is worth a look; of all of them it is many.
-    const isOfOne = route !== undefined || asked.where.provider !== undefined;
-    const moments = isOfOne ? failures.slice(0, failuresMax).map(({ atMs }) => atMs) : [];
-    const failed = moments.length === 0 ? [] : await store.failedAt(moments, asked.where);
     return {
       ...periodOf(asked),
-      ...healthAnswer(rows, by, failures, failed, asked),
+      ...healthAnswer(rows, by, failures, asked),
       ...lastFailoverAnswer(further, isOwn),
     };
   },

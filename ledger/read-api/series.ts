@@ -2,21 +2,47 @@
 // at ten thousand lines.
 
 import type { Interval } from '../store/spans.ts';
-import type { Dimension, LedgerStore, Sums, SumsRow } from '../store/store.ts';
-import { pageOf, rowsAnswer, sumsAnswer } from './answers.ts';
+import type { Dimension, LedgerStore, OutcomesRow, Sums } from '../store/store.ts';
+import { failedOf, moreAnswer, pageOf, sumsAnswer } from './answers.ts';
 import { badParameter } from './errors.ts';
 import { type Asked, sumsQueryOf, TOP_MAX } from './parameters.ts';
 
-type Store = Pick<LedgerStore, 'sums' | 'largest'>;
+type Store = Pick<LedgerStore, 'outcomes' | 'largest'>;
 
 export async function seriesAnswer(store: Store, asked: Asked) {
   const { from, to, interval = 'day', top } = asked;
   const by = asked.by.filter((dimension) => dimension !== interval);
-  const rows =
+  const found =
     top === undefined
-      ? rowsAnswer(await store.sums(sumsQueryOf(asked, [interval, ...by])), asked)
-      : await topAnswer(store, { ...asked, interval, top: { ...top, dimension: onlyOf(by) } });
-  return { from, to, interval, ...rows };
+      ? (await store.outcomes(sumsQueryOf(asked, [interval, ...by]))).map(rowOf)
+      : await topRows(store, { ...asked, interval, top: { ...top, dimension: onlyOf(by) } });
+  // Those of the largest are all there, and a page of them is cut here.
+  const { page, ...more } =
+    top === undefined
+      ? { page: found.slice(0, asked.limit), ...moreAnswer(found.length, asked) }
+      : pageOf(found, asked);
+  return {
+    ...{ from, to, interval },
+    rows: page.map(({ group, sums, failed, isRest }) => ({
+      ...group,
+      ...(isRest === true ? { isRest } : {}),
+      ...sumsAnswer(sums),
+      failed,
+    })),
+    ...more,
+  };
+}
+
+interface SeriesRow {
+  readonly group: OutcomesRow['group'];
+  readonly sums: Sums;
+  /** Attempts that failed or were cut off. */
+  readonly failed: number;
+  readonly isRest?: true;
+}
+
+function rowOf({ group, sums, outcomes }: OutcomesRow): SeriesRow {
+  return { group, sums, failed: failedOf(outcomes) };
 }
 
 type Grouping = Exclude<Dimension, Interval>;
@@ -34,7 +60,7 @@ interface TopAsked extends Asked {
   readonly top: NonNullable<Asked['top']> & { readonly dimension: Grouping };
 }
 
-async function topAnswer(store: Store, asked: TopAsked) {
+async function topRows(store: Store, asked: TopAsked): Promise<readonly SeriesRow[]> {
   const { from, to, where, interval, top } = asked;
   const { dimension, count, by: largestBy } = top;
   const whole = { from, to, where, limit: intervalsMax };
@@ -43,27 +69,21 @@ async function topAnswer(store: Store, asked: TopAsked) {
   const limit = TOP_MAX * intervalsMax;
   // In sequence: records that arrive between them are in the sum of all, so the rest is never negative.
   const each =
-    values.length === 0 ? [] : await store.sums({ ...whole, by: [interval, dimension], among, limit });
-  const all = await store.sums({ ...whole, by: [interval] });
+    values.length === 0
+      ? []
+      : (await store.outcomes({ ...whole, by: [interval, dimension], among, limit })).map(rowOf);
+  const all = (await store.outcomes({ ...whole, by: [interval] })).map(rowOf);
   const byStart = Map.groupBy(each, ({ group }) => group[interval]);
-  const rows = all.flatMap((one) => withRest(one, byStart.get(one.group[interval]) ?? []));
-  const { page, ...more } = pageOf(rows, asked);
-  return {
-    rows: page.map(({ group, sums, isRest }) => ({
-      ...group,
-      ...(isRest === true ? { isRest } : {}),
-      ...sumsAnswer(sums),
-    })),
-    ...more,
-  };
+  return all.flatMap((one) => withRest(one, byStart.get(one.group[interval]) ?? []));
 }
 
 /** Minutes of a day are the most that one question is about. */
 const intervalsMax = 1_440;
 
-function withRest(all: SumsRow, shown: readonly SumsRow[]): (SumsRow & { readonly isRest?: true })[] {
-  const rest = shown.reduce((left, { sums }) => minus(left, sums), all.sums);
-  return rest.attempts > 0 ? [...shown, { group: all.group, sums: rest, isRest: true }] : [...shown];
+function withRest(all: SeriesRow, shown: readonly SeriesRow[]): readonly SeriesRow[] {
+  const sums = shown.reduce((left, row) => minus(left, row.sums), all.sums);
+  const failed = shown.reduce((left, row) => left - row.failed, all.failed);
+  return sums.attempts > 0 ? [...shown, { group: all.group, sums, failed, isRest: true }] : shown;
 }
 
 function minus(all: Sums, part: Sums): Sums {

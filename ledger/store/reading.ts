@@ -5,7 +5,6 @@ import { largestQuery } from './largest.ts';
 import { idsUpTo } from './last-attempts.ts';
 import type { Query, Row } from './query.ts';
 import {
-  failedAtQuery,
   furtherAnswersQuery,
   lastFailuresQuery,
   latestQuery,
@@ -45,7 +44,6 @@ export function readingOf(
   | 'largest'
   | 'latest'
   | 'lastFailures'
-  | 'failedAt'
   | 'furtherAnswers'
   | 'ends'
   | 'firstContents'
@@ -99,9 +97,6 @@ export function readingOf(
     },
     async lastFailures(by, query) {
       return readLastFailures(await rows(lastFailuresQuery(kind, by, query)), by);
-    },
-    async failedAt(startedMs, where) {
-      return (await rows(failedAtQuery(startedMs, where))).map(({ line }) => String(line));
     },
     async furtherAnswers(query) {
       const found = (await rows(furtherAnswersQuery(query))).map(({ id }) => idsUpTo(String(id)));

@@ -49,10 +49,13 @@ export function lastFailuresQuery(kind: DatabaseKind, by: readonly Dimension[], 
   const columns = by.flatMap((dimension) => (isInterval(dimension) ? [] : [dimension]));
   const named = columns.map((dimension) => `${COLUMNS[dimension]} AS by_${dimension}`).join(', ');
   const group = columns.map((dimension) => COLUMNS[dimension]).join(', ');
-  const { table, ms, conditions } = newestIn(kind, query, values);
+  const { table, ms, sequence, conditions } = newestIn(kind, query, values);
+  const order = columns.map((dimension) => `f.by_${dimension}`).join(', ');
   return {
-    text: `SELECT ${named}, MAX(${ms}) AS at_ms FROM ${table}
-      WHERE outcome IN ('failed', 'broken-off') AND ${conditions.join(' AND ')} GROUP BY ${group} ORDER BY ${group}`,
+    text: `SELECT f.*, r.line FROM
+      (SELECT ${named}, MAX(${ms}) AS at_ms, MAX(${sequence}) AS last FROM ${table}
+        WHERE outcome IN ('failed', 'broken-off') AND ${conditions.join(' AND ')} GROUP BY ${group}) AS f
+      LEFT JOIN ledger_records r ON r.sequence = f.last ORDER BY ${order}`,
     values,
   };
 }
@@ -60,23 +63,14 @@ export function lastFailuresQuery(kind: DatabaseKind, by: readonly Dimension[], 
 export function readLastFailures(rows: readonly Row[], by: readonly Dimension[]): LastFailure[] {
   return (
     rows
-      .map((row) => ({ group: groupOf(row, by), atMs: Number(row.at_ms) }))
+      .map((row) => ({
+        group: groupOf(row, by),
+        atMs: Number(row.at_ms),
+        ...(typeof row.line === 'string' ? { line: row.line } : {}),
+      }))
       // Unknown for days whose records were deleted before the sums had this column.
       .filter(({ atMs }) => atMs > 0)
   );
-}
-
-export function failedAtQuery(startedMs: readonly number[], where: RecentQuery['where']): Query {
-  const values: Value[] = [...startedMs];
-  const moments = startedMs.map((_, at) => `$${at + 1}`).join(', ');
-  const conditions = [
-    `started_ms IN (${moments})`,
-    // In these words the index is partial.
-    "outcome <> 'answered'",
-    "outcome IN ('failed', 'broken-off')",
-    ...filterConditions(where, values),
-  ];
-  return { text: `SELECT line FROM ledger_records WHERE ${conditions.join(' AND ')}`, values };
 }
 
 /** For a few requests: the last one may have no failover, since a request can have several calls. */

@@ -72,8 +72,8 @@ export type Dimension = (typeof DIMENSIONS)[number];
 export type FilterName = Exclude<Dimension, Interval>;
 export type Filter = Readonly<Partial<Record<FilterName, string>>>;
 
-/** What a group is large by. `tokens` are those of input and output. */
-export const WEIGHTS = ['cost', 'tokens', 'requests'] as const;
+/** What a group is large by. `tokens` are those of input and output; `failed` are attempts that failed or were cut off. */
+export const WEIGHTS = ['cost', 'tokens', 'requests', 'failed'] as const;
 export type Weight = (typeof WEIGHTS)[number];
 
 export interface Among {
@@ -198,6 +198,8 @@ export interface LastFailure {
   readonly group: SumsRow['group'];
   /** Unix milliseconds of its start. */
   readonly atMs: number;
+  /** Of the last one that was taken in; undefined: it is kept no longer. */
+  readonly line?: string;
 }
 
 /** The newest record of a model that was delivered. */
@@ -390,8 +392,6 @@ export interface LedgerStore {
   latest(query: RecentQuery): Promise<LatestRecord[]>;
   /** When each of what `by` names has last failed, Unix milliseconds. */
   lastFailures(by: readonly Dimension[], query: RecentQuery): Promise<LastFailure[]>;
-  /** Lines of attempts that failed and began at one of these moments, in Unix milliseconds. */
-  failedAt(startedMs: readonly number[], where: Filter): Promise<string[]>;
   /** Lines of all attempts of requests that a later attempt than the first answered, newest request first; of a few requests. */
   furtherAnswers(query: RecentQuery): Promise<readonly (readonly string[])[]>;
   /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */

@@ -141,6 +141,9 @@ export function weightOf(weight: Weight, of = ''): readonly string[] {
     ],
     tokens: [`${sum('input')} + ${sum('output')}`],
     requests: [sum('requests')],
+    failed: [
+      `SUM(CASE WHEN ${of}outcome IN ('failed', 'broken-off', 'interrupted') THEN ${of}attempts ELSE 0 END)`,
+    ],
   } as const;
   return terms[weight].map((term) => `${term} DESC`);
 }

@@ -54,7 +54,12 @@ const budgets: readonly Budgeted[] = Array.from({ length: extent.keys }, (_, at)
     spender: 'apiKey',
     name: `${namespace}/key-${String(at).padStart(5, '0')}`,
     budgets: [
-      { period: 'Month', action: 'Block', limitPicodollars: at < extent.keys / 10 ? 10n ** 9n : 10n ** 14n },
+      {
+        period: 'Month',
+        action: 'Block',
+        limitPicodollars: at < extent.keys / 10 ? 10n ** 9n : 10n ** 14n,
+        warnPercent: 80,
+      },
     ],
   };
 });

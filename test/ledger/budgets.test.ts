@@ -32,7 +32,7 @@ describe('one budget', () => {
     namespace: 'team-a',
     spender: 'namespace' as const,
     name: 'team-a',
-    budget: { period, limitPicodollars, action: 'Block' as const },
+    budget: { period, limitPicodollars, action: 'Block' as const, warnPercent: 80 },
   });
   const costs: CostsRow = ['team-a', 0, '0.000000000001', '0.00000000002', '0.0000000003', '0.000000004'];
   const answerTo = (of: ReturnType<typeof row>, cost?: CostsRow) =>
@@ -92,11 +92,14 @@ test('budgets of namespaces are read out of the table, those that block and thos
     {
       namespace: 'a',
       budgets: [
-        { period: 'Day', action: 'Warn', limitPicodollars: 5_000_000n },
-        { period: 'Month', action: 'Block', limitPicodollars: 999_999_999_999_999_000_000n },
+        { period: 'Day', action: 'Warn', limitPicodollars: 5_000_000n, warnPercent: 80 },
+        { period: 'Month', action: 'Block', limitPicodollars: 999_999_999_999_999_000_000n, warnPercent: 80 },
       ],
     },
-    { namespace: 'b', budgets: [{ period: 'Month', action: 'Warn', limitPicodollars: 1_000_000n }] },
+    {
+      namespace: 'b',
+      budgets: [{ period: 'Month', action: 'Warn', limitPicodollars: 1_000_000n, warnPercent: 80 }],
+    },
   ]);
   expect(readTenantBudgets({})).toEqual([]);
 });
@@ -158,7 +161,7 @@ describe('over HTTP', () => {
     const ofTenants: readonly TenantBudgets[] = [
       {
         namespace: 'team-a',
-        budgets: [{ period: 'Week', limitPicodollars: 4n * 10n ** 12n, action: 'Block' }],
+        budgets: [{ period: 'Week', limitPicodollars: 4n * 10n ** 12n, action: 'Block', warnPercent: 80 }],
       },
     ];
     watch = follow({ tenantBudgets: () => ofTenants });
@@ -192,6 +195,7 @@ describe('over HTTP', () => {
         namespace: 'team-a',
         period: 'Week',
         action: 'Block',
+        warnPercent: 80,
         limitUsd: '4',
         costUsd: '3',
         costPicodollars: '3000000000000',

@@ -91,6 +91,5 @@ test('the last failure of a route or Provider has its request and cause', async 
   expect(await health('route=team-a/m')).toMatchObject([{ attempts: 9, lastFailedAt, lastFailure }]);
   expect(await health('route=team-a/m&namespace=team-a')).toMatchObject([{ route: 'team-a/m', lastFailure }]);
   expect(JSON.stringify(await health('route=platform/one'))).not.toContain('lastFail');
-  // Of everything it would be many.
-  expect(JSON.stringify(await health('from=2026-11-22'))).not.toContain('lastFailure"');
+  expect(JSON.stringify(await health('from=2026-11-22'))).toContain('"lastFailure":{"request":"5"');
 });

@@ -287,8 +287,9 @@ test.each([
 test('health counts attempts by how they ended: of routes for tenants, of providers for the platform', async () => {
   const outcomes = { answered: 1, failed: 1, 'broken-off': 0, cancelled: 0, interrupted: 0 };
   const lastFailedAt = '2026-11-20T10:30:00.000Z';
+  const lastFailure = { request: 'req_1', status: 200 };
   expect((await ask('/v1/health?namespace=team-a', tokens.teamA)).body.health).toEqual([
-    { route: 'team/m', requests: 2, attempts: 2, outcomes, lastFailedAt },
+    { route: 'team/m', requests: 2, attempts: 2, outcomes, lastFailedAt, lastFailure },
   ]);
   expect((await ask('/v1/health', tokens.all)).body.health).toEqual([
     {
@@ -298,6 +299,7 @@ test('health counts attempts by how they ended: of routes for tenants, of provid
       attempts: 2,
       outcomes,
       lastFailedAt,
+      lastFailure,
     },
     {
       provider: 'platform/p',

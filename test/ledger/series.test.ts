@@ -28,6 +28,7 @@ interface Row {
   readonly apiKey?: string;
   readonly isRest?: true;
   readonly requests: number;
+  readonly failed: number;
   readonly costPicodollars: string;
   readonly tokens: { readonly input: number; readonly output: number };
   readonly [name: string]: unknown;
@@ -43,6 +44,7 @@ const weights: Readonly<Record<string, (row: Row) => bigint>> = {
   cost: ({ costPicodollars }) => BigInt(costPicodollars),
   tokens: ({ tokens }) => BigInt(tokens.input + tokens.output),
   requests: ({ requests }) => BigInt(requests),
+  failed: ({ failed }) => BigInt(failed),
 };
 
 describe.each(['from=2026-11-17&to=2026-11-23&interval=day', 'from=2026-11-21&to=2026-11-23&interval=hour'])(
@@ -105,7 +107,7 @@ test.each([
   ['/v1/series?by=minute&top=3&from=2026-11-22&to=2026-11-23', 'top: needs by'],
   ['/v1/series?by=model&top=0', 'top: must be'],
   ['/v1/series?by=model&topBy=cost', 'topBy: says'],
-  ['/v1/series?by=model&top=3&topBy=name', 'topBy: must be cost, tokens or requests'],
+  ['/v1/series?by=model&top=3&topBy=name', 'topBy: must be cost, tokens, requests or failed'],
   ['/v1/sums?by=model&top=3', 'top: is no parameter of /v1/sums'],
 ])('%s: %s', async (path, words) => {
   const { status, body } = await reader.ask(path, 'anybody');

@@ -59,7 +59,12 @@ const budgets: readonly Budgeted[] = [
 
 function budgetOf(spender: Spender, name: string, limitPicodollars: bigint): Budgeted {
   const [namespace = ''] = name.split('/');
-  return { namespace, spender, name, budgets: [{ period: 'Month', action: 'Block', limitPicodollars }] };
+  return {
+    namespace,
+    spender,
+    name,
+    budgets: [{ period: 'Month', action: 'Block', limitPicodollars, warnPercent: 80 }],
+  };
 }
 
 test.each(['/v1/costs?from=2026-10-21', '/v1/budgets?usedShare=1&limit=100'])(

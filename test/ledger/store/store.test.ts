@@ -361,9 +361,10 @@ describe.each(kindNames)('%s', (kind) => {
       ['small', '2'],
     ]);
     expect(await ids({ namespace: 'a', model: 'large' })).toEqual([['large', '4']]);
-    expect(await store.lastFailures(['provider'], { ...everything, where: {} })).toEqual([
-      { group: { provider: 'p/one' }, atMs: Date.parse('2026-11-22T10:03:00Z') },
-      { group: { provider: 'p/two' }, atMs: Date.parse('2026-11-22T10:04:00Z') },
+    const failures = await store.lastFailures(['provider'], { ...everything, where: {} });
+    expect(failures.map(({ line = '{}', ...one }) => ({ ...one, id: JSON.parse(line).id }))).toEqual([
+      { group: { provider: 'p/one' }, atMs: Date.parse('2026-11-22T10:03:00Z'), id: '3' },
+      { group: { provider: 'p/two' }, atMs: Date.parse('2026-11-22T10:04:00Z'), id: '4' },
     ]);
     expect(await store.lastFailures(['route'], { ...everything, where: { namespace: 'b' } })).toEqual([]);
   });
