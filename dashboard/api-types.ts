@@ -134,6 +134,22 @@ export interface KeyRow {
   readonly isImported: boolean;
 }
 
+/** `GET /api/owners?namespace=&from=&to=&topBy=`: what the keys of each were used for; the largest, and all others together at the end. */
+export interface OwnersAnswer {
+  readonly owners: readonly UsedBy[];
+  readonly teams: readonly UsedBy[];
+}
+
+export interface UsedBy {
+  /** `none`: of keys without an owner, or deleted ones. */
+  readonly name: string;
+  readonly isRest: boolean;
+  readonly requests: number;
+  readonly tokens: number;
+  /** Dollars. */
+  readonly cost: number;
+}
+
 export interface KeyBudget {
   readonly period: string;
   /** Dollars. */

@@ -12,6 +12,7 @@ import { addKubeRoutes } from './routes/kube.ts';
 import { addLedgerRoutes } from './routes/ledger.ts';
 import { addNamespacesRoute } from './routes/namespaces.ts';
 import { addOidcRoutes } from './routes/oidc.ts';
+import { addOwnersRoute } from './routes/owners.ts';
 import { addPages } from './routes/pages.ts';
 import { addRightsRoute } from './routes/rights.ts';
 import { addRowsRoute } from './routes/rows.ts';
@@ -109,6 +110,7 @@ async function addApi(api: FastifyInstance, door: Door): Promise<void> {
     addRightsRoute(own, door);
     addKubeRoutes(own, door, keyLists);
     addRowsRoute(own, door, keyLists);
+    addOwnersRoute(own, door, keyLists);
     addWatchRoute(own, door, keyLists);
     addLedgerRoutes(own, door);
   };

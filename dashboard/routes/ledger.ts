@@ -47,7 +47,7 @@ interface Closing {
 }
 
 /** Given up when the person has gone. @throws {DashboardError} 503 where the ledger does not answer, or there is none. */
-async function askLedger(door: Door, raw: Closing, question: Omit<LedgerQuestion, 'signal'>) {
+export async function askLedger(door: Door, raw: Closing, question: Omit<LedgerQuestion, 'signal'>) {
   const { ledger, log } = door.parts;
   if (ledger === undefined) throw noLedger();
   const gone = new AbortController();

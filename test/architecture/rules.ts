@@ -296,7 +296,7 @@ export const rules = {
       ),
   },
   pagesInBrowser: {
-    sentence: 'the pages of the dashboard import of packages only preact and uplot, and nothing of node',
+    sentence: 'the pages of the dashboard import of packages only preact, and nothing of node',
     why: 'They run in a browser, and are to be small.',
     check: (project) =>
       offences(
@@ -306,8 +306,7 @@ export const rules = {
           source.imports
             .filter(
               ({ specifier }) =>
-                targetOf(source, specifier) === undefined &&
-                !['preact', 'uplot'].includes(packageOf(specifier) ?? ''),
+                targetOf(source, specifier) === undefined && packageOf(specifier) !== 'preact',
             )
             .map(({ specifier, line }) => `${source.path}:${line} ${specifier}`),
       ),

@@ -55,10 +55,11 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     [editor, viewer] = [openBrowser(house), openBrowser(house)];
     await editor.signIn(people().editor);
     await viewer.signIn(people().viewer);
-    for (const name of ['bot', 'idle'])
+    const owner = { name: 'Ada', team: 'Search' };
+    for (const [name, spec] of [['bot', { owner }] as const, ['idle', {}] as const])
       await editor.ask('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', {
         method: 'POST',
-        body: { apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', metadata: { name }, spec: {} },
+        body: { apiVersion: 'penstock.dev/v1alpha1', kind: 'ApiKey', metadata: { name }, spec },
       });
   });
   afterAll(async () => {
@@ -96,6 +97,25 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
         ['idle', { day: '0', month: '0', total: '0' }],
       ]);
     }
+  });
+
+  test('what keys were used for is added up by owner and team, for those who may list them', async () => {
+    const day = new Date().toISOString().slice(0, 10);
+    const days = `from=${day}&to=${new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)}`;
+    for (const [browser, where] of [[editor, '&namespace=team-a'] as const, [viewer, ''] as const]) {
+      const { status, body } = await browser.ask(`/api/owners?${days}${where}`);
+      const named = (rows: readonly { name: string; cost: number; requests: number }[]) =>
+        rows.map(({ name, cost, requests }) => [name, cost, requests]);
+      expect([status, named(body.owners), named(body.teams)]).toEqual([
+        200,
+        [['Ada', 2.5, 1]],
+        [['Search', 2.5, 1]],
+      ]);
+    }
+    for (const where of ['', '&namespace=team-b'])
+      expect((await editor.ask(`/api/owners?${days}${where}`)).status).toBe(403);
+    for (const query of ['', `?${days}&topBy=name`, `?${days}&namespace=Team_A`])
+      expect((await editor.ask(`/api/owners${query}`)).body.error.code, query).toBe('invalid_parameter');
   });
 
   /** Something that is reached as the ledger is. */

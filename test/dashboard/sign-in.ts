@@ -125,7 +125,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await browser.ask('/api/session', { method: 'DELETE' })).status).toBe(204);
       expect(browser.cookies.size).toBe(0);
       browser.cookies = kept;
-      for (const path of ['/api/session', '/api/namespaces', '/api/rows/apikeys'])
+      for (const path of ['/api/session', '/api/namespaces', '/api/rows/apikeys', '/api/owners'])
         expect(codeOf(await browser.ask(path)), path).toEqual([401, 'not_signed_in']);
     });
 

@@ -2,6 +2,7 @@
 
 import { PERIODS, periodQuery } from '../../dashboard/pages/overview/period.ts';
 import {
+  firstQuestions,
   GROUPINGS,
   MEASURES,
   overviewQuestions,
@@ -25,7 +26,7 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
       const groupings = GROUPINGS.filter((by) => by !== 'provider' || where === undefined);
       const ofOverview = groupings.flatMap((by) =>
         MEASURES.flatMap((measure) =>
-          Object.values(overviewQuestions({ namespace: where, query, by, measure }, nowMs)),
+          Object.values(overviewQuestions({ namespace: where, query, by, measure })),
         ),
       );
       const { path, search } = spendsQuestion(nowMs, where);
@@ -33,7 +34,10 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
         (one) =>
           `${one}${new URLSearchParams({ from, to, ...(where === undefined ? {} : { namespace: where }) })}`,
       );
-      return [...ofOverview.flatMap(pathOf), `${path}${search}`, ...others].map((one) => ({
+      const ofFirst = Object.values(firstQuestions(where, nowMs)).flatMap(pathOf);
+      // The server adds keys up to owners.
+      const byKey = `/v1/sums?${new URLSearchParams({ ...(where === undefined ? {} : { namespace: where }), from, to, by: 'apiKey', limit: '10000', offset: '0' })}`;
+      return [...ofOverview.flatMap(pathOf), ...ofFirst, byKey, `${path}${search}`, ...others].map((one) => ({
         path: one,
         window,
       }));

@@ -17,7 +17,7 @@ export const onDemand = {
 } as const;
 
 /** Whose code is in the pages of the dashboard, which are not bundled here. */
-export const packagesOfPages = ['node_modules/preact', 'node_modules/uplot'] as const;
+export const packagesOfPages = ['node_modules/preact'] as const;
 
 /** What the chart runs once: the Job of the demo, and the Pod of `helm test`. */
 const jobs = ['apply-objects', 'helm-test'] as const;

@@ -1,107 +1,75 @@
-// How do stacked columns over time look? Drawn by uPlot, with the same figures as a table.
+// How does something look over time? As stacked columns or as lines, with the same figures as a table and as CSV.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import uPlot from 'uplot';
-import { type Stack, upperEdges } from './stack.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { CsvButton } from '../parts/csv.tsx';
+import { useShell } from '../shell/context.tsx';
+import { linePath } from '../words/line-path.ts';
+import { timeTicks, valueTicks } from './axis.ts';
+import type { PeriodQuery } from './period.ts';
+import { columnsOf, withFigures } from './stack.ts';
+
+export interface ChartSeries {
+  readonly name: string;
+  readonly isRest?: boolean;
+  /** Of the whole period. */
+  readonly total: number;
+  /** For each start; undefined: nothing is known. */
+  readonly values: readonly (number | undefined)[];
+}
 
 interface ChartProps {
   readonly label: string;
-  readonly stack: Stack;
-  /** One for each column: short under the axis, whole elsewhere. */
-  readonly labels: readonly { readonly short: string; readonly whole: string }[];
+  readonly kind: 'columns' | 'lines';
+  /** The largest first. */
+  readonly series: readonly ChartSeries[];
+  readonly query: Pick<PeriodQuery, 'starts' | 'interval'>;
   readonly format: (value: number) => string;
+  /** Under the axis; left out: as `format`. */
+  readonly formatTick?: (value: number) => string;
+  /** Counts, which have nothing between two of them. */
+  readonly isWhole?: boolean;
 }
 
-export function Chart({ label, stack, labels, format }: ChartProps) {
-  const frame = useRef<HTMLDivElement>(null);
-  const isDark = useDarkMode();
+const height = 208;
+const top = 8;
+const bottom = 24;
+const right = 8;
+
+export function Chart(props: ChartProps) {
+  const { label, series, query, format } = props;
+  const { formats } = useShell();
+  const { starts, interval } = query;
   const [pointed, setPointed] = useState<number | undefined>(undefined);
-  const formatting = useRef(format);
-  formatting.current = format;
-  const edges = useMemo(() => upperEdges(stack), [stack]);
-
-  // Redrawn in the other colour mode: colours are read once, when it is drawn.
-  useEffect(() => {
-    const element = frame.current;
-    if (element === null) return;
-    const styles = getComputedStyle(element);
-    const colour = (name: string) => styles.getPropertyValue(name).trim();
-    const axis = {
-      stroke: colour('--faint'),
-      font: `12px ${styles.fontFamily}`,
-      grid: { stroke: colour('--line'), width: 1 },
-      ticks: { show: false },
-    };
-    const places = labels.map((_, at) => at);
-    const plot = new uPlot(
-      {
-        width: element.clientWidth,
-        height: 240,
-        padding: [8, 20, 0, 0],
-        legend: { show: false },
-        cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-        scales: {
-          x: { time: false, range: [-0.5, labels.length - 0.5] },
-          y: { range: (_, __, most) => [0, most > 0 ? most * 1.05 : 1] },
-        },
-        axes: [
-          {
-            ...axis,
-            size: 28,
-            grid: { show: false },
-            splits: () => spread(labels.length, Math.max(2, Math.floor(element.clientWidth / 96))),
-            values: (_, splits) => splits.map((at) => labels[at]?.short ?? ''),
-          },
-          { ...axis, size: 64, values: (_, splits) => splits.map((value) => formatting.current(value)) },
-        ],
-        // The highest edge first, so that each column covers the next.
-        series: [
-          {},
-          ...edges
-            .map((_, at) => ({
-              fill: colour(`--series-${at + 1}`),
-              stroke: colour('--surface'),
-              width: 1 / devicePixelRatio,
-              paths: uPlot.paths.bars?.({ size: [0.72, 48] }) ?? (() => null),
-              points: { show: false },
-            }))
-            .reverse(),
-        ],
-        hooks: {
-          setCursor: [({ cursor }) => setPointed(cursor.idx ?? undefined)],
-        },
-      },
-      [places, ...edges.map((edge) => [...edge]).reverse()],
-      element,
-    );
-    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 240 }));
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      plot.destroy();
-    };
-  }, [edges, labels, isDark]);
-
-  const at = pointed !== undefined && pointed < labels.length ? pointed : undefined;
-  const shownOf = (values: readonly number[], total: number) =>
-    at === undefined ? total : (values[at] ?? 0);
+  const at = pointed !== undefined && pointed < starts.length ? pointed : undefined;
+  const whole = (place: number) => {
+    const start = starts[place] ?? '';
+    return interval === 'day' ? `${formats.day(start)} (UTC)` : formats.time(start);
+  };
+  const shownOf = ({ values, total }: ChartSeries) => {
+    const value = at === undefined ? total : values[at];
+    return value === undefined ? '–' : format(value);
+  };
   return (
     <div class="chart">
-      <div
-        ref={frame}
-        class="chart-frame"
-        role="img"
-        aria-label={`${label}. The table below has the same figures.`}
-      />
-      <p class="hint">{at === undefined ? 'Total' : labels[at]?.whole}</p>
+      <p class="csv">
+        <CsvButton
+          what={label}
+          head={['From (UTC)', ...series.map(({ name }) => name)]}
+          rows={() =>
+            starts.map((start, place) => [start, ...series.map(({ values }) => values[place])]).reverse()
+          }
+        />
+      </p>
+      <Drawing {...props} pointed={at} onPoint={setPointed} />
+      <p class="hint">{at === undefined ? 'Whole period' : whole(at)}</p>
       <ul class="legend">
-        {stack.groups.map(({ name, values, total, isRest }, place) => (
-          <li key={name}>
+        {series.map((one, place) => (
+          <li key={one.name}>
             <svg class={`swatch series-${place + 1}`} viewBox="0 0 10 10" aria-hidden="true">
               <rect width="10" height="10" rx="2" />
             </svg>
-            <span class={isRest ? 'faint' : undefined}>{name}</span>
-            <span class="legend-value">{format(shownOf(values, total))}</span>
+            <span class={one.isRest ? 'faint' : undefined}>{one.name}</span>
+            <span class="legend-value">{shownOf(one)}</span>
           </li>
         ))}
       </ul>
@@ -114,7 +82,7 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
             <thead>
               <tr>
                 <th scope="col">From</th>
-                {stack.groups.map(({ name }) => (
+                {series.map(({ name }) => (
                   <th key={name} scope="col" class="number">
                     {name}
                   </th>
@@ -122,14 +90,17 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
               </tr>
             </thead>
             <tbody>
-              {withFigures(stack).map((row) => (
-                <tr key={row}>
-                  <th scope="row">{labels[row]?.whole}</th>
-                  {stack.groups.map(({ name, values }) => (
-                    <td key={name} class="number">
-                      {format(values[row] ?? 0)}
-                    </td>
-                  ))}
+              {withFigures(series, starts.length).map((place) => (
+                <tr key={place}>
+                  <th scope="row">{whole(place)}</th>
+                  {series.map(({ name, values }) => {
+                    const value = values[place];
+                    return (
+                      <td key={name} class="number">
+                        {value === undefined ? '–' : format(value)}
+                      </td>
+                    );
+                  })}
                 </tr>
               ))}
             </tbody>
@@ -140,28 +111,108 @@ export function Chart({ label, stack, labels, format }: ChartProps) {
   );
 }
 
-/** Columns that hold anything, the newest first. */
-function withFigures({ groups }: Stack): readonly number[] {
-  const [first] = groups;
-  const columns = (first?.values ?? []).map((_, at) => at);
-  return columns.filter((at) => groups.some(({ values }) => (values[at] ?? 0) !== 0)).reverse();
+function Drawing({
+  label,
+  kind,
+  series,
+  query: { starts, interval },
+  format,
+  formatTick = format,
+  isWhole,
+  pointed,
+  onPoint,
+}: ChartProps & {
+  readonly pointed: number | undefined;
+  readonly onPoint: (at: number | undefined) => void;
+}) {
+  const { formats } = useShell();
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useWidth(frame);
+  const heights = starts.map((_, at) =>
+    kind === 'columns'
+      ? series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)
+      : Math.max(0, ...series.map(({ values }) => values[at] ?? 0)),
+  );
+  const ticks = valueTicks(Math.max(0, ...heights), isWhole);
+  const labels = ticks.map(formatTick);
+  const left = Math.max(...labels.map(({ length }) => length)) * 7 + 10;
+  const most = ticks.at(-1) || 1;
+  const slot = Math.max(0, width - left - right) / Math.max(1, starts.length);
+  const middle = (at: number) => left + (at + 0.5) * slot;
+  const y = (value: number) => height - bottom - (value / most) * (height - bottom - top);
+  const bar = Math.min(40, slot * 0.76);
+  const shortOf = (at: number) => (interval === 'day' ? formats.day : formats.hour)(starts[at] ?? '');
+  const point = (event: { readonly offsetX: number }) => {
+    const at = Math.floor((event.offsetX - left) / slot);
+    onPoint(at >= 0 && at < starts.length ? at : undefined);
+  };
+  return (
+    <div ref={frame} class="chart-frame">
+      <svg
+        width={width}
+        height={height}
+        role="img"
+        aria-label={`${label}. The table below has the same figures.`}
+        onPointerMove={point}
+        onPointerDown={point}
+        onPointerLeave={() => onPoint(undefined)}
+      >
+        {ticks.map((tick, at) => (
+          <g key={tick}>
+            {at > 0 && <path class="chart-grid" d={`M${left} ${line(y(tick))}H${width - right}`} />}
+            <text class="chart-text" x={left - 8} y={y(tick) + 4} text-anchor="end">
+              {labels[at]}
+            </text>
+          </g>
+        ))}
+        {timeTicks({ starts, interval }, Math.floor((width - left) / 64)).map((at) => (
+          <text key={at} class="chart-text" x={middle(at)} y={height - 6} text-anchor="middle">
+            {shortOf(at)}
+          </text>
+        ))}
+        {pointed !== undefined && (
+          <rect
+            class="chart-band"
+            x={middle(pointed) - slot / 2}
+            y={top}
+            width={slot}
+            height={height - bottom - top}
+          />
+        )}
+        {kind === 'columns'
+          ? columnsOf(series, starts.length).map(({ place, at, from, to }) => (
+              <rect
+                key={`${place} ${at}`}
+                class={`chart-bar series-${place + 1}`}
+                x={middle(at) - bar / 2}
+                width={bar}
+                y={y(to)}
+                // What is there is seen, however little.
+                height={Math.max(1, y(from) - y(to))}
+              />
+            ))
+          : series.map(({ name, values }, place) => (
+              <path key={name} class={`chart-line series-${place + 1}`} d={linePath(values, middle, y)} />
+            ))}
+        <path class="chart-base" d={`M${left} ${line(height - bottom)}H${width - right}`} />
+      </svg>
+    </div>
+  );
 }
 
-/** Places of at most so many labels, evenly apart, with the last one. */
-function spread(count: number, labelsMax: number): number[] {
-  const step = Math.max(1, Math.ceil(count / labelsMax));
-  const places: number[] = [];
-  for (let at = count - 1; at >= 0; at -= step) places.unshift(at);
-  return places;
-}
+/** On whole pixels and a half, lines are sharp. */
+const line = (y: number) => Math.round(y) - 0.5;
 
-function useDarkMode(): boolean {
-  const [isDark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
+function useWidth(of: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
   useEffect(() => {
-    const query = matchMedia('(prefers-color-scheme: dark)');
-    const look = () => setDark(query.matches);
-    query.addEventListener('change', look);
-    return () => query.removeEventListener('change', look);
-  }, []);
-  return isDark;
+    const element = of.current;
+    if (element === null) return;
+    const look = () => setWidth(element.clientWidth);
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [of]);
+  return width;
 }

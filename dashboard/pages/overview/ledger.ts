@@ -1,6 +1,7 @@
 // What does the ledger answer the overview? No more of it than is shown.
 
-interface RequestsRow {
+export interface RequestsRow {
+  readonly minute?: string;
   readonly hour?: string;
   readonly day?: string;
   readonly requests: number;
@@ -34,6 +35,10 @@ export interface SeriesRow {
   readonly isRest?: true;
   readonly requests: number;
   readonly attempts: number;
+  /** Attempts that failed or were cut off. */
+  readonly failed?: number;
+  /** By the gateway itself. */
+  readonly refused?: number;
   readonly unpriced: number;
   readonly tokens: { readonly input: number; readonly output: number };
   readonly costUsd: string;
@@ -52,13 +57,11 @@ export interface HealthRow {
   readonly attempts: number;
   readonly outcomes: Readonly<Record<string, number>>;
   readonly lastFailedAt?: string;
-}
-
-export interface NamespacesAnswer {
-  readonly namespaces: readonly {
-    readonly namespace: string;
-    readonly month: { readonly costUsd: string };
-  }[];
+  readonly lastFailure?: {
+    readonly request: string;
+    readonly status?: number;
+    readonly failure?: string;
+  };
 }
 
 export interface BudgetUse {
@@ -66,9 +69,11 @@ export interface BudgetUse {
   readonly apiKey?: string;
   readonly period: string;
   readonly action: string;
+  readonly warnPercent?: number;
   readonly limitUsd: string;
   readonly costUsd: string;
   readonly usedShare: number;
+  readonly since?: string;
   readonly resetsAt?: string;
 }
 

@@ -1,6 +1,6 @@
-// Which minutes, hours or days does a period ask the ledger for? Whole ones, in UTC.
+// Which minutes, hours or days does a period ask the ledger for, and which period is shown first? Whole ones, in UTC. Pure.
 
-export const PERIODS = ['1h', '24h', '7d', '30d'] as const;
+export const PERIODS = ['15m', '1h', '24h', '7d', '30d'] as const;
 export type Period = (typeof PERIODS)[number];
 
 export interface PeriodQuery {
@@ -15,6 +15,7 @@ export interface PeriodQuery {
 
 const stepsMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 const columns = {
+  '15m': { interval: 'minute', count: 15 },
   '1h': { interval: 'minute', count: 60 },
   '24h': { interval: 'hour', count: 24 },
   '7d': { interval: 'day', count: 7 },
@@ -34,7 +35,41 @@ export function periodQuery(period: Period, nowMs: number): PeriodQuery {
   return { from: starts[0] ?? nameOf(lastMs), to: nameOf(lastMs + stepMs), interval, starts };
 }
 
-/** Its first day, in UTC: thirty days are not enough for all who spent in it. */
-export function monthOf(nowMs: number): string {
-  return `${new Date(nowMs).toISOString().slice(0, 7)}-01`;
+/** How many requests there were in each interval, by its start. */
+interface Filled {
+  readonly start: string;
+  readonly requests: number;
+}
+
+/** Where a period holds so much of what a longer one does, the longer one would be an empty chart with a column at its edge. */
+const most = 0.9;
+
+/**
+ * The shortest period that holds the data: of the last day; where that has none, of the last thirty.
+ *
+ * @returns undefined where nothing was ever asked for.
+ */
+export function periodThatHolds(
+  minutes: readonly Filled[],
+  hours: readonly Filled[],
+  days: readonly Filled[],
+  nowMs: number,
+): Period | undefined {
+  const sumOf = (rows: readonly Filled[], period: Period) => {
+    const { from } = periodQuery(period, nowMs);
+    return rows.reduce((sum, { start, requests }) => (start >= from ? sum + requests : sum), 0);
+  };
+  const [quarter, hour, day] = [sumOf(minutes, '15m'), sumOf(minutes, '1h'), sumOf(hours, '24h')];
+  const [week, month] = [sumOf(days, '7d'), sumOf(days, '30d')];
+  if (day > 0 || hour > 0) {
+    if (quarter >= day * most) return '15m';
+    return hour >= day * most ? '1h' : '24h';
+  }
+  if (month === 0) return undefined;
+  return week >= month * most ? '7d' : '30d';
+}
+
+/** As other views have it, which begin with an hour. */
+export function longPeriod(period: Period): Exclude<Period, '15m'> {
+  return period === '15m' ? '1h' : period;
 }

@@ -1,9 +1,9 @@
-// What does the overview ask the ledger? All of it is said here, so that how long it takes is measured of what is asked.
+// What does the overview ask the ledger? All of it is here, so that what is measured is what is asked.
 
-import { monthOf, type PeriodQuery } from './period.ts';
+import { type Period, type PeriodQuery, periodQuery } from './period.ts';
 
 export interface Question {
-  readonly what: 'series' | 'requests' | 'namespaces' | 'budgets' | 'health';
+  readonly what: 'series' | 'requests' | 'budgets' | 'health';
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
@@ -14,7 +14,8 @@ export type Grouping = (typeof GROUPINGS)[number];
 
 /** So many colours are told apart; the last one is that of all others. */
 const seriesMax = 8;
-/** More that went wrong than anybody reads. */
+const topMax = '6';
+/** More than anybody reads. */
 const budgetsMax = '100';
 
 interface Shown {
@@ -24,19 +25,35 @@ interface Shown {
   readonly measure: Measure;
 }
 
-export function overviewQuestions({ namespace, query, by, measure }: Shown, nowMs: number) {
+const ask = (what: Question['what'], query: Question['query']): Question => ({ what, query });
+
+export function overviewQuestions({ namespace, query, by, measure }: Shown) {
   const { from, to, interval } = query;
   const time = { namespace, from, to, interval };
-  const ask = (what: Question['what'], given: Question['query']): Question => ({ what, query: given });
+  const top = String(seriesMax - 1);
   return {
-    series: ask('series', { ...time, by, top: String(seriesMax - 1), topBy: measure }),
+    series: ask('series', { ...time, by, top, topBy: measure }),
+    // Sums of keys do not know how an attempt ended.
+    failed: ask('series', { ...time, by: failedBy(by), top, topBy: 'failed' }),
     whole: ask('series', time),
     requests: ask('requests', time),
-    spent: ask('namespaces', { namespace, from: monthOf(nowMs) }),
-    // There may be as many as keys, and none of those with something left is shown.
-    usedUp: ask('budgets', { namespace, usedShare: '1', limit: budgetsMax }),
-    /** Of the namespace as a whole. */
-    own: namespace === undefined ? undefined : ask('budgets', { namespace, spender: 'namespace' }),
+    models: ask('series', { ...time, by: 'model', top: topMax, topBy: measure }),
+    keys: ask('series', { ...time, by: 'apiKey', top: topMax, topBy: measure }),
+    // From half on, the pace decides; there may be as many as keys.
+    budgets: ask('budgets', { namespace, usedShare: '0.5', limit: budgetsMax }),
     health: ask('health', { namespace, from, to }),
   };
+}
+
+export function failedBy(by: Grouping): Exclude<Grouping, 'apiKey'> {
+  return by === 'apiKey' ? 'model' : by;
+}
+
+/** Which periods hold anything at all, asked once for each visit. */
+export function firstQuestions(namespace: string | undefined, nowMs: number) {
+  const of = (period: Period) => {
+    const { from, to, interval } = periodQuery(period, nowMs);
+    return ask('series', { namespace, from, to, interval });
+  };
+  return { minutes: of('1h'), hours: of('24h'), days: of('30d') };
 }

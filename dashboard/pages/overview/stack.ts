@@ -7,7 +7,7 @@ interface StackRow {
   readonly value: number;
 }
 
-export interface Stack {
+interface Stack {
   /** Largest first; `isRest`: all the others together, at the end. */
   readonly groups: readonly {
     readonly name: string;
@@ -42,13 +42,28 @@ export function stackRows(rows: readonly StackRow[], starts: readonly string[]):
   return { groups, total: sum(groups.map(({ total }) => total)) };
 }
 
-/** Upper edges of columns that stand on each other, for each group: the last one is the height of all. */
-export function upperEdges({ groups }: Stack): readonly (readonly number[])[] {
-  const below: number[] = [];
-  return groups.map(({ values }) =>
-    values.map((value, at) => {
-      below[at] = (below[at] ?? 0) + value;
-      return below[at];
-    }),
-  );
+interface Valued {
+  /** Undefined: nothing is known. */
+  readonly values: readonly (number | undefined)[];
+}
+
+/** Pieces that stand on each other; nothing where there is nothing. */
+export function columnsOf(series: readonly Valued[], count: number) {
+  return Array.from({ length: count }, (_, at) => {
+    let from = 0;
+    return series.flatMap(({ values }, place) => {
+      const value = values[at] ?? 0;
+      if (value <= 0) return [];
+      const piece = { place, at, from, to: from + value };
+      from += value;
+      return [piece];
+    });
+  }).flat();
+}
+
+/** Places that hold anything, the newest first. */
+export function withFigures(series: readonly Valued[], count: number): readonly number[] {
+  return Array.from({ length: count }, (_, at) => at)
+    .filter((at) => series.some(({ values }) => (values[at] ?? 0) !== 0))
+    .reverse();
 }

@@ -8,6 +8,8 @@ export interface Formats {
   compact(value: number): string;
   /** @param usd decimal text or a number; small amounts keep the digits that say something. */
   money(usd: string | number): string;
+  /** The same of a sum of many: with cents, and what is less is said to be so. */
+  amount(usd: number): string;
   /** A price, to the last digit. */
   price(usd: string): string;
   /** @param share 0.25 is 25 %. Neither 0 nor 100 % unless it is. */
@@ -46,10 +48,16 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
     day: 'numeric',
     hour: '2-digit',
     minute: '2-digit',
+    hourCycle: 'h23',
     timeZoneName: 'short',
   });
   const calendarDay = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', month: 'short', day: 'numeric' });
-  const clockHour = new Intl.DateTimeFormat(locale, { ...zone, hour: '2-digit', minute: '2-digit' });
+  const clockHour = new Intl.DateTimeFormat(locale, {
+    ...zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
   return {
     number: (value) => plain.format(value),
@@ -61,6 +69,7 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       if (value !== 0 && Math.abs(value) < 0.000_001) return `< ${fine.format(0.000_001)}`;
       return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : fine.format(value);
     },
+    amount: (usd) => (usd > 0 && usd < 0.01 ? `< ${cents.format(0.01)}` : cents.format(usd)),
     price: (usd) => fine.format(Number(usd)),
     percent(value) {
       if (value > 0 && value < 0.0005) return `< ${share.format(0.001)}`;

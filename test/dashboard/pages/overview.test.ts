@@ -2,12 +2,17 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { monthOf, PERIODS, periodQuery } from '../../../dashboard/pages/overview/period.ts';
-import { stackRows, upperEdges } from '../../../dashboard/pages/overview/stack.ts';
-import { requestTotals } from '../../../dashboard/pages/overview/totals.ts';
-import { failedWords, troublesOf } from '../../../dashboard/pages/overview/went-wrong.ts';
+import { alertsOf, failureWords } from '../../../dashboard/pages/overview/alerts.ts';
+import { timeTicks, valueTicks } from '../../../dashboard/pages/overview/axis.ts';
+import type { BudgetUse, HealthRow, SeriesRow } from '../../../dashboard/pages/overview/ledger.ts';
+import { isNearEnd, usedUpAt } from '../../../dashboard/pages/overview/pace.ts';
+import { PERIODS, periodQuery, periodThatHolds } from '../../../dashboard/pages/overview/period.ts';
+import { columnsOf, stackRows, withFigures } from '../../../dashboard/pages/overview/stack.ts';
+import { topRows } from '../../../dashboard/pages/overview/tops.ts';
+import { figuresOf, overTime } from '../../../dashboard/pages/overview/totals.ts';
 import { openFormats } from '../../../dashboard/pages/words/format.ts';
 import type { ModelRoute, Provider } from '../../../dashboard/pages/words/kube.ts';
+import { linePath } from '../../../dashboard/pages/words/line-path.ts';
 import { readParameters } from '../../../ledger/read-api/parameters.ts';
 
 const nowMs = Date.parse('2026-11-23T00:30:00Z');
@@ -45,9 +50,101 @@ describe('a period', () => {
       }),
     );
   });
+});
 
-  test('the month begins with its first day, also on its 31st', () => {
-    expect(monthOf(Date.parse('2026-12-31T23:59:59Z'))).toBe('2026-12-01');
+describe('the period that is shown first', () => {
+  const at = Date.parse('2026-11-23T12:30:30Z');
+  const minute = (minutesAgo: number, requests: number) => ({
+    start: `${new Date(at - minutesAgo * 60_000).toISOString().slice(0, 16)}:00Z`,
+    requests,
+  });
+  const hour = (hoursAgo: number, requests: number) => ({
+    start: `${new Date(at - hoursAgo * 3_600_000).toISOString().slice(0, 13)}:00:00Z`,
+    requests,
+  });
+  const day = (daysAgo: number, requests: number) => ({
+    start: new Date(at - daysAgo * 86_400_000).toISOString().slice(0, 10),
+    requests,
+  });
+
+  test.each([
+    ['of minutes in a fresh system', [minute(3, 9)], [hour(0, 9)], [day(0, 9)], '15m'],
+    ['of an hour, where it began in it', [minute(40, 5), minute(1, 5)], [hour(0, 10)], [day(0, 10)], '1h'],
+    ['of a day, where it has gone on', [minute(1, 10)], [hour(20, 10), hour(0, 10)], [day(0, 20)], '24h'],
+    ['of a day, also of an old system', [minute(1, 1)], [hour(9, 100)], [day(29, 9_000), day(0, 101)], '24h'],
+    ['of a week, where the last day had nothing', [], [], [day(3, 9)], '7d'],
+    ['of a month, where the last week had nothing', [], [], [day(20, 9), day(2, 1)], '30d'],
+    ['none, where nothing was asked for', [], [], [], undefined],
+  ])('is %s', (_name, minutes, hours, days, period) => {
+    expect(periodThatHolds(minutes, hours, days, at)).toBe(period);
+  });
+
+  test('holds nine tenths of the last day, or all of what there is', () => {
+    const one = fc.nat(1_000);
+    fc.assert(
+      fc.property(
+        fc.array(one, { maxLength: 60 }),
+        fc.array(one, { maxLength: 24 }),
+        (inMinutes, inHours) => {
+          const minutes = inMinutes.map((requests, ago) => minute(ago, requests));
+          const hours = inHours.map((requests, ago) => hour(ago, requests));
+          const sum = (rows: readonly { readonly requests: number }[]) =>
+            rows.reduce((all, { requests }) => all + requests, 0);
+          const period = periodThatHolds(minutes, hours, [], at);
+          if (period === '15m') expect(sum(minutes.slice(0, 15))).toBeGreaterThanOrEqual(sum(hours) * 0.9);
+          if (period === '1h') expect(sum(minutes)).toBeGreaterThanOrEqual(sum(hours) * 0.9);
+          if (period === undefined) expect(sum(minutes) + sum(hours)).toBe(0);
+        },
+      ),
+    );
+  });
+});
+
+describe('labels', () => {
+  test('of values are round, from nothing to beyond the most', () => {
+    expect(valueTicks(23)).toEqual([0, 10, 20, 30]);
+    expect(valueTicks(0.0137)).toEqual([0, 0.005, 0.01, 0.015]);
+    expect(valueTicks(3, true)).toEqual([0, 1, 2, 3]);
+    expect(valueTicks(0)).toEqual([0]);
+    fc.assert(
+      fc.property(fc.double({ min: 1e-9, max: 1e12, noNaN: true }), (most) => {
+        const ticks = valueTicks(most);
+        expect(ticks.at(-1)).toBeGreaterThanOrEqual(most * (1 - 1e-9));
+        expect(ticks.length).toBeLessThanOrEqual(6);
+      }),
+    );
+  });
+
+  test('of times are at round ones of the reader', () => {
+    const at = Date.parse('2026-11-23T17:49:30Z');
+    const shown = (period: (typeof PERIODS)[number], max: number, zone = 0) => {
+      const query = periodQuery(period, at);
+      return timeTicks(query, max, () => zone).map((place) => query.starts[place]?.slice(5, 16));
+    };
+    expect(shown('1h', 7)).toEqual([
+      '11-23T16:50',
+      '11-23T17:00',
+      '11-23T17:10',
+      '11-23T17:20',
+      '11-23T17:30',
+      '11-23T17:40',
+    ]);
+    expect(shown('15m', 4)).toEqual(['11-23T17:35', '11-23T17:40', '11-23T17:45']);
+    expect(shown('24h', 5, 60)).toEqual(['11-22T23:00', '11-23T05:00', '11-23T11:00', '11-23T17:00']);
+    expect(shown('30d', 5)).toEqual(['10-26', '11-02', '11-09', '11-16', '11-23']);
+  });
+
+  test('are never more than there is room for, but at least those that are farthest apart', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...PERIODS),
+        fc.integer({ min: 0, max: 4e12 }),
+        fc.integer({ min: 5, max: 30 }),
+        (period, atMs, max) => {
+          expect(timeTicks(periodQuery(period, atMs), max, () => 345).length).toBeLessThanOrEqual(max);
+        },
+      ),
+    );
   });
 });
 
@@ -66,8 +163,10 @@ describe('stacked columns', () => {
           .filter(({ start }) => start !== 'elsewhere')
           .reduce((sum, { value }) => sum + value, 0);
         expect(stack.total).toBe(within);
-        const heights = upperEdges(stack).at(-1) ?? [];
-        expect(heights.reduce((sum, height) => sum + height, 0)).toBe(within);
+        const pieces = columnsOf(stack.groups, 3);
+        expect(pieces.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(within);
+        // Nothing is drawn over the baseline where there is nothing.
+        expect(pieces.filter(({ from, to }) => to <= from)).toEqual([]);
       }),
     );
   });
@@ -82,39 +181,126 @@ describe('stacked columns', () => {
   });
 });
 
-describe('totals', () => {
-  const row = (requests: number, failed: number, p50: number) => ({
-    requests,
-    outcomes: { answered: requests - failed, failed, 'broken-off': 1 },
-    errorRate: 0,
-    firstContentMs: { answers: requests, p50, p90: p50 * 2, p99: p50 * 3 },
-  });
-
-  test('are what the ledger says of the whole time: percentiles of its parts cannot be added up', () => {
-    const answer = { total: row(1000, 9, 400), rows: [{ day: 'a', ...row(1, 1, 1) }] };
-    expect(requestTotals(answer)).toMatchObject({
-      requests: 1000,
-      errors: 10,
-      errorRate: 0.01,
-      firstContentMs: { p50: 400, p90: 800 },
-    });
-  });
-
-  test('where nothing was asked there is no error and no waiting', () => {
-    const nothing = { requests: 0, outcomes: {}, errorRate: 0 };
-    const totals = requestTotals({ total: nothing, rows: [] });
-    expect(totals).toEqual({
-      requests: 0,
-      errors: 0,
-      refused: 0,
-      errorRate: 0,
-      firstContentMs: undefined,
-    });
+describe('a table of figures', () => {
+  test('has the newest first, and no row without any', () => {
+    expect(withFigures([{ values: [0, 2, undefined, 0] }, { values: [1, 0, undefined, 0] }], 4)).toEqual([
+      1, 0,
+    ]);
   });
 });
 
-describe('what went wrong lately', () => {
-  const { money } = openFormats('de-DE', 'UTC');
+describe('a line', () => {
+  test('is broken where nothing is known, and a value alone is a dot', () => {
+    const path = linePath(
+      [1, 2, undefined, 3, undefined, 4, 5],
+      (at) => at,
+      (value) => value,
+    );
+    expect(path).toBe('M0 1L1 2M3 3h0M5 4L6 5');
+  });
+});
+
+const seriesRow = (more: Partial<SeriesRow>): SeriesRow => ({
+  ...{ requests: 0, attempts: 0, unpriced: 0, costUsd: '0', tokens: { input: 0, output: 0 } },
+  ...more,
+});
+
+describe('figures', () => {
+  const total = {
+    requests: 1000,
+    outcomes: { answered: 985, failed: 9, 'broken-off': 1, refused: 5 },
+    errorRate: 0.01,
+    firstContentMs: { answers: 990, p50: 400, p90: 800, p99: 1200 },
+  };
+  const rows = [
+    seriesRow({ hour: 'a', refused: 300, costUsd: '1.5', tokens: { input: 10, output: 2 } }),
+    seriesRow({ hour: 'b', refused: 20, costUsd: '0.25', unpriced: 3 }),
+  ];
+
+  test('are of one period, and none is of more than its whole', () => {
+    expect(figuresOf({ total }, { rows, isTruncated: false })).toEqual({
+      requests: 1320,
+      sent: 1000,
+      refused: 320,
+      errors: 10,
+      errorRate: 0.01,
+      rejected: 5,
+      firstContentMs: total.firstContentMs,
+      input: 10,
+      output: 2,
+      cost: 1.75,
+      unpriced: 3,
+    });
+  });
+
+  test('where nothing was asked for there is no error and no waiting', () => {
+    const none = { requests: 0, outcomes: {}, errorRate: 0 };
+    expect(figuresOf({ total: none }, { rows: [], isTruncated: false })).toMatchObject({
+      ...{ requests: 0, refused: 0, errors: 0, errorRate: 0, firstContentMs: undefined },
+    });
+  });
+
+  test('have a value for each interval, or are known to have none', () => {
+    const query = { starts: ['a', 'b', 'c'], interval: 'hour' } as const;
+    expect(overTime(rows, query, (row) => row.refused ?? 0, 0)).toEqual([300, 20, 0]);
+    expect(overTime(rows, query, (row) => row.unpriced || undefined, undefined)).toEqual([
+      undefined,
+      3,
+      undefined,
+    ]);
+  });
+});
+
+describe('the largest', () => {
+  test('are added up over time, the largest first and all others at the end', () => {
+    const rows = [
+      seriesRow({ hour: 'a', model: 'x', costUsd: '1', requests: 9 }),
+      seriesRow({ hour: 'b', model: 'x', costUsd: '2' }),
+      seriesRow({ hour: 'a', model: 'y', costUsd: '5' }),
+      seriesRow({ hour: 'a', model: 'free' }),
+      seriesRow({ hour: 'b', isRest: true, costUsd: '7' }),
+    ];
+    expect(topRows(rows, 'model', 'cost').map(({ name, cost }) => [name, cost])).toEqual([
+      ['y', 5],
+      ['x', 3],
+      ['All others', 7],
+    ]);
+    expect(topRows(rows, 'model', 'requests').map(({ name }) => name)).toEqual(['x']);
+  });
+});
+
+describe('the pace of a budget', () => {
+  const now = Date.parse('2026-11-11T00:00:00Z');
+  const month = { since: '2026-11-01', resetsAt: '2026-12-01T00:00:00.000Z' };
+
+  test('names the moment at which it is used up, if spending goes on', () => {
+    // Half of it in ten days.
+    expect(usedUpAt({ ...month, usedShare: 0.5 }, now)).toBe('2026-11-21T00:00:00.000Z');
+  });
+
+  test('names none where it lasts, is used up, or is counted from no day', () => {
+    expect(usedUpAt({ ...month, usedShare: 0.3 }, now)).toBeUndefined();
+    expect(usedUpAt({ ...month, usedShare: 1.2 }, now)).toBeUndefined();
+    expect(usedUpAt({ ...month, usedShare: 0 }, now)).toBeUndefined();
+    expect(usedUpAt({ usedShare: 0.9 }, now)).toBeUndefined();
+    expect(usedUpAt({ ...month, usedShare: 1e-12 }, now)).toBeUndefined();
+  });
+
+  test('is near its end beyond its own mark, or where half is used and the rest does not last', () => {
+    const near = (more: object) => isNearEnd({ ...month, usedShare: 0, ...more }, now);
+    expect(near({ usedShare: 0.81 })).toBe(true);
+    expect(near({ usedShare: 0.6, warnPercent: 95, since: '2026-10-01' })).toBe(false);
+    expect(near({ usedShare: 0.6, warnPercent: 55, since: '2026-10-01' })).toBe(true);
+    expect(near({ usedShare: 0.5 })).toBe(true);
+    expect(near({ usedShare: 0.4 })).toBe(false);
+  });
+});
+
+describe('problems', () => {
+  const formats = openFormats('de-DE', 'UTC');
+  const none = { providers: [], routes: [], health: [], budgets: [], keys: [] };
+  const told = (known: Partial<Parameters<typeof alertsOf>[0]>, at = nowMs) =>
+    alertsOf({ ...none, ...known }, { formats, period: '24h', nowMs: at });
   const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
     type,
     status,
@@ -140,7 +326,7 @@ describe('what went wrong lately', () => {
   };
 
   test('names providers that do not answer and keys that rest, what is worse first', () => {
-    expect(troublesOf([provider], [], [], money).map(({ tone, what }) => [tone, what])).toEqual([
+    expect(told({ providers: [provider] }).map(({ tone, what }) => [tone, what])).toEqual([
       ['bad', 'Provider platform/openai: unhealthy'],
       ['bad', 'Key second of platform/openai: rejected by the upstream'],
       ['warn', 'Key third of platform/openai: cooling down after a rate limit'],
@@ -159,7 +345,7 @@ describe('what went wrong lately', () => {
         drill: { result: 'Failed', message: 'lower firstEvent', lastRunTime: '2026-11-22T03:00:00Z' },
       },
     };
-    expect(troublesOf([], [route], [], money).map(({ what, message }) => [what, message])).toEqual([
+    expect(told({ routes: [route] }).map(({ what, message }) => [what, message])).toEqual([
       ['Route team-a/chat: conflict', 'team-a/older has it'],
       ['Failover drill of team-a/chat failed', 'lower firstEvent'],
     ]);
@@ -172,11 +358,11 @@ describe('what went wrong lately', () => {
       lastTransitionTime: '2026-11-22T23:30:00Z',
       ...(message === undefined ? {} : { message }),
     });
-    const told = (targets: readonly ReturnType<typeof target>[], reason = 'Programmed') => {
+    const toldOf = (targets: readonly ReturnType<typeof target>[], reason = 'Programmed') => {
       const conditions = [condition('Ready', 'True', reason)];
       const metadata = { namespace: 'team-a', name: 'chat' };
       const spec = { model: 'chat', targets: [] };
-      return troublesOf([], [{ metadata, spec, status: { conditions, targets } }], [], money);
+      return told({ routes: [{ metadata, spec, status: { conditions, targets } }] });
     };
     const [down, spare] = [
       target('main', 'Unhealthy', 'calls to it fail; ask the owner of Provider platform/openai'),
@@ -184,49 +370,81 @@ describe('what went wrong lately', () => {
     ];
 
     test('says that no target answers, which no condition of it does', () => {
-      expect(told([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
+      expect(toldOf([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
         {
           tone: 'bad',
           what: 'Route team-a/chat: no target answers',
           message: 'main: calls to it fail; ask the owner of Provider platform/openai',
           since: '2026-11-22T23:30:00Z',
-          of: { kind: 'routes', namespace: 'team-a', name: 'chat' },
+          to: '/routes/team-a/chat',
         },
       ]);
     });
 
     test('says nothing while another target answers, where none is in use, and where it is suspended', () => {
-      expect(told([down, spare])).toEqual([]);
-      expect(told([])).toEqual([]);
-      expect(told([target('old', 'Drained')])).toEqual([]);
-      expect(told([down], 'Suspended')).toEqual([]);
+      expect(toldOf([down, spare])).toEqual([]);
+      expect(toldOf([])).toEqual([]);
+      expect(toldOf([target('old', 'Drained')])).toEqual([]);
+      expect(toldOf([down], 'Suspended')).toEqual([]);
     });
   });
 
-  test('names budgets that are used up, and says whether calls are refused', () => {
-    const budget = {
-      namespace: 'team-a',
-      period: 'Month',
-      action: 'Block',
-      limitUsd: '1000',
-      costUsd: '1000.020000000001',
-      usedShare: 1,
-    };
-    const troubles = troublesOf(
-      [],
-      [],
-      [
+  const budget: BudgetUse = {
+    ...{ namespace: 'team-a', period: 'Month', action: 'Block', warnPercent: 80 },
+    ...{ limitUsd: '1000', costUsd: '1000.020000000001', usedShare: 1 },
+    ...{ since: '2026-11-01', resetsAt: '2026-12-01T00:00:00.000Z' },
+  };
+
+  test('are budgets that are used up, with whether calls are refused', () => {
+    const alerts = told({
+      budgets: [
         budget,
         { ...budget, apiKey: 'team-a/bot', action: 'Warn' },
-        { ...budget, apiKey: 'team-a/other', usedShare: 0.99 },
+        { ...budget, apiKey: 'team-a/other', usedShare: 0.49 },
       ],
-      money,
-    );
-    expect(troubles.map(({ what, tone, of }) => [what, tone, of?.name])).toEqual([
-      ['Budget of namespace team-a is used up', 'bad', undefined],
-      ['Budget of team-a/bot is used up', 'warn', 'bot'],
+    });
+    expect(alerts.map(({ what, tone, to }) => [what, tone, to])).toEqual([
+      ['Budget of namespace team-a: used up', 'bad', undefined],
+      ['Budget of team-a/bot: used up', 'warn', '/keys/team-a/bot'],
     ]);
-    expect(troubles[0]?.message).toBe('1.000,02\u00a0$ of 1.000,00\u00a0$ for this month; calls are refused');
+    expect(alerts[0]?.message).toBe(
+      '1.000,02\u00a0$ of 1.000,00\u00a0$ / month; calls are refused until 1. Dez. 2026, 00:00 UTC',
+    );
+  });
+
+  test('are budgets near their end, with the day on which they will be used up', () => {
+    const [soon, lasts] = told(
+      {
+        budgets: [
+          { ...budget, costUsd: '750', usedShare: 0.75 },
+          { ...budget, apiKey: 'team-a/bot', costUsd: '970', usedShare: 0.97, since: '2026-10-01' },
+        ],
+      },
+      Date.parse('2026-11-16T00:00:00Z'),
+    );
+    expect([soon?.what, soon?.message]).toEqual([
+      'Budget of namespace team-a: 75\u00a0% used',
+      '750,00\u00a0$ of 1.000,00\u00a0$ / month; at this pace used up on 21. Nov. 2026, 00:00 UTC, in 5 Tagen',
+    ]);
+    expect(lasts?.message).toContain('used up on 17. Nov. 2026');
+  });
+
+  test('are keys that end within a week, and no others', () => {
+    const key = (name: string, expiresAt: string | null) => ({
+      namespace: 'team-a',
+      name,
+      owner: 'Ada',
+      expiresAt,
+    });
+    const keys = [
+      key('soon', '2026-11-25T00:30:00Z'),
+      key('later', '2026-12-01T00:30:00Z'),
+      key('over', '2026-11-22T00:30:00Z'),
+      key('never', null),
+    ];
+    expect(told({ keys }).map(({ what, message, to }) => [what, message, to])).toEqual([
+      ['Key team-a/soon expires übermorgen', 'Owner: Ada', '/keys/team-a/soon'],
+    ]);
   });
 
   test('of what is well says nothing', () => {
@@ -234,27 +452,45 @@ describe('what went wrong lately', () => {
       ...provider,
       status: { conditions: [condition('Ready', 'True', 'Programmed')] },
     };
-    expect(troublesOf([well], [], [], money)).toEqual([]);
+    expect(told({ providers: [well] })).toEqual([]);
   });
 
-  test('of attempts says how many failed and were further ones, and of none that it was made good', () => {
-    // Each of a hundred requests failed at one and then at the other.
-    const outcomes = { answered: 0, failed: 100, 'broken-off': 0, cancelled: 0, interrupted: 0 };
-    const first = { provider: 'platform/a', upstreamModel: 'm', requests: 100, attempts: 100, outcomes };
-    const second = { ...first, provider: 'platform/b', requests: 0 };
-    const both = { route: 'team/m', requests: 100, attempts: 200, outcomes: { ...outcomes, failed: 200 } };
-    expect([first, second, both].map((row) => failedWords(row, String))).toEqual([
-      { name: 'm at platform/a', failed: '100 of 100 attempts failed', further: '' },
+  const failing: HealthRow = {
+    ...{ provider: 'default/first', upstreamModel: 'sim-x', requests: 39, attempts: 39 },
+    outcomes: { failed: 39 },
+    lastFailedAt: '2026-11-23T00:29:55Z',
+    lastFailure: { request: 'req_86e0', status: 500, failure: 'status_500' },
+  };
+
+  test('are failing calls, with the last cause and request, and lead to the requests', () => {
+    expect(told({ health: [failing] })).toEqual([
       {
-        name: 'm at platform/b',
-        failed: '100 of 100 attempts failed',
-        further: '100 were retries · ',
-      },
-      {
-        name: 'team/m',
-        failed: '200 of 200 attempts failed',
-        further: '100 were retries · ',
+        tone: 'bad',
+        what: 'sim-x at default/first: 39 of 39 attempts failed',
+        message: 'last: HTTP 500, req_86e0',
+        since: '2026-11-23T00:29:55Z',
+        to: '/requests?provider=default%2Ffirst&outcome=error&period=24h',
       },
     ]);
+  });
+
+  test('are less urgent where most calls are answered, and come last where the last failure is long ago', () => {
+    const rows = [
+      { ...failing, upstreamModel: 'old', lastFailedAt: '2026-11-22T20:00:00Z' },
+      { ...failing, upstreamModel: 'some', attempts: 390 },
+      { ...failing, upstreamModel: 'none', outcomes: { answered: 39 } },
+      failing,
+    ];
+    expect(told({ health: rows }).map(({ tone, what }) => [tone, what.split(' ')[0]])).toEqual([
+      ['bad', 'sim-x'],
+      ['warn', 'some'],
+      ['off', 'old'],
+    ]);
+  });
+
+  test('name a cause without a status in words', () => {
+    expect(failureWords({ request: 'r', failure: 'dns_failed' })).toBe('dns failed');
+    expect(failureWords({ request: 'r', status: 200, failure: 'ended_early' })).toBe('ended early');
+    expect(failureWords(undefined)).toBe('');
   });
 });

@@ -577,3 +577,15 @@ export const plan = {
     isOfExample: true,
   },
 };
+
+const usedBy = (name: string, requests: number, isRest = false) => ({
+  ...{ name, isRest, requests, tokens: requests * 2100, cost: requests * 0.0071 },
+});
+
+export const owners = {
+  owners: [
+    ...people.map((name, at) => usedBy(name, Math.round(900 / (at + 1)))),
+    usedBy('All others', 410, true),
+  ],
+  teams: [usedBy('Team A', 1240), usedBy('Team B', 820), usedBy('none', 96)],
+};

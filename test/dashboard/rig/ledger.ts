@@ -30,6 +30,8 @@ const failover = (nowMs: number) => ({
 const figuresOf = (requests: number) => ({
   requests,
   attempts: requests,
+  failed: Math.round(requests / 60),
+  refused: Math.round(requests / 9),
   unpriced: 0,
   estimated: 0,
   tokens: {
@@ -59,9 +61,15 @@ export function answerLedger(
     interval === 'day'
       ? new Date(ms).toISOString().slice(0, 10)
       : `${new Date(ms).toISOString().slice(0, 16)}:00Z`;
-  const by = search.get('by') ?? 'model';
+  const by = search.get('by') ?? 'all';
   const size = (ms: number, at: number) =>
-    Math.max(0, Math.round((40 + 30 * Math.sin(ms / 4e7 + at)) / (at + 1)) * (interval === 'day' ? 20 : 1));
+    Math.max(
+      0,
+      Math.round(
+        ((40 + 22 * Math.sin(ms / 1.3e7 + at) + 12 * Math.sin(ms / 1.1e6 + at)) / (at + 1)) *
+          ({ minute: 0.2, hour: 12 }[interval] ?? 240),
+      ),
+    );
   const more = { isTruncated: false };
   if (hasNothing)
     return {
@@ -78,7 +86,14 @@ export function answerLedger(
   switch (what) {
     case 'series':
     case 'sums': {
-      const names = groups[by] ?? models;
+      const names = groups[by] ?? [];
+      const all = (ms: number) => models.reduce((sum, _, at) => sum + size(ms, at), 0);
+      if (names.length === 0)
+        return {
+          ...{ from, to, interval },
+          rows: starts.map((ms) => ({ [interval]: nameOf(ms), ...figuresOf(all(ms)) })),
+          ...more,
+        };
       // They are in the order of their sizes, and what is behind the largest is one row.
       const top = Number(search.get('top') ?? names.length);
       return {
@@ -109,7 +124,12 @@ export function answerLedger(
           interrupted: 0,
         },
         errorRate: 0.007,
-        firstContentMs: { answers: requests, p50: 420, p90: 1300, p99: 4100 },
+        firstContentMs: {
+          answers: requests,
+          p50: 380 + (requests % 90),
+          p90: 1200 + ((requests * 7) % 300),
+          p99: 3800 + ((requests * 13) % 900),
+        },
       });
       return {
         from,
@@ -135,6 +155,8 @@ export function answerLedger(
             namespace: 'team-a',
             period: 'Month',
             action: 'Block',
+            warnPercent: 80,
+            since: `${new Date(nowMs).toISOString().slice(0, 7)}-01`,
             limitUsd: '500',
             costUsd: '412.50',
             usedShare: 0.825,
@@ -189,6 +211,7 @@ export function answerLedger(
                 attempts: 8431,
                 outcomes: { answered: 8400, failed: 31 },
                 lastFailedAt: new Date(nowMs - 190_000).toISOString(),
+                lastFailure: { request: 'req_01k9f3', status: 500, failure: 'status_500' },
               },
               {
                 provider: 'platform/anthropic',

@@ -9,7 +9,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KeyRow, KeyState } from '../../../dashboard/api-types.ts';
 import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
-import { ago, catalog, makeKeys, nowMs, plan, providers, routes } from './fixtures.ts';
+import { ago, catalog, makeKeys, nowMs, owners, plan, providers, routes } from './fixtures.ts';
 import { answerLedger } from './ledger.ts';
 
 export interface RigOptions {
@@ -170,6 +170,10 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       const watcher = { kind, response };
       watchers.add(watcher);
       response.on('close', () => watchers.delete(watcher));
+      return;
+    }
+    if (path === 'owners') {
+      answer(response, 200, options.hasNothing ? { owners: [], teams: [] } : owners);
       return;
     }
     if (path === 'ledger/v1/catalog') {

@@ -1,0 +1,203 @@
+// What needs attention? Sentences out of the statuses of Providers and ModelRoutes, of failing calls, budgets and keys: the worst and newest
+// first. Pure.
+
+import { periodWords } from '../keys/words.ts';
+import { requestsLink } from '../requests/link.ts';
+import { pathOf } from '../shell/place.ts';
+import type { Tone } from '../words/conditions.ts';
+import type { Formats } from '../words/format.ts';
+import type { ModelRoute, Provider } from '../words/kube.ts';
+import { keyStateWords } from '../words/part-states.ts';
+import { standingOf } from '../words/standing.ts';
+import type { BudgetUse, HealthRow } from './ledger.ts';
+import { isNearEnd, usedUpAt } from './pace.ts';
+import { longPeriod, type Period } from './period.ts';
+
+interface Alert {
+  /** `off`: it is over, or may be. */
+  readonly tone: Tone;
+  readonly what: string;
+  readonly message: string;
+  readonly since: string | undefined;
+  /** The page of what it is about; undefined: it has none. */
+  readonly to: string | undefined;
+}
+
+/** A key as its row has it. */
+interface EndingKey {
+  readonly namespace: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly expiresAt: string | null;
+}
+
+interface Known {
+  readonly providers: readonly Provider[];
+  readonly routes: readonly ModelRoute[];
+  readonly health: readonly HealthRow[];
+  readonly budgets: readonly BudgetUse[];
+  readonly keys: readonly EndingKey[];
+}
+
+interface Telling {
+  readonly formats: Pick<Formats, 'money' | 'number' | 'percent' | 'time' | 'ago'>;
+  readonly period: Period;
+  readonly nowMs: number;
+}
+
+const ranks: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, busy: 2, off: 3, good: 4 };
+
+export function alertsOf(
+  { providers, routes, health, budgets, keys }: Known,
+  telling: Telling,
+): readonly Alert[] {
+  const alerts = [
+    ...providers.flatMap(alertsOfProvider),
+    ...routes.flatMap(alertsOfRoute),
+    ...health.flatMap((row) => alertsOfCalls(row, telling)),
+    ...budgets.flatMap((budget) => alertsOfBudget(budget, telling)),
+    ...keys.flatMap((key) => alertsOfKey(key, telling)),
+  ];
+  return alerts.sort((a, b) => ranks[a.tone] - ranks[b.tone] || (b.since ?? '').localeCompare(a.since ?? ''));
+}
+
+function alertsOfProvider(provider: Provider): Alert[] {
+  const { namespace, name } = provider.metadata;
+  const to = pathOf('providers', namespace, name);
+  const ejected = (provider.status?.keys ?? []).filter(
+    ({ state }) => !['Active', 'Disabled'].includes(state),
+  );
+  return [
+    ...alertOfStanding(provider, `Provider ${namespace}/${name}`, to),
+    ...ejected.map((key) => ({
+      tone: key.state === 'RateLimited' ? ('warn' as const) : ('bad' as const),
+      what: `Key ${key.name} of ${namespace}/${name}: ${keyStateWords(key.state)}`,
+      message: key.message ?? '',
+      since: key.lastTransitionTime,
+      to,
+    })),
+  ];
+}
+
+function alertsOfRoute(route: ModelRoute): Alert[] {
+  const { namespace, name } = route.metadata;
+  const to = pathOf('routes', namespace, name);
+  const { drill } = route.status ?? {};
+  return [
+    ...alertOfStanding(route, `Route ${namespace}/${name}`, to),
+    ...(standingOf(route).tone === 'off' ? [] : outageOf(route)),
+    ...(drill?.result === 'Failed'
+      ? [
+          {
+            tone: 'warn' as const,
+            what: `Failover drill of ${namespace}/${name} failed`,
+            message: drill.message ?? '',
+            since: drill.lastRunTime,
+            to,
+          },
+        ]
+      : []),
+  ];
+}
+
+function alertOfStanding(object: Provider | ModelRoute, what: string, to: string): Alert[] {
+  const { tone, word, message = '', conditions } = standingOf(object);
+  if (tone !== 'bad' && tone !== 'warn') return [];
+  const since = newest(conditions.filter((condition) => condition.tone === tone));
+  return [{ tone, what: `${what}: ${word.toLowerCase()}`, message, since, to }];
+}
+
+/** No condition of a route reports an outage of its providers, yet its callers are refused. */
+function outageOf({ metadata: { namespace, name }, status }: ModelRoute): Alert[] {
+  const inUse = (status?.targets ?? []).filter(({ state }) => ['Ready', 'Unhealthy'].includes(state));
+  if (inUse.length === 0 || inUse.some(({ state }) => state === 'Ready')) return [];
+  return [
+    {
+      tone: 'bad',
+      what: `Route ${namespace}/${name}: no target answers`,
+      message: inUse
+        .flatMap((target) => (target.message === undefined ? [] : [`${target.name}: ${target.message}`]))
+        .join('; '),
+      since: newest(
+        inUse.flatMap(({ lastTransitionTime: since }) => (since === undefined ? [] : [{ since }])),
+      ),
+      to: pathOf('routes', namespace, name),
+    },
+  ];
+}
+
+function newest(conditions: readonly { readonly since: string }[]): string | undefined {
+  return conditions
+    .map(({ since }) => since)
+    .sort()
+    .at(-1);
+}
+
+const hourMs = 3_600_000;
+
+/** Attempts, also those that a retry made good: of a provider that is down with a spare behind it no request fails. */
+function alertsOfCalls(row: HealthRow, { formats, period, nowMs }: Telling): Alert[] {
+  const { outcomes, attempts, lastFailedAt, lastFailure, provider, route, upstreamModel } = row;
+  const failed = ['failed', 'broken-off', 'interrupted'].reduce((sum, end) => sum + (outcomes[end] ?? 0), 0);
+  if (lastFailedAt === undefined || failed === 0) return [];
+  const isOver = nowMs - Date.parse(lastFailedAt) > hourMs;
+  const why = failureWords(lastFailure);
+  return [
+    {
+      tone: isOver ? 'off' : failed * 2 >= attempts ? 'bad' : 'warn',
+      what: `${route ?? `${upstreamModel} at ${provider}`}: ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`,
+      message: [
+        ...(why === '' ? [] : [`last: ${why}`]),
+        ...(lastFailure === undefined ? [] : [lastFailure.request]),
+      ].join(', '),
+      since: lastFailedAt,
+      to: requestsLink({ provider, outcome: 'error', period: longPeriod(period) }),
+    },
+  ];
+}
+
+/** `HTTP 500`, or `dns failed`. */
+export function failureWords(last: HealthRow['lastFailure']): string {
+  if (last?.status !== undefined && last.status >= 400) return `HTTP ${last.status}`;
+  return (last?.failure ?? '').replaceAll('_', ' ');
+}
+
+function alertsOfBudget(budget: BudgetUse, { formats, nowMs }: Telling): Alert[] {
+  const { namespace, apiKey, usedShare, costUsd, limitUsd, period, resetsAt } = budget;
+  if (!isNearEnd(budget, nowMs)) return [];
+  const [, name] = apiKey?.split('/') ?? [];
+  const blocks = budget.action === 'Block';
+  const isUsedUp = usedShare >= 1;
+  const spent = `${formats.money(costUsd)} of ${formats.money(limitUsd)} / ${periodWords(period)}`;
+  const end = usedUpAt(budget, nowMs);
+  const then = blocks ? 'refused' : 'served';
+  return [
+    {
+      tone: isUsedUp && blocks ? 'bad' : 'warn',
+      what: `Budget of ${apiKey ?? `namespace ${namespace}`}: ${isUsedUp ? 'used up' : `${formats.percent(usedShare)} used`}`,
+      message: isUsedUp
+        ? `${spent}; calls are ${then}${resetsAt === undefined ? '' : ` until ${formats.time(resetsAt)}`}`
+        : end === undefined
+          ? `${spent}${resetsAt === undefined ? '' : `; at this pace it lasts until it resets, ${formats.time(resetsAt)}`}`
+          : `${spent}; at this pace used up on ${formats.time(end)}, ${formats.ago(end, nowMs)}`,
+      since: undefined,
+      to: name === undefined ? undefined : pathOf('keys', namespace, name),
+    },
+  ];
+}
+
+const soonMs = 7 * 24 * hourMs;
+
+function alertsOfKey({ namespace, name, owner, expiresAt }: EndingKey, { formats, nowMs }: Telling): Alert[] {
+  const leftMs = expiresAt === null ? Number.NaN : Date.parse(expiresAt) - nowMs;
+  if (expiresAt === null || !(leftMs > 0 && leftMs <= soonMs)) return [];
+  return [
+    {
+      tone: 'warn',
+      what: `Key ${namespace}/${name} expires ${formats.ago(expiresAt, nowMs)}`,
+      message: owner === '' ? '' : `Owner: ${owner}`,
+      since: undefined,
+      to: pathOf('keys', namespace, name),
+    },
+  ];
+}

@@ -1,0 +1,21 @@
+// When will a budget be used up, if spending goes on as in its period so far? Pure.
+
+import type { BudgetUse } from './ledger.ts';
+
+type Spent = Pick<BudgetUse, 'usedShare' | 'since' | 'resetsAt'>;
+
+/** @returns RFC 3339; undefined: not before it begins again, or nobody knows since when it counts. */
+export function usedUpAt({ usedShare, since, resetsAt }: Spent, nowMs: number): string | undefined {
+  if (since === undefined || !(usedShare > 0)) return undefined;
+  const sinceMs = Date.parse(since);
+  const atMs = sinceMs + (nowMs - sinceMs) / usedShare;
+  const endMs = resetsAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(resetsAt);
+  // A pace of next to nothing leads beyond all dates.
+  return atMs > nowMs && atMs < endMs && atMs < 8e15 ? new Date(atMs).toISOString() : undefined;
+}
+
+/** Whether it is worth a warning: spent beyond its own mark, or half used and not enough for the rest of its period. */
+export function isNearEnd(budget: Spent & Pick<BudgetUse, 'warnPercent'>, nowMs: number): boolean {
+  const { usedShare, warnPercent = 80 } = budget;
+  return usedShare >= warnPercent / 100 || (usedShare >= 0.5 && usedUpAt(budget, nowMs) !== undefined);
+}
