@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SessionAnswer, SignedOutAnswer } from '../../api-types.ts';
 import { Button, CodeText, CopyText, Notice } from '../parts/basics.tsx';
 import { TextField } from '../parts/fields.tsx';
-import { type ApiError, openApi } from './api.ts';
+import { ApiError, openApi } from './api.ts';
 
 interface SignInProps {
   readonly signIn: SignedOutAnswer['signIn'];
@@ -47,6 +47,7 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [isSending, setSending] = useState(false);
+  const [isPrinted, setPrinted] = useState(false);
   useEffect(() => {
     document.title = 'Sign in · Penstock';
   }, []);
@@ -82,6 +83,15 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
     }
   };
 
+  /** A token that is no link's: the process prints the link that works. */
+  const printLink = async () => {
+    const refusal = await api
+      .call('session', { method: 'POST', body: { token: 'none' } })
+      .catch((error: ApiError) => error);
+    if (refusal instanceof ApiError && refusal.code !== 'unknown_token') setProblem(refusal.message);
+    else setPrinted(true);
+  };
+
   const isLocal = signIn.mode === 'local';
   useEffect(() => {
     // Not on a cluster: a link would sign people in as its sender.
@@ -102,12 +112,15 @@ export function SignIn({ signIn, note, linked, whenSeen, whenSignedIn }: SignInP
           </p>
         )}
         {isLocal && problem === undefined && (
-          <p>
-            Open the link in the terminal where Penstock runs. Each link works once; opening a used one prints
-            a fresh one.
-          </p>
+          <p>Open the link in the terminal where Penstock runs. Each link works once.</p>
         )}
         {isLocal && problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+        {isLocal && (
+          <div class="row note">
+            <Button onClick={() => void printLink()}>Print a new link in the terminal</Button>
+            <span role="status">{isPrinted && 'Printed.'}</span>
+          </div>
+        )}
         {signIn.oidc !== null && (
           <>
             <a class="button main block" href={`/api/oidc/start?to=${to}`}>

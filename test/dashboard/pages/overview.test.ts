@@ -1,4 +1,4 @@
-// Do the figures of the overview add up, and do its sentences say what went wrong?
+// Do the figures of the overview add up, and do its sentences say what is wrong?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -171,7 +171,7 @@ describe('stacked columns', () => {
     );
   });
 
-  test('the largest stands first, and all others at the end, however much they are', () => {
+  test('the largest is first, and all others at the end, however much they are', () => {
     const rows = ['x', 'y', undefined].map((group, at) => ({ start: 'a', group, value: at + 1 }));
     expect(stackRows(rows, ['a']).groups).toEqual([
       { name: 'y', isRest: false, total: 2, values: [2] },
@@ -299,7 +299,7 @@ describe('the pace of a budget', () => {
 describe('problems', () => {
   const formats = openFormats('de-DE', 'UTC');
   const none = { providers: [], routes: [], health: [], budgets: [], keys: [] };
-  const told = (known: Partial<Parameters<typeof alertsOf>[0]>, at = nowMs) =>
+  const found = (known: Partial<Parameters<typeof alertsOf>[0]>, at = nowMs) =>
     alertsOf({ ...none, ...known }, { formats, period: '24h', nowMs: at });
   const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
     type,
@@ -326,7 +326,7 @@ describe('problems', () => {
   };
 
   test('names providers that do not answer and keys that rest, what is worse first', () => {
-    expect(told({ providers: [provider] }).map(({ tone, what }) => [tone, what])).toEqual([
+    expect(found({ providers: [provider] }).map(({ tone, what }) => [tone, what])).toEqual([
       ['bad', 'Provider platform/openai: unhealthy'],
       ['bad', 'Key second of platform/openai: rejected by the upstream'],
       ['warn', 'Key third of platform/openai: cooling down after a rate limit'],
@@ -345,7 +345,7 @@ describe('problems', () => {
         drill: { result: 'Failed', message: 'lower firstEvent', lastRunTime: '2026-11-22T03:00:00Z' },
       },
     };
-    expect(told({ routes: [route] }).map(({ what, message }) => [what, message])).toEqual([
+    expect(found({ routes: [route] }).map(({ what, message }) => [what, message])).toEqual([
       ['Route team-a/chat: conflict', 'team-a/older has it'],
       ['Failover drill of team-a/chat failed', 'lower firstEvent'],
     ]);
@@ -358,11 +358,11 @@ describe('problems', () => {
       lastTransitionTime: '2026-11-22T23:30:00Z',
       ...(message === undefined ? {} : { message }),
     });
-    const toldOf = (targets: readonly ReturnType<typeof target>[], reason = 'Programmed') => {
+    const alertsOfTargets = (targets: readonly ReturnType<typeof target>[], reason = 'Programmed') => {
       const conditions = [condition('Ready', 'True', reason)];
       const metadata = { namespace: 'team-a', name: 'chat' };
       const spec = { model: 'chat', targets: [] };
-      return told({ routes: [{ metadata, spec, status: { conditions, targets } }] });
+      return found({ routes: [{ metadata, spec, status: { conditions, targets } }] });
     };
     const [down, spare] = [
       target('main', 'Unhealthy', 'calls to it fail; ask the owner of Provider platform/openai'),
@@ -370,7 +370,7 @@ describe('problems', () => {
     ];
 
     test('says that no target answers, which no condition of it does', () => {
-      expect(toldOf([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
+      expect(alertsOfTargets([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
         {
           tone: 'bad',
           what: 'Route team-a/chat: no target answers',
@@ -382,10 +382,10 @@ describe('problems', () => {
     });
 
     test('says nothing while another target answers, where none is in use, and where it is suspended', () => {
-      expect(toldOf([down, spare])).toEqual([]);
-      expect(toldOf([])).toEqual([]);
-      expect(toldOf([target('old', 'Drained')])).toEqual([]);
-      expect(toldOf([down], 'Suspended')).toEqual([]);
+      expect(alertsOfTargets([down, spare])).toEqual([]);
+      expect(alertsOfTargets([])).toEqual([]);
+      expect(alertsOfTargets([target('old', 'Drained')])).toEqual([]);
+      expect(alertsOfTargets([down], 'Suspended')).toEqual([]);
     });
   });
 
@@ -396,7 +396,7 @@ describe('problems', () => {
   };
 
   test('are budgets that are used up, with whether calls are refused', () => {
-    const alerts = told({
+    const alerts = found({
       budgets: [
         budget,
         { ...budget, apiKey: 'team-a/bot', action: 'Warn' },
@@ -413,7 +413,7 @@ describe('problems', () => {
   });
 
   test('are budgets near their end, with the day on which they will be used up', () => {
-    const [soon, lasts] = told(
+    const [soon, lasts] = found(
       {
         budgets: [
           { ...budget, costUsd: '750', usedShare: 0.75 },
@@ -442,7 +442,7 @@ describe('problems', () => {
       key('over', '2026-11-22T00:30:00Z'),
       key('never', null),
     ];
-    expect(told({ keys }).map(({ what, message, to }) => [what, message, to])).toEqual([
+    expect(found({ keys }).map(({ what, message, to }) => [what, message, to])).toEqual([
       ['Key team-a/soon expires übermorgen', 'Owner: Ada', '/keys/team-a/soon'],
     ]);
   });
@@ -452,7 +452,7 @@ describe('problems', () => {
       ...provider,
       status: { conditions: [condition('Ready', 'True', 'Programmed')] },
     };
-    expect(told({ providers: [well] })).toEqual([]);
+    expect(found({ providers: [well] })).toEqual([]);
   });
 
   const failing: HealthRow = {
@@ -463,7 +463,7 @@ describe('problems', () => {
   };
 
   test('are failing calls, with the last cause and request, and lead to the requests', () => {
-    expect(told({ health: [failing] })).toEqual([
+    expect(found({ health: [failing] })).toEqual([
       {
         tone: 'bad',
         what: 'sim-x at default/first: 39 of 39 attempts failed',
@@ -481,7 +481,7 @@ describe('problems', () => {
       { ...failing, upstreamModel: 'none', outcomes: { answered: 39 } },
       failing,
     ];
-    expect(told({ health: rows }).map(({ tone, what }) => [tone, what.split(' ')[0]])).toEqual([
+    expect(found({ health: rows }).map(({ tone, what }) => [tone, what.split(' ')[0]])).toEqual([
       ['bad', 'sim-x'],
       ['warn', 'some'],
       ['off', 'old'],
