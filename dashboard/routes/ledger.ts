@@ -8,6 +8,7 @@ import { ledgerAway, noLedger } from '../errors.ts';
 const questions = [
   'sums',
   'series',
+  'refusals',
   'requests',
   'request-log',
   'models',

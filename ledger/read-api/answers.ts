@@ -4,8 +4,10 @@ import { z } from 'zod';
 import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { priceSchema } from '../../core/contract/routing-table.ts';
 import { usdOf } from '../money.ts';
+import { INTERVALS } from '../store/spans.ts';
 import type {
   Costs,
+  Dimension,
   LastFailure,
   LatestRecord,
   OutcomesRow,
@@ -54,11 +56,54 @@ export function failedOf(outcomes: OutcomesRow['outcomes']): number {
 
 type Page = Pick<Asked, 'limit' | 'offset'>;
 
-export function rowsAnswer(rows: readonly SumsRow[], page: Page) {
+/** @param refused How often each group was; undefined: that is not known. */
+export function rowsAnswer(rows: readonly SumsRow[], page: Page, refused: RefusedGroups | undefined) {
   return {
-    rows: rows.slice(0, page.limit).map(({ group, sums }) => ({ ...group, ...sumsAnswer(sums) })),
+    rows: rows.slice(0, page.limit).map(({ group, sums }) => ({
+      ...group,
+      ...sumsAnswer(sums),
+      ...(refused === undefined ? {} : { refused: refused.of(group) }),
+    })),
     ...moreAnswer(rows.length, page),
   };
+}
+
+/** Intervals in which nothing but refusals happened are rows too, where no row is left out. */
+export function withRefusedOnly<Row extends Pick<SumsRow, 'group'>>(
+  rows: readonly Row[],
+  by: readonly Dimension[],
+  page: Page,
+  refused: RefusedGroups | undefined,
+  empty: (group: SumsRow['group']) => Row,
+): readonly Row[] {
+  const isOfTime = by.every((dimension) => INTERVALS.some((interval) => interval === dimension));
+  if (refused === undefined || !isOfTime || page.offset > 0 || rows.length > page.limit) return rows;
+  const placeOf = (group: SumsRow['group']) => by.map((dimension) => group[dimension]).join();
+  const places = new Set(rows.map(({ group }) => placeOf(group)));
+  const further = refused.groups.filter(({ group }) => !places.has(placeOf(group)));
+  if (further.length === 0) return rows;
+  return [...rows, ...further.map(({ group }) => empty(group))].toSorted((a, b) =>
+    placeOf(a.group) < placeOf(b.group) ? -1 : 1,
+  );
+}
+
+export const nothing: Sums = {
+  requests: 0,
+  attempts: 0,
+  estimated: 0,
+  unpriced: 0,
+  input: 0,
+  cachedInput: 0,
+  cacheWrite: 0,
+  output: 0,
+  reasoning: 0,
+  costPicodollars: 0n,
+};
+
+/** How often groups of attempts were refused before any attempt. */
+export interface RefusedGroups {
+  of(group: SumsRow['group']): number;
+  readonly groups: readonly { readonly group: SumsRow['group']; readonly refused: number }[];
 }
 
 /** Whether there are more rows than are shown, and from which one on. */

@@ -11,6 +11,8 @@ import {
   DIMENSIONS,
   type Dimension,
   type Filter,
+  type RefusalDimension,
+  type RefusalFilter,
   type Spender,
   type SumsQuery,
   WEIGHTS,
@@ -83,7 +85,15 @@ const querySchema = z.strictObject({
   outcome: oneOf(ledgerRecordSchema.shape.outcome.options).optional(),
 });
 
+/** Of refusals, which have names of their own. */
+interface RefusalsAsked {
+  readonly by: readonly RefusalDimension[];
+  readonly where: RefusalFilter;
+}
+
 export interface Asked {
+  /** Absent: the question is about something else. */
+  readonly refusals?: RefusalsAsked;
   readonly from: string;
   readonly to: string;
   readonly by: readonly Dimension[];

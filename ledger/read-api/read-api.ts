@@ -26,9 +26,11 @@ import {
   JsonText,
   modelsAnswer,
   moreAnswer,
+  nothing,
   pageOf,
   rowsAnswer,
   spendAnswer,
+  withRefusedOnly,
 } from './answers.ts';
 import { budgetAnswer, budgetRows, type Fleet, readSpent, usedUpTo } from './budgets.ts';
 import {
@@ -46,6 +48,7 @@ import { lastFailoverAnswer } from './last-failover.ts';
 import { LOG_PATH, readLogQuestion } from './log-question.ts';
 import { type Asked, ROWS_MAX, readParameters, sumsQueryOf } from './parameters.ts';
 import { isRelayed, RELAYED_PATHS, readQuestion, relayQuestion } from './plan.ts';
+import { readRefusalParameters, refusalsAnswer, refusedBy } from './refusals.ts';
 import { requestLogAnswer } from './request-log.ts';
 import { requestsAnswer } from './requests.ts';
 import { seriesAnswer } from './series.ts';
@@ -85,6 +88,7 @@ const ofParts = ['route', 'provider', 'model', 'upstreamModel', 'payer', 'outcom
 const withoutParameters: Readonly<Record<string, readonly string[]>> = {
   // Over time it is /v1/series, or by=day.
   '/v1/sums': ['interval'],
+  '/v1/refusals': ofParts.filter((name) => name !== 'model'),
   '/v1/models': ofRows,
   '/v1/health': ofRows,
   // A request may have had attempts at several.
@@ -105,9 +109,15 @@ const ofOne: Readonly<Record<string, readonly string[]>> = {
 
 const answers: Readonly<Record<string, Answer>> = {
   async '/v1/sums'({ store }, asked) {
-    return { ...periodOf(asked), ...rowsAnswer(await store.sums(sumsQueryOf(asked, asked.by)), asked) };
+    const [found, refused] = await Promise.all([
+      store.sums(sumsQueryOf(asked, asked.by)),
+      refusedBy(store, asked, asked.by, asked.where),
+    ]);
+    const rows = withRefusedOnly(found, asked.by, asked, refused, (group) => ({ group, sums: nothing }));
+    return { ...periodOf(asked), ...rowsAnswer(rows, asked, refused) };
   },
   '/v1/series': ({ store }, asked) => seriesAnswer(store, asked),
+  '/v1/refusals': ({ store }, asked) => refusalsAnswer(store, asked),
   async '/v1/requests'({ store }, asked) {
     const { interval = 'day', to, where } = asked;
     const { keptFrom } = await store.state();
@@ -271,7 +281,11 @@ async function handle(parts: ReadApiParts, places: Places, request: IncomingMess
     throw notFound(`only ${[...Object.keys(answers), LOG_PATH, ...RELAYED_PATHS].join(', ')} are here`);
   expectMethod(request, 'GET');
   const token = personsToken(request);
-  const asked = readParameters(searchParams, parts.clock.wallMs());
+  const nowMs = parts.clock.wallMs();
+  const asked =
+    pathname === '/v1/refusals'
+      ? readRefusalParameters(searchParams, nowMs)
+      : readParameters(searchParams, nowMs);
   const ofOthers = Object.entries(ofOne).flatMap(([path, names]) => (path === pathname ? [] : names));
   const without = [...(withoutParameters[pathname] ?? []), ...ofOthers];
   const unknown = without.find((name) => searchParams.has(name));

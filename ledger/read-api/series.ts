@@ -3,34 +3,57 @@
 
 import type { Interval } from '../store/spans.ts';
 import type { Dimension, LedgerStore, OutcomesRow, Sums } from '../store/store.ts';
-import { failedOf, moreAnswer, pageOf, sumsAnswer } from './answers.ts';
+import { failedOf, moreAnswer, nothing, pageOf, sumsAnswer, withRefusedOnly } from './answers.ts';
 import { badParameter } from './errors.ts';
 import { type Asked, sumsQueryOf, TOP_MAX } from './parameters.ts';
+import { refusedBy } from './refusals.ts';
 
-type Store = Pick<LedgerStore, 'outcomes' | 'largest'>;
+type Store = Pick<LedgerStore, 'outcomes' | 'largest' | 'refusals'>;
 
 export async function seriesAnswer(store: Store, asked: Asked) {
   const { from, to, interval = 'day', top } = asked;
   const by = asked.by.filter((dimension) => dimension !== interval);
-  const found =
+  const all = [interval, ...by];
+  const refused = await refusedBy(store, asked, all, asked.where);
+  const refusedIn = top && (await refusedBy(store, asked, [interval], asked.where));
+  const found: readonly SeriesRow[] =
     top === undefined
-      ? (await store.outcomes(sumsQueryOf(asked, [interval, ...by]))).map(rowOf)
+      ? withRefusedOnly(await eachRow(store, asked, all), all, asked, refused, emptyRow)
       : await topRows(store, { ...asked, interval, top: { ...top, dimension: onlyOf(by) } });
   // Those of the largest are all there, and a page of them is cut here.
   const { page, ...more } =
     top === undefined
       ? { page: found.slice(0, asked.limit), ...moreAnswer(found.length, asked) }
       : pageOf(found, asked);
+  const byStart = Map.groupBy(found, ({ group }) => group[interval]);
+  const refusedOf = ({ group, isRest }: SeriesRow): number | undefined => {
+    if (isRest !== true) return refused?.of(group);
+    if (refused === undefined || refusedIn === undefined) return undefined;
+    const shown = byStart.get(group[interval]) ?? [];
+    return shown.reduce(
+      (left, row) => (row.isRest ? left : left - refused.of(row.group)),
+      refusedIn.of(group),
+    );
+  };
   return {
     ...{ from, to, interval },
-    rows: page.map(({ group, sums, failed, isRest }) => ({
-      ...group,
-      ...(isRest === true ? { isRest } : {}),
-      ...sumsAnswer(sums),
-      failed,
+    rows: page.map((row) => ({
+      ...row.group,
+      ...(row.isRest === true ? { isRest: true } : {}),
+      ...sumsAnswer(row.sums),
+      failed: row.failed,
+      refused: refusedOf(row),
     })),
     ...more,
   };
+}
+
+function emptyRow(group: SeriesRow['group']): SeriesRow {
+  return { group, sums: nothing, failed: 0 };
+}
+
+async function eachRow(store: Store, asked: Asked, by: readonly Dimension[]): Promise<readonly SeriesRow[]> {
+  return (await store.outcomes(sumsQueryOf(asked, by))).map(rowOf);
 }
 
 interface SeriesRow {

@@ -255,7 +255,7 @@ export interface FirstContentRow {
 }
 
 /** By what refusals can be summed. Minutes are those that their window of ten seconds began in. */
-const REFUSAL_DIMENSIONS = [
+export const REFUSAL_DIMENSIONS = [
   'day',
   'hour',
   'minute',
@@ -266,7 +266,9 @@ const REFUSAL_DIMENSIONS = [
   'code',
 ] as const;
 export type RefusalDimension = (typeof REFUSAL_DIMENSIONS)[number];
-export type RefusalFilter = Readonly<Partial<Record<Exclude<RefusalDimension, Interval>, string>>>;
+export type RefusalFilter = Readonly<
+  Partial<Record<Exclude<RefusalDimension, Interval>, string | undefined>>
+>;
 
 /** Only as far back as records are kept. A stretch that is not of whole minutes is of those that it touches. */
 export interface RefusalsQuery extends Stretch {

@@ -92,6 +92,7 @@ describe('sums', () => {
             model: 'small',
             requests: 2,
             attempts: 2,
+            refused: 0,
             estimated: 0,
             unpriced: 0,
             tokens: { input: 200, cachedInput: 0, cacheWrite: 0, output: 100, reasoning: 0 },
@@ -116,7 +117,15 @@ describe('sums', () => {
         expect.objectContaining({ code: 'forbidden', type: 'permission_error' }),
       ]);
     }
-    const others = ['/v1/series', '/v1/requests', '/v1/models', '/v1/keys', '/v1/costs', '/v1/health'];
+    const others = [
+      '/v1/series',
+      '/v1/refusals',
+      '/v1/requests',
+      '/v1/models',
+      '/v1/keys',
+      '/v1/costs',
+      '/v1/health',
+    ];
     for (const path of ['/v1/sums?namespace=team-a', ...others])
       expect((await ask(path, tokens.nothing)).status, path).toBe(403);
   });
