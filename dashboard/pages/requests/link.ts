@@ -1,5 +1,7 @@
 // Where are single requests listed? The address of the Requests view, with its filters.
 
+import type { Period } from '../overview/period.ts';
+
 /** Which requests; without any, all of the namespace in the header. */
 interface RequestsWanted {
   readonly namespace?: string | undefined;
@@ -11,13 +13,15 @@ interface RequestsWanted {
   readonly outcome?: RequestOutcome | undefined;
   /** HTTP status that the caller saw. */
   readonly status?: number | undefined;
+  /** Why it was refused, or how it failed: `rate_limit_exceeded`, `status_500`. */
+  readonly code?: string | undefined;
   /** The `x-request-id` of a response. */
   readonly request?: string | undefined;
-  readonly period?: '1h' | '24h' | '7d' | '30d' | undefined;
+  readonly period?: Period | undefined;
 }
 
 /** `error`: all that failed, were cut off, or were refused by the gateway itself. */
-const REQUEST_OUTCOMES = [
+export const REQUEST_OUTCOMES = [
   'error',
   'refused',
   'failed',

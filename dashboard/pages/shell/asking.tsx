@@ -154,7 +154,7 @@ export function useAgainWhenChanged(
   }, [answer, askSoon]);
 }
 
-function useVisible(): boolean {
+export function useVisible(): boolean {
   const [isVisible, setVisible] = useState(document.visibilityState === 'visible');
   useEffect(() => {
     const look = () => setVisible(document.visibilityState === 'visible');

@@ -28,12 +28,15 @@ interface FrameProps {
 
 const ways = [
   { to: '/', label: 'Overview', views: ['overview'] },
+  { to: '/requests', label: 'Requests', views: ['requests'] },
   { to: '/keys', label: 'Keys', views: ['keys', 'key', 'new-key'] },
   { to: '/models', label: 'Models', views: ['models', 'plan'] },
   { to: '/playground', label: 'Playground', views: ['playground'] },
   {
     to: '/providers',
     label: 'Providers and routes',
+    /** Where there is little room. */
+    short: 'Routes',
     views: ['providers', 'provider', 'route', 'new-provider', 'new-route'],
   },
 ] as const;
@@ -184,9 +187,16 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
               </details>
             </div>
             <nav class="ways" aria-label="Views">
-              {ways.map(({ to, label, views }) => (
+              {ways.map(({ to, label, views, ...more }) => (
                 <Link key={to} to={to} current={(views as readonly string[]).includes(place.view)}>
-                  {label}
+                  {'short' in more ? (
+                    <>
+                      <span class="roomy">{label}</span>
+                      <span class="tight">{more.short}</span>
+                    </>
+                  ) : (
+                    label
+                  )}
                 </Link>
               ))}
             </nav>

@@ -4,6 +4,7 @@ export type Place =
   | {
       readonly view:
         | 'overview'
+        | 'requests'
         | 'keys'
         | 'new-key'
         | 'models'
@@ -18,6 +19,7 @@ export type Place =
 
 const plain = {
   '/': 'overview',
+  '/requests': 'requests',
   '/keys': 'keys',
   '/keys/new': 'new-key',
   '/models': 'models',

@@ -12,6 +12,7 @@ import { NewProvider } from '../providers/new-provider.tsx';
 import { NewRoute } from '../providers/new-route.tsx';
 import { ProviderDetails } from '../providers/provider.tsx';
 import { RouteDetails } from '../providers/route.tsx';
+import { Requests } from '../requests/requests.tsx';
 import { Link } from './context.tsx';
 import type { Place } from './place.ts';
 
@@ -19,6 +20,8 @@ export function View({ place }: { readonly place: Place }) {
   switch (place.view) {
     case 'overview':
       return <Overview />;
+    case 'requests':
+      return <Requests />;
     case 'keys':
       return <Keys />;
     case 'new-key':

@@ -16,6 +16,8 @@ export interface Formats {
   percent(share: number): string;
   /** Day and time with the zone. */
   time(rfc3339: string): string;
+  /** To the second, and without its day where that is today. */
+  clock(rfc3339: string, nowMs: number): string;
   /** A day that is meant in UTC, as budgets and the ledger count them. */
   day(rfc3339: string): string;
   /** An hour of a chart. */
@@ -58,6 +60,8 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
     minute: '2-digit',
     hourCycle: 'h23',
   });
+  const secondOfDay = new Intl.DateTimeFormat(locale, { ...zone, timeStyle: 'medium', hourCycle: 'h23' });
+  const dayHere = new Intl.DateTimeFormat(locale, { ...zone, month: 'short', day: 'numeric' });
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
   return {
     number: (value) => plain.format(value),
@@ -76,6 +80,11 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       return value < 1 && value >= 0.9995 ? `> ${share.format(0.999)}` : share.format(value);
     },
     time: (text) => formatDate(text, moment),
+    clock(text, nowMs) {
+      const day = formatDate(text, dayHere);
+      const time = formatDate(text, secondOfDay);
+      return day === dayHere.format(nowMs) ? time : `${day}, ${time}`;
+    },
     day: (text) => formatDate(text, calendarDay),
     hour: (text) => formatDate(text, clockHour),
     ago(text, nowMs) {

@@ -10,6 +10,7 @@ import { heading, type Stage } from './stage.ts';
 const looks = LOOKS.slice(0, 2);
 const views = [
   ['/', 'Overview'],
+  ['/requests', 'Requests'],
   ['/keys', 'Keys'],
   ['/keys/new', 'Create key'],
   ['/keys/team-a/known', /known/],

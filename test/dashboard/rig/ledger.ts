@@ -45,6 +45,96 @@ const figuresOf = (requests: number) => ({
   costPicodollars: '0',
 });
 
+/** One in five was refused, one in five failed, and one in five was saved by the second attempt. */
+function logRow(at: number, nowMs: number) {
+  const kind = at % 5;
+  const apiKey = keys[at % keys.length] ?? '';
+  const [namespace] = apiKey.split('/');
+  const common = {
+    request: `req_c89baf3f09b0e4ece4c401eb${String(at).padStart(6, '0')}`,
+    startedAt: new Date(nowMs - at * 41_000).toISOString(),
+    ...{ namespace, apiKey, owner: { name: 'Ada Lovelace', team: 'search' } },
+    model: models[at % models.length],
+  };
+  const nothing = { tokens: { input: 0, cachedInput: 0, output: 0 }, costUsd: '0' };
+  if (kind === 1)
+    return {
+      ...common,
+      ...{ status: 429, outcome: 'refused', failure: 'rate_limit_exceeded', attempts: 0 },
+      ...{ cause: 'The limit of 60 requests a minute is used up.', ...nothing },
+    };
+  const attempted = {
+    ...{ route: 'platform/chat', target: 'main', provider: 'platform/openai', upstreamModel: 'gpt-5-mini' },
+    ...{ isStream: true, clientDialect: 'openai-chat' },
+  };
+  if (kind === 2)
+    return {
+      ...{ ...common, ...attempted, status: 502, outcome: 'failed', failure: 'status_500', attempts: 1 },
+      ...{ cause: 'answered HTTP 500', durationMs: 120, ...nothing },
+    };
+  const saved =
+    kind === 3 ? { provider: 'platform/anthropic', target: 'spare', attempts: 2 } : { attempts: 1 };
+  return {
+    ...{ ...common, ...attempted, ...saved, status: 200, outcome: 'answered' },
+    ...{ tokens: { input: 1_840, cachedInput: 400, output: 212 }, costUsd: '0.00712' },
+    ...{ firstContentMs: 412, durationMs: 2_310 },
+  };
+}
+
+function answerLog(search: URLSearchParams, nowMs: number) {
+  const request = search.get('request');
+  if (request !== null) {
+    const at = Number(request.slice(-6));
+    const row = logRow(at, nowMs);
+    const {
+      durationMs = 0,
+      cause,
+      failure,
+      target,
+      provider,
+      upstreamModel,
+    } = row as {
+      durationMs?: number;
+      cause?: string;
+      failure?: string;
+      target?: string;
+      provider?: string;
+      upstreamModel?: string;
+    };
+    const last = {
+      startedAt: row.startedAt,
+      outcome: row.outcome,
+      durationMs,
+      target,
+      provider,
+      upstreamModel,
+    };
+    const common = { tokens: row.tokens, costUsd: row.costUsd, payer: 'tenant' };
+    const first = {
+      ...{ ...last, ...common, attempt: 1, target: 'main', provider: 'platform/openai', costUsd: '0' },
+      ...{ outcome: 'failed', upstreamStatus: 500, failure: 'status_500', cause: 'answered HTTP 500' },
+      ...{ durationMs: 120, payer: 'platform' },
+    };
+    return {
+      rows: [row],
+      attempts: Array.from({ length: row.attempts }, (_, index) =>
+        index + 1 < row.attempts ? first : { ...last, ...common, attempt: index + 1, failure, cause },
+      ),
+      isTruncated: false,
+    };
+  }
+  const from = Number(search.get('before') ?? 0);
+  const wanted = search.get('outcome');
+  const isWanted = ({ outcome }: { readonly outcome: string }) =>
+    wanted === null || outcome === wanted || (wanted === 'error' && outcome !== 'answered');
+  const rows = Array.from({ length: 50 }, (_, at) => logRow(from + at, nowMs)).filter(isWanted);
+  const isTruncated = from < 100;
+  return {
+    ...{ rows, isTruncated, ...(isTruncated ? { next: String(from + 50) } : {}) },
+    ...(from === 0 ? { refusedWithoutRow: 1_204 } : {}),
+  };
+}
+
 export function answerLedger(
   what: string,
   search: URLSearchParams,
@@ -140,6 +230,8 @@ export function answerLedger(
         ...more,
       };
     }
+    case 'request-log':
+      return answerLog(search, nowMs);
     case 'namespaces':
       return {
         namespaces: ['team-a', 'team-b', 'research'].map((namespace, at) => ({

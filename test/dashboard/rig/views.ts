@@ -49,6 +49,9 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
       await page.getByText('Kubernetes does not know').waitFor();
     },
   },
+  requests: { path: '/requests' },
+  'requests-empty': { path: '/requests?model=nobody', rig: { hasNothing: true } },
+  'request-saved': { path: '/requests?request=req_c89baf3f09b0e4ece4c401eb000003' },
   keys: { path: '/keys' },
   loading: { path: '/keys', rig: { hanging: ['namespaces'] }, isLoading: true },
   'namespace-asked': { path: '/keys', rig: { without: ['list namespaces'] } },

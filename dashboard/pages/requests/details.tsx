@@ -1,0 +1,168 @@
+// What became of one request? Its attempts in words, what it cost, and for whom it was.
+
+import { useEffect, useState } from 'preact/hooks';
+import { Badge, CopyButton, Facts, Notice } from '../parts/basics.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { useAsked } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import { pathOf } from '../shell/place.ts';
+import {
+  type AttemptRow,
+  attemptTone,
+  attemptWords,
+  endWords,
+  type LogAnswer,
+  ownerWords,
+  type RequestRow,
+} from './rows.ts';
+
+/** The ledger has a request a second after its end; it may not have ended. */
+const lookAgainMs = 1_000;
+const looksMax = 30;
+
+export function RequestDialog({
+  request,
+  namespace,
+  onClose,
+}: {
+  readonly request: string;
+  readonly namespace: string | undefined;
+  readonly onClose: () => void;
+}) {
+  const { api } = useShell();
+  const [looks, setLooks] = useState(0);
+  const question = `request ${request} in ${namespace ?? '*'}`;
+  const { answer, error } = useAsked(
+    question,
+    (signal) => api.call<LogAnswer>('ledger/v1/request-log', { query: { request, namespace }, signal }),
+    question,
+    looks,
+  );
+  const [row] = answer?.rows ?? [];
+  const isLooking = row === undefined && error === undefined && looks < looksMax;
+  useEffect(() => {
+    if (!isLooking) return;
+    const timer = setTimeout(() => setLooks(looks + 1), lookAgainMs);
+    return () => clearTimeout(timer);
+  }, [isLooking, looks]);
+  return (
+    <Dialog title={row === undefined ? 'Request' : `Request ${endWords(row).word}`} onClose={onClose} isWide>
+      <p class="row">
+        <code>{request}</code> <CopyButton text={request} label="Copy id" />
+      </p>
+      {error !== undefined ? (
+        <Notice tone="bad" title="The request could not be loaded">
+          <p>{error.message}</p>
+        </Notice>
+      ) : row !== undefined ? (
+        <RequestFacts row={row} attempts={answer?.attempts ?? []} />
+      ) : isLooking ? (
+        <p class="loading" role="status">
+          Looking for it: a request is here about a second after its end.
+        </p>
+      ) : (
+        <Notice tone="off" title="Not found">
+          <p>
+            No request of {namespace ?? 'any namespace'} has this id. Records may be gone after their
+            retention, and of very many refusals some are only counted.
+          </p>
+        </Notice>
+      )}
+    </Dialog>
+  );
+}
+
+function RequestFacts({
+  row,
+  attempts,
+}: {
+  readonly row: RequestRow;
+  readonly attempts: readonly AttemptRow[];
+}) {
+  const { formats } = useShell();
+  const { number, milliseconds, money } = formats;
+  const { word, tone } = endWords(row);
+  const [namespace = '', name = ''] = row.apiKey?.split('/') ?? [];
+  const owner = ownerWords(row);
+  const { input, cachedInput, output } = row.tokens;
+  return (
+    <>
+      <h3>What happened</h3>
+      {attempts.length === 0 ? (
+        <p>
+          <Badge tone={tone}>{word}</Badge> {row.cause ?? `The gateway refused it: ${row.failure}.`}
+        </p>
+      ) : (
+        <ol class="attempts">
+          {attempts.map((attempt) => (
+            <li key={attempt.attempt}>
+              <Badge tone={attemptTone(attempt)}>
+                {attempt.outcome === 'answered'
+                  ? 'Answered'
+                  : endWords({ ...attempt, status: attempt.upstreamStatus }).word}
+              </Badge>
+              <span>
+                {attemptWords(attempt, formats)}
+                <span class="under">
+                  {[
+                    attempt.target !== undefined && `target ${attempt.target}`,
+                    attempt.upstreamModel,
+                    attempt.providerKey !== undefined && `key ${attempt.providerKey}`,
+                    attempt.firstContentMs !== undefined &&
+                      attempt.outcome !== 'failed' &&
+                      `first token ${milliseconds(attempt.firstContentMs)}`,
+                    attempt.costUsd === null ? 'no price' : money(attempt.costUsd),
+                    attempt.payer === 'platform' && 'paid by the platform',
+                  ]
+                    .filter(Boolean)
+                    .join(' · ')}
+                </span>
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      <Facts
+        facts={[
+          ['Started', formats.time(row.startedAt)],
+          ...(row.model === undefined
+            ? []
+            : [
+                [
+                  'Model',
+                  row.requestedModel === undefined
+                    ? row.model
+                    : `${row.model}, asked as ${row.requestedModel}`,
+                ] as const,
+              ]),
+          [
+            'Key',
+            row.apiKey === undefined ? (
+              'unknown'
+            ) : (
+              <Link to={pathOf('keys', namespace, name)}>{row.apiKey}</Link>
+            ),
+          ],
+          ...(owner === '' ? [] : [['Owner', owner] as const]),
+          ...(row.route === undefined ? [] : [['Route', row.route] as const]),
+          ...(row.durationMs === undefined
+            ? []
+            : [
+                [
+                  'Duration',
+                  `${milliseconds(row.durationMs)}${row.firstContentMs === undefined ? '' : `, first token after ${milliseconds(row.firstContentMs)}`}`,
+                ] as const,
+              ]),
+          [
+            'Tokens',
+            `${number(input)} in${cachedInput > 0 ? ` (${number(cachedInput)} cached)` : ''}, ${number(output)} out`,
+          ],
+          ['Cost', row.costUsd === null ? 'no price' : money(row.costUsd)],
+          ...(row.clientDialect === undefined
+            ? []
+            : [['Dialect', `${row.clientDialect}${row.isStream ? ', stream' : ''}`] as const]),
+        ]}
+      />
+    </>
+  );
+}

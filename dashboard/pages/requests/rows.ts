@@ -1,0 +1,155 @@
+// What does the ledger say of single requests, and how is it said in words? Pure.
+
+import type { Tone } from '../words/conditions.ts';
+import type { Cell } from '../words/csv.ts';
+import type { Formats } from '../words/format.ts';
+
+type Ended = 'answered' | 'failed' | 'broken-off' | 'cancelled' | 'interrupted';
+
+interface Tokens {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly output: number;
+}
+
+/** As `/v1/request-log` answers it. */
+export interface RequestRow {
+  readonly request: string;
+  readonly startedAt: string;
+  /** Absent: the key is not known. */
+  readonly namespace?: string;
+  readonly apiKey?: string;
+  readonly owner?: { readonly name?: string; readonly email?: string; readonly team?: string };
+  readonly model?: string;
+  readonly requestedModel?: string;
+  readonly route?: string;
+  readonly target?: string;
+  /** Absent for people who may not know it. */
+  readonly provider?: string;
+  readonly upstreamModel?: string;
+  /** That the caller saw. */
+  readonly status?: number;
+  readonly outcome: Ended | 'refused';
+  readonly failure?: string;
+  readonly cause?: string;
+  readonly attempts: number;
+  readonly tokens: Tokens;
+  readonly costUsd: string | null;
+  readonly firstContentMs?: number;
+  readonly durationMs?: number;
+  readonly isStream?: boolean;
+  readonly clientDialect?: string;
+}
+
+export interface AttemptRow {
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly target?: string;
+  readonly provider?: string;
+  readonly providerKey?: string;
+  readonly upstreamModel?: string;
+  readonly outcome: Ended;
+  readonly upstreamStatus?: number;
+  readonly cause?: string;
+  readonly firstContentMs?: number;
+  readonly durationMs: number;
+  readonly tokens: Tokens;
+  readonly costUsd: string | null;
+  readonly payer: string;
+}
+
+export interface LogAnswer {
+  readonly rows: readonly RequestRow[];
+  /** Of one request that was asked for by its id. */
+  readonly attempts?: readonly AttemptRow[];
+  readonly isTruncated: boolean;
+  readonly next?: string;
+  readonly refusedWithoutRow?: number;
+}
+
+const ends: Readonly<Record<RequestRow['outcome'], { readonly word: string; readonly tone: Tone }>> = {
+  answered: { word: '', tone: 'good' },
+  refused: { word: 'refused', tone: 'warn' },
+  failed: { word: 'failed', tone: 'bad' },
+  'broken-off': { word: 'cut off', tone: 'bad' },
+  interrupted: { word: 'interrupted', tone: 'bad' },
+  cancelled: { word: 'cancelled', tone: 'off' },
+};
+
+/** Such as `200` and `429 refused`. */
+export function endWords({
+  status,
+  outcome,
+}: {
+  readonly status?: number | undefined;
+  readonly outcome: RequestRow['outcome'];
+}) {
+  const { word, tone } = ends[outcome];
+  return { word: [status, word].filter(Boolean).join(' ') || outcome, tone };
+}
+
+/** `openai answered HTTP 500 after 120 ms.` */
+export function attemptWords(attempt: AttemptRow, { milliseconds }: Formats): string {
+  const { outcome, cause = 'failed', durationMs, provider, target } = attempt;
+  const who = shortName(provider) ?? target ?? 'The provider';
+  const time = milliseconds(durationMs);
+  switch (outcome) {
+    case 'answered':
+      return `${who} answered in ${time}.`;
+    case 'failed':
+      return `${who} ${cause} after ${time}.`;
+    case 'broken-off':
+      return `${who} ${cause} after ${time}, when the caller had a part of it.`;
+    case 'cancelled':
+      return `The caller ended the request to ${who} after ${time}.`;
+    case 'interrupted':
+      return `The gateway stopped ${time} into the answer of ${who}.`;
+  }
+}
+
+/** Without its namespace. */
+const shortName = (id: string | undefined) => id?.split('/')[1] ?? id;
+
+/** Why it was not answered; undefined where it was, or nothing is known. */
+export function causeWords({ outcome, cause, failure, provider }: RequestRow): string | undefined {
+  if (outcome === 'refused') return cause ?? failure;
+  return cause === undefined || outcome === 'answered'
+    ? undefined
+    : `${shortName(provider) ?? 'The provider'} ${cause}`;
+}
+
+export const attemptTone = ({ outcome }: AttemptRow): Tone => ends[outcome].tone;
+
+export function ownerWords({ owner }: RequestRow): string {
+  return [owner?.name ?? owner?.email, owner?.team].filter(Boolean).join(' · ');
+}
+
+/**
+ * What is known, with the newest page before it: a request that has gone on is as the page has it. Where the page ends before what is
+ * known begins, there is a gap, and the page is all.
+ */
+export function withNewest(known: readonly RequestRow[], page: readonly RequestRow[], isTruncated: boolean) {
+  const shown = new Set(page.map(({ request }) => request));
+  const isJoined = !isTruncated || known.some(({ request }) => shown.has(request));
+  return isJoined ? [...page, ...known.filter(({ request }) => !shown.has(request))] : page;
+}
+
+export function withOlder(known: readonly RequestRow[], page: readonly RequestRow[]) {
+  const shown = new Set(known.map(({ request }) => request));
+  return [...known, ...page.filter(({ request }) => !shown.has(request))];
+}
+
+export const CSV_HEAD = [
+  ...['request', 'startedAt', 'namespace', 'apiKey', 'owner', 'team', 'model', 'route', 'provider'],
+  ...['status', 'outcome', 'failure', 'cause', 'attempts', 'inputTokens', 'outputTokens', 'costUsd'],
+  ...['firstContentMs', 'durationMs'],
+];
+
+export function csvRow(row: RequestRow): readonly Cell[] {
+  const { owner, tokens, costUsd } = row;
+  return [
+    ...[row.request, row.startedAt, row.namespace, row.apiKey, owner?.name ?? owner?.email, owner?.team],
+    ...[row.model, row.route, row.provider, row.status, row.outcome, row.failure, row.cause, row.attempts],
+    ...[tokens.input, tokens.output, costUsd, row.firstContentMs, row.durationMs],
+  ];
+}

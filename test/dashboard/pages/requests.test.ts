@@ -1,0 +1,121 @@
+// How are single requests told in words, and how do pages of them join?
+
+import { expect, test } from 'vitest';
+import { requestsLink } from '../../../dashboard/pages/requests/link.ts';
+import {
+  type AttemptRow,
+  attemptWords,
+  CSV_HEAD,
+  causeWords,
+  csvRow,
+  endWords,
+  ownerWords,
+  type RequestRow,
+  withNewest,
+  withOlder,
+} from '../../../dashboard/pages/requests/rows.ts';
+import { openFormats } from '../../../dashboard/pages/words/format.ts';
+
+const formats = openFormats('en-GB', 'UTC');
+const row: RequestRow = {
+  request: 'req_1',
+  startedAt: '2026-11-27T10:00:00.000Z',
+  namespace: 'team-a',
+  apiKey: 'team-a/ci',
+  owner: { name: 'Ada', team: 'search' },
+  model: 'penstock/small',
+  provider: 'platform/openai',
+  status: 502,
+  outcome: 'failed',
+  failure: 'status_500',
+  cause: 'answered HTTP 500',
+  attempts: 1,
+  tokens: { input: 6, cachedInput: 0, output: 21 },
+  costUsd: '0.0000345',
+  durationMs: 120,
+};
+const attempt: AttemptRow = {
+  attempt: 1,
+  startedAt: row.startedAt,
+  target: 'main',
+  provider: 'platform/openai',
+  outcome: 'failed',
+  upstreamStatus: 500,
+  cause: 'answered HTTP 500',
+  durationMs: 120,
+  tokens: row.tokens,
+  costUsd: '0',
+  payer: 'platform',
+};
+
+test.each([
+  [{}, 'openai answered HTTP 500 after 120 ms.'],
+  [{ outcome: 'answered', durationMs: 1_234 }, 'openai answered in 1.2 s.'],
+  [
+    { outcome: 'broken-off', cause: 'went silent' },
+    'openai went silent after 120 ms, when the caller had a part of it.',
+  ],
+  [{ outcome: 'cancelled' }, 'The caller ended the request to openai after 120 ms.'],
+  [{ outcome: 'interrupted' }, 'The gateway stopped 120 ms into the answer of openai.'],
+] as const)('an attempt that was %o is a sentence', (more, words) => {
+  expect(attemptWords({ ...attempt, ...more }, formats)).toBe(words);
+});
+
+test('where a provider may not be named, its target or nothing is', () => {
+  const { provider: _, ...hidden } = attempt;
+  expect(attemptWords(hidden, formats)).toBe('main answered HTTP 500 after 120 ms.');
+  const { target: __, ...both } = hidden;
+  expect(attemptWords(both, formats)).toBe('The provider answered HTTP 500 after 120 ms.');
+});
+
+test('a row says the status that the caller saw, and why', () => {
+  expect([endWords(row), causeWords(row)]).toEqual([
+    { word: '502 failed', tone: 'bad' },
+    'openai answered HTTP 500',
+  ]);
+  const refused = { ...row, status: 429, outcome: 'refused', cause: 'The limit is used up.' } as const;
+  expect([endWords(refused), causeWords(refused)]).toEqual([
+    { word: '429 refused', tone: 'warn' },
+    'The limit is used up.',
+  ]);
+  expect(endWords({ outcome: 'answered', status: 200 })).toEqual({ word: '200', tone: 'good' });
+  expect(endWords({ outcome: 'cancelled' })).toEqual({ word: 'cancelled', tone: 'off' });
+  expect(causeWords({ ...row, outcome: 'answered' })).toBeUndefined();
+  expect(ownerWords(row)).toBe('Ada · search');
+});
+
+test('the newest page comes before what is known, without one twice, and alone where there is a gap', () => {
+  const of = (...names: readonly string[]) => names.map((request) => ({ ...row, request }));
+  const ids = (rows: readonly RequestRow[]) => rows.map(({ request }) => request).join('');
+  expect(ids(withNewest(of('c', 'b', 'a'), of('e', 'd', 'c'), true))).toBe('edcba');
+  expect(ids(withNewest(of('c', 'b', 'a'), of('f', 'e'), true))).toBe('fe');
+  expect(ids(withNewest(of('a'), of('b'), false))).toBe('ba');
+  expect(ids(withOlder(of('c', 'b'), of('b', 'a')))).toBe('cba');
+  const [first] = withNewest(of('a'), [{ ...row, request: 'a', attempts: 2 }], true);
+  expect(first?.attempts).toBe(2);
+});
+
+test('CSV has a cell for each head', () => {
+  expect(csvRow(row)).toHaveLength(CSV_HEAD.length);
+  expect(Object.fromEntries(csvRow(row).map((cell, at) => [CSV_HEAD[at], cell]))).toMatchObject({
+    request: 'req_1',
+    owner: 'Ada',
+    team: 'search',
+    status: 502,
+    costUsd: '0.0000345',
+    outputTokens: 21,
+  });
+});
+
+test('a link has the filters that are given', () => {
+  expect(requestsLink()).toBe('/requests');
+  expect(requestsLink({ apiKey: 'team-a/ci', outcome: 'error', model: undefined })).toBe(
+    '/requests?apiKey=team-a%2Fci&outcome=error',
+  );
+});
+
+test('a time of today has seconds and no day', () => {
+  const nowMs = Date.parse('2026-11-27T12:00:00Z');
+  expect(formats.clock('2026-11-27T10:00:05.000Z', nowMs)).toBe('10:00:05');
+  expect(formats.clock('2026-11-26T10:00:05.000Z', nowMs)).toBe('26 Nov, 10:00:05');
+});

@@ -1,0 +1,137 @@
+// Does the list of requests follow the newest, hold still for a reader, and open the attempts of each? In a browser, over a server that
+// is asked nothing hard.
+
+import { readFile } from 'node:fs/promises';
+import type { Page, Route } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
+import { findBarriers } from '../browser/axe.ts';
+import { dialogOf, makeOpen, show } from './pages.ts';
+
+const open = makeOpen();
+const id = (at: number) => `req_c89baf3f09b0e4ece4c401eb${String(at).padStart(6, '0')}`;
+const rowsOf = (page: Page) => page.getByRole('table', { name: 'Requests' }).locator('tbody tr');
+const addressOf = (page: Page) => new URL(page.url()).searchParams;
+
+/** Counts questions for the list, and gives their queries. */
+function listQuestions(page: Page): URLSearchParams[] {
+  const asked: URLSearchParams[] = [];
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.pathname.endsWith('/request-log') && !url.searchParams.has('request'))
+      asked.push(url.searchParams);
+  });
+  return asked;
+}
+
+test('a row opens its attempts in words, under an address of its own, and gives the focus back', async () => {
+  const page = await open('/requests');
+  const row = rowsOf(page).nth(3);
+  expect(await row.innerText()).toContain('2 attempts');
+  const opener = row.getByRole('button', { name: /open request/ });
+  await opener.focus();
+  await page.keyboard.press('Enter');
+  const dialog = dialogOf(page);
+  await dialog.getByText('openai answered HTTP 500 after 120 ms.').waitFor();
+  await dialog.getByText('anthropic answered in 2.3 s.').waitFor();
+  expect(addressOf(page).get('request')).toBe(id(3));
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await until(async () => (await page.getByRole('dialog').count()) === 0);
+  expect(addressOf(page).has('request')).toBe(false);
+  const focused = await page.evaluate(`document.activeElement.closest('tr').innerText`);
+  expect(focused).toBe(await row.innerText());
+});
+
+test('a request is found by its id, also where the ledger has it a moment later', async () => {
+  const page = await open('/requests');
+  let asked = 0;
+  await page.route(/request-log\?.*request=/, async (route: Route) => {
+    asked += 1;
+    if (asked < 3) await route.fulfill({ json: { rows: [], attempts: [], isTruncated: false } });
+    else await route.fallback();
+  });
+  await page.getByLabel('Request id').fill(` ${id(1)} `);
+  await page.keyboard.press('Enter');
+  await dialogOf(page).getByText('Looking for it').waitFor();
+  await dialogOf(page).getByText('The limit of 60 requests a minute is used up.').waitFor();
+  expect(asked).toBe(3);
+});
+
+test('filters are in the address, go to the ledger, and are cleared together', async () => {
+  const page = await open('/requests?outcome=error&apiKey=team-a/ci-bot-0');
+  const asked = listQuestions(page);
+  await page.getByLabel('Model').fill('penstock/large');
+  await page.keyboard.press('Enter');
+  await until(async () => asked.some((query) => query.get('model') === 'penstock/large'));
+  const last = asked.find((query) => query.get('model') === 'penstock/large');
+  expect(Object.fromEntries(last ?? [])).toMatchObject({
+    outcome: 'error',
+    apiKey: 'team-a/ci-bot-0',
+    namespace: 'team-a',
+    model: 'penstock/large',
+  });
+  expect(addressOf(page).get('model')).toBe('penstock/large');
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  expect([...addressOf(page).keys()]).toEqual([]);
+  expect(await page.getByLabel('Model').inputValue()).toBe('');
+});
+
+test('the newest follow by themselves, and wait while somebody points at a row, reads further down, or looks elsewhere', async () => {
+  const page = await open('/nothing');
+  await page.clock.install();
+  const asked = listQuestions(page);
+  await page.getByRole('link', { name: 'Requests', exact: true }).click();
+  await rowsOf(page).first().waitFor();
+  const more = async () => {
+    const before = asked.length;
+    await page.clock.runFor(6_500);
+    return asked.length - before;
+  };
+  const first = rowsOf(page).first();
+  await page.evaluate(`document.querySelector('tbody tr').dataset.kept = 'yes'`);
+  await until(async () => (await more()) > 0);
+  // What was there is the same row, not another one in its place.
+  expect(await page.locator('tr[data-kept="yes"]').count()).toBe(1);
+  await first.hover();
+  await page.getByRole('button', { name: 'Live (paused)' }).waitFor();
+  expect(await more()).toBe(0);
+  await page.mouse.move(0, 0);
+  await page.getByRole('button', { name: 'Live', exact: true }).waitFor();
+  await until(async () => (await more()) > 0);
+  await page.evaluate('scrollTo(0, 900)');
+  await page.getByRole('button', { name: 'Live (paused)' }).waitFor();
+  expect(await more()).toBe(0);
+  await page.evaluate('scrollTo(0, 0)');
+  await until(async () => (await more()) > 0);
+  await show(page, 'hidden');
+  expect(await more()).toBe(0);
+  await show(page, 'visible');
+  await until(async () => (await more()) > 0);
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
+  await page.getByRole('button', { name: 'Live off' }).waitFor();
+  expect(await more()).toBe(0);
+});
+
+test('older ones are loaded behind those that are shown, and a file has all of them', async () => {
+  const page = await open('/requests');
+  await page.getByText('1,204 further refusals of this period were only counted').waitFor();
+  await page.getByRole('button', { name: 'Load older' }).click();
+  await page.getByText('100 requests shown.').waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'CSV: Requests' }).click(),
+  ]);
+  const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+  expect(lines).toHaveLength(101);
+  expect(lines[1]).toContain(id(0));
+});
+
+test('failures come first where that is chosen, and nothing follows by itself', async () => {
+  const page = await open('/requests');
+  const asked = listQuestions(page);
+  await page.getByRole('radio', { name: 'Failures first' }).check();
+  await until(async () => asked.some((query) => query.get('order') === 'failures'));
+  expect(addressOf(page).get('order')).toBe('failures');
+  expect(await page.getByRole('button', { name: /^Live/ }).count()).toBe(0);
+});
