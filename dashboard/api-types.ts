@@ -79,8 +79,19 @@ export interface RightsAnswer {
   readonly rights: Readonly<Record<RightName, Right>>;
 }
 
-/** `Disabling`: it is switched off, and gateways may still serve it. `Rejected`: it works only when somebody acts. */
-export type KeyState = 'Ready' | 'Pending' | 'Disabling' | 'Disabled' | 'Expired' | 'Rejected';
+/**
+ * `Disabling`: it is switched off, and gateways may still serve it. `Rejected`: it works only when somebody acts. The last two are of
+ * keys that are ready otherwise.
+ */
+export type KeyState =
+  | 'Ready'
+  | 'Pending'
+  | 'Disabling'
+  | 'Disabled'
+  | 'Expired'
+  | 'Rejected'
+  | 'BudgetUsedUp'
+  | 'ExpiresSoon';
 export type KeySort = 'name' | 'owner' | 'lastUsed' | 'spend' | 'expires';
 
 /** `GET /api/rows/apikeys?namespace=&q=&state=&sort=&order=&limit=&offset=` */
@@ -130,7 +141,6 @@ export interface KeyRow {
   /** Of the condition that says so; empty where there is none yet. */
   readonly reason: string;
   readonly message: string;
-  readonly isExhausted: boolean;
   readonly isImported: boolean;
 }
 

@@ -10,6 +10,8 @@ const states: readonly [KeyState, ...KeyState[]] = [
   'Disabled',
   'Expired',
   'Rejected',
+  'BudgetUsedUp',
+  'ExpiresSoon',
 ];
 const sorts: readonly [KeySort, ...KeySort[]] = ['name', 'owner', 'lastUsed', 'spend', 'expires'];
 const limitMax = 200;

@@ -114,9 +114,6 @@ export function keyRowOf(
     state,
     reason,
     message,
-    isExhausted: status.conditions.some(
-      ({ type, status: is }) => type === 'BudgetExhausted' && is === 'True',
-    ),
     isImported: spec.imports.length > 0,
   };
 }
@@ -134,7 +131,7 @@ function stateOf({ metadata, spec, status }: ParsedKey): {
   const find = (type: string) => status.conditions.find((one) => one.type === type);
   const findTrue = (type: string) =>
     status.conditions.find((one) => one.type === type && one.status === 'True');
-  const told = (state: KeyState, one: z.infer<typeof condition> | undefined) => ({
+  const said = (state: KeyState, one: z.infer<typeof condition> | undefined) => ({
     state,
     reason: one?.reason ?? '',
     message: one?.message ?? '',
@@ -142,18 +139,22 @@ function stateOf({ metadata, spec, status }: ParsedKey): {
   const ready = find('Ready');
   // What is said of the form before an edit says nothing of the present one.
   if (ready === undefined || status.observedGeneration < metadata.generation)
-    return told(spec.disabled ? 'Disabling' : 'Pending', undefined);
+    return said(spec.disabled ? 'Disabling' : 'Pending', undefined);
   if (spec.disabled) {
     const programmed = find('Programmed');
     // Ready is said of it once every gateway has it out of service; what has a fault besides is in no table.
     return ready.status === 'True' || programmed?.reason === 'NotProgrammed'
-      ? told('Disabled', findTrue('Disabled'))
-      : told('Disabling', programmed);
+      ? said('Disabled', findTrue('Disabled'))
+      : said('Disabling', programmed);
   }
   const expired = findTrue('Expired');
-  if (expired !== undefined) return told('Expired', expired);
+  if (expired !== undefined) return said('Expired', expired);
   const conflicted = findTrue('Conflicted');
-  if (conflicted !== undefined) return told('Rejected', conflicted);
-  if (ready.status === 'True') return told('Ready', ready);
-  return told(findTrue('Reconciling') === undefined ? 'Rejected' : 'Pending', ready);
+  if (conflicted !== undefined) return said('Rejected', conflicted);
+  if (ready.status === 'True') {
+    const [exhausted, soon] = [findTrue('BudgetExhausted'), findTrue('ExpiringSoon')];
+    if (exhausted !== undefined) return said('BudgetUsedUp', exhausted);
+    return soon === undefined ? said('Ready', ready) : said('ExpiresSoon', soon);
+  }
+  return said(findTrue('Reconciling') === undefined ? 'Rejected' : 'Pending', ready);
 }

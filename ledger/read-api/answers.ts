@@ -16,6 +16,7 @@ import type {
   SumsRow,
   Use,
 } from '../store/store.ts';
+import { failureWords } from './failure-words.ts';
 import type { Asked } from './parameters.ts';
 
 const priceOfSchema = z.object({ price: priceSchema.nullable() });
@@ -216,10 +217,13 @@ export function healthAnswer(
   };
 }
 
-const failureSchema = ledgerRecordSchema.pick({ request: true, status: true, failure: true });
+const failureSchema = ledgerRecordSchema.pick({ request: true, status: true, failure: true, cause: true });
 
 /** Why, and of which request. Nothing where the record is not known any more. */
 function lastFailureAnswer(line: string | undefined) {
   const found = line === undefined ? undefined : failureSchema.safeParse(JSON.parse(line)).data;
-  return found === undefined ? {} : { lastFailure: found };
+  if (found === undefined) return {};
+  const { cause, ...failed } = found;
+  const words = failed.failure === undefined ? {} : { cause: failureWords(failed.failure, cause) };
+  return { lastFailure: { ...failed, ...words } };
 }

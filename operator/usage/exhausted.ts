@@ -38,16 +38,16 @@ export function exhaustedOf(
 }
 
 /** What a period is called in a sentence. */
-const WORDS = { Day: 'day', Week: 'week', Month: 'month', Total: 'all time' } as const;
+const WORDS = { Day: 'Daily', Week: 'Weekly', Month: 'Monthly', Total: 'Total' } as const;
 
 export function sayExhausted({ period, limit, spend, since, untilMs }: Exhausted): string {
-  const spentSince = since === '' ? `${spend} were spent` : `${spend} were spent since ${since}`;
+  const sinceWhen = since === '' ? '' : ` since ${since}`;
   const until = untilMs === undefined ? '' : `${new Date(untilMs).toISOString().slice(0, -5)}Z, or until `;
-  return `the budget for ${period === 'Total' ? '' : 'the '}${WORDS[period]} is used up: of ${limit} dollars ${spentSince}; calls are refused until ${until}spec.budgets allows more`;
+  return `${WORDS[period]} budget used up: $${spend} of $${limit}${sinceWhen}. Calls are refused until ${until}spec.budgets allows more`;
 }
 
 /** Whether two such messages tell the same but for what was spent: calls that were under way still add to it. */
 export function tellsTheSame(a: string, b: string): boolean {
-  const withoutSpend = (text: string) => text.replaceAll(/dollars \d+(?:\.\d+)? were/g, 'dollars were');
+  const withoutSpend = (text: string) => text.replaceAll(/\$\d+(?:\.\d+)? of/g, 'of');
   return withoutSpend(a) === withoutSpend(b);
 }

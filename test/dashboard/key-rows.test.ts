@@ -65,10 +65,9 @@ describe('a row', () => {
       ],
       limits: { requestsPerMinute: 5 },
       models: { allow: ['penstock/small'], deny: [] },
-      state: 'Ready',
-      reason: 'Ready',
-      message: 'Fine.',
-      isExhausted: true,
+      state: 'BudgetUsedUp',
+      reason: 'Because',
+      message: 'So it is.',
       isImported: true,
     };
     expect(keyRowOf(key, undefined, nowMs)).toEqual(row);

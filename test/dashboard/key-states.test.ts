@@ -12,7 +12,7 @@ const wordsOfList: Readonly<Record<string, string>> = {
   Waiting: 'Pending',
   Pending: 'Pending',
   Ready: 'Ready',
-  'Expires soon': 'Ready',
+  'Expires soon': 'Expires soon',
   'Budget used up': 'Budget used up',
   Disabling: 'Disabling',
   Disabled: 'Disabled',
@@ -95,6 +95,7 @@ test.each<[string, string, KubeObject]>([
     'Budget used up',
     keyOf([ready, condition('BudgetExhausted', 'True', 'BudgetExhausted')]),
   ],
+  ['ends soon', 'Expires soon', keyOf([ready, condition('ExpiringSoon', 'True', 'NearExpiry')])],
 ])('a key that %s is %s on its page, and the same in the list', (_, word, key) => {
   expect([standingOf(key).word, inList(key)]).toEqual([word, wordsOfList[word]]);
 });

@@ -86,7 +86,7 @@ test('where there was none, or no route is named, nothing is told', async () => 
 
 test('the last failure of a route or Provider has its request and cause', async () => {
   const health = async (query: string) => (await reader.ask(`/v1/health?${query}`, 'anybody')).body.health;
-  const lastFailure = { request: '4', failure: 'status_500' };
+  const lastFailure = { request: '4', failure: 'status_500', cause: 'answered HTTP 500' };
   const lastFailedAt = '2026-11-22T10:04:02.000Z';
   expect(await health('route=team-a/m')).toMatchObject([{ attempts: 9, lastFailedAt, lastFailure }]);
   expect(await health('route=team-a/m&namespace=team-a')).toMatchObject([{ route: 'team-a/m', lastFailure }]);

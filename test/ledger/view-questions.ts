@@ -48,9 +48,18 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
     ...['', `&namespace=${namespace}`].map((where) => `route=platform%2Fmodel-0${where}`),
   ];
   const ofPages = ofObjects.map((of) => ({ path: `/v1/health?${of}`, window: '30d' }));
+  const since = (ms: number) => `from=${new Date(nowMs - ms).toISOString().slice(0, 19)}Z`;
+  const recent = ofObjects.map((of) => ({ path: `/v1/health?${since(600_000)}&${of}`, window: '10m' }));
+  const lately = ['', `&namespace=${namespace}`].map((where) => ({
+    path: `/v1/models?${since(86_400_000)}${where}`,
+    window: '24h',
+  }));
   return [
     ...new Map(
-      [...asked, ...ofPages, ...logQuestions(nowMs, namespace)].map((question) => [question.path, question]),
+      [...asked, ...ofPages, ...recent, ...lately, ...logQuestions(nowMs, namespace)].map((question) => [
+        question.path,
+        question,
+      ]),
     ).values(),
   ];
 }

@@ -18,10 +18,11 @@ import { placeOfKey } from './read-key.ts';
 import { holds, isImported, versionsOf } from './rotate.ts';
 import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
 import { ReadKey } from './secret-made.tsx';
-import { budgetWords, limitWords, sinceWords } from './words.ts';
+import { budgetWords, exhaustedWords, limitWords, sinceWords } from './words.ts';
 
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { session, formats, announce } = useShell();
+  const nowMs = useNow();
   const { shown, may, change, open, setOpen } = useObjectPage<ApiKey, 'edit' | 'rotate'>(
     'apikeys',
     namespace,
@@ -41,6 +42,10 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
       <Loaded shown={shown} what={`The key ${name}`} title={name}>
         {(key) => {
           const standing = standingOf(key);
+          const said =
+            standing.word === 'Budget used up'
+              ? (exhaustedWords(key, formats, nowMs) ?? standing.message)
+              : standing.message;
           const imported = isImported(key);
           const place = placeOfKey(session.mode, namespace, name, key);
           if (minted !== undefined)
@@ -74,9 +79,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 onOpen={setOpen}
                 change={change}
               />
-              {standing.message !== undefined && (
+              {said !== undefined && (
                 <Notice tone={standing.tone}>
-                  <p>{standing.message}</p>
+                  <p>{said}</p>
                 </Notice>
               )}
               <div class="columns">
@@ -142,7 +147,11 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
               </div>
               <section class="panel" aria-labelledby="conditions-heading">
                 <h2 id="conditions-heading">Status</h2>
-                <Conditions conditions={standing.conditions} programmed={key.status?.programmed} />
+                <Conditions
+                  conditions={standing.conditions}
+                  programmed={key.status?.programmed}
+                  said={standing.message}
+                />
               </section>
               {!imported && (
                 <section class="panel" aria-labelledby="secret-heading">
@@ -150,7 +159,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                   <ReadKey place={place} />
                 </section>
               )}
-              <UseKey namespace={namespace} name={name} />
+              {!['Disabled', 'Expired'].includes(standing.word) && (
+                <UseKey namespace={namespace} name={name} />
+              )}
               {open === 'edit' && (
                 <EditKeyDialog
                   apiKey={key}

@@ -1,7 +1,7 @@
 // Which keys are there? Searched, sorted and paged by the server: ten thousand cost the browser no more than fifty.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { KeyRow, KeyRowsAnswer } from '../../api-types.ts';
+import type { KeyRow, KeyRowsAnswer, KeyState } from '../../api-types.ts';
 import { Actions, Ago, Answered, Badge, Empty, LastUsed, Meter } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
@@ -10,9 +10,9 @@ import { Link, type Shell, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
 import type { Limits } from '../words/kube.ts';
-import { limitWords, periodWords, stateWords, tightestBudget } from './words.ts';
+import { KEY_STATES, limitWords, periodWords, stateWords, tightestBudget } from './words.ts';
 
-const states = ['Ready', 'Pending', 'Disabling', 'Disabled', 'Expired', 'Rejected'] as const;
+const states = Object.keys(KEY_STATES) as KeyState[];
 const spec = {
   q: { usual: '' },
   state: { usual: '', words: states },
@@ -97,7 +97,10 @@ export function Keys() {
           label="State"
           value={filters.state}
           onInput={(state) => change({ state })}
-          options={[{ value: '', label: 'All' }, ...states.map((state) => ({ value: state, label: state }))]}
+          options={[
+            { value: '', label: 'All' },
+            ...states.map((state) => ({ value: state, label: KEY_STATES[state].word })),
+          ]}
         />
       </search>
       <Answered asked={asked} what="Keys">

@@ -1,24 +1,24 @@
 // What are the limits and the state of a key, in few words?
 
-import type { KeyRow } from '../../api-types.ts';
+import type { KeyRow, KeyState } from '../../api-types.ts';
 import { LIMITS, limitMembers } from '../words/choices.ts';
 import type { Tone } from '../words/conditions.ts';
 import type { Formats } from '../words/format.ts';
-import type { Budget, Limits } from '../words/kube.ts';
+import type { ApiKey, Budget, Limits } from '../words/kube.ts';
 
-export function stateWords({ state, isExhausted }: Pick<KeyRow, 'state' | 'isExhausted'>): {
-  word: string;
-  tone: Tone;
-} {
-  if (state === 'Ready' && isExhausted) return { word: 'Budget used up', tone: 'bad' };
-  return {
-    Ready: { word: 'Ready', tone: 'good' as const },
-    Pending: { word: 'Pending', tone: 'busy' as const },
-    Disabling: { word: 'Disabling', tone: 'warn' as const },
-    Disabled: { word: 'Disabled', tone: 'off' as const },
-    Expired: { word: 'Expired', tone: 'bad' as const },
-    Rejected: { word: 'Rejected', tone: 'bad' as const },
-  }[state];
+export const KEY_STATES = {
+  Ready: { word: 'Ready', tone: 'good' },
+  ExpiresSoon: { word: 'Expires soon', tone: 'warn' },
+  BudgetUsedUp: { word: 'Budget used up', tone: 'bad' },
+  Pending: { word: 'Pending', tone: 'busy' },
+  Disabling: { word: 'Disabling', tone: 'warn' },
+  Disabled: { word: 'Disabled', tone: 'off' },
+  Expired: { word: 'Expired', tone: 'bad' },
+  Rejected: { word: 'Rejected', tone: 'bad' },
+} as const satisfies Readonly<Record<KeyState, { readonly word: string; readonly tone: Tone }>>;
+
+export function stateWords({ state }: Pick<KeyRow, 'state'>): { readonly word: string; readonly tone: Tone } {
+  return KEY_STATES[state];
 }
 
 /** Short enough for a cell: `60 req/min · 100K tok/min`. Empty: no limits. */
@@ -72,6 +72,27 @@ export function budgetWords(
         `${money(limit)}\u00a0/\u00a0${periodWords(period)}${action === 'Warn' ? ' (warn only)' : ''}`,
     )
     .join(' · ');
+}
+
+/** Of those that refuse calls; undefined: none of its own, or what was spent is not known. */
+export function exhaustedWords(
+  { spec, status }: ApiKey,
+  formats: Pick<Formats, 'money' | 'time' | 'ago'>,
+  nowMs: number,
+): string | undefined {
+  const { money, time, ago } = formats;
+  const sentences = (spec.budgets ?? []).flatMap(({ period, limit, action }) => {
+    const used = status?.usage?.periods?.find((one) => one.period === period);
+    const endMs = used?.start === undefined || period === 'Total' ? undefined : endMsOf(period, used.start);
+    const spend = used?.spend ?? '0';
+    if (action === 'Warn' || Number(spend) < Number(limit) || (endMs !== undefined && endMs <= nowMs))
+      return [];
+    const name = { Day: 'Daily', Week: 'Weekly', Month: 'Monthly' }[period as string] ?? 'Total';
+    const end = endMs === undefined ? '' : new Date(endMs).toISOString();
+    const until = end === '' ? 'the limit is raised' : `${time(end)} (${ago(end, nowMs)})`;
+    return [`${name} budget used up: ${money(spend)} of ${money(limit)}. Refused until ${until}.`];
+  });
+  return sentences.length === 0 ? undefined : sentences.join(' ');
 }
 
 /** The budget nearest to its limit, or none. One of which nobody knows what was spent comes last. */

@@ -3,6 +3,7 @@
 import { DIALECTS, type DialectName } from '../words/choices.ts';
 import type { Tone } from '../words/conditions.ts';
 import { perMillion } from '../words/format.ts';
+import type { ModelRoute } from '../words/kube.ts';
 
 export interface Catalog {
   readonly generation?: number;
@@ -87,6 +88,55 @@ export function modelsOf({ models }: Catalog): readonly ModelWords[] {
       return dialect === undefined ? [] : [{ name, ...dialect }];
     }),
   }));
+}
+
+/** A route that the reader may see, and what came of a model's attempts; of models of others the catalog alone is known. */
+export interface ModelRow extends ModelWords {
+  /** Of the key that would call it. */
+  readonly namespace: string;
+  readonly route: ModelRoute | undefined;
+  readonly use: ModelUse | undefined;
+}
+
+/** What the ledger has of one model. */
+export interface ModelUse {
+  readonly model?: string;
+  readonly requests: number;
+  readonly attempts: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+}
+
+/**
+ * @param catalogs of one namespace: all that its keys may call. Of several: what the routes of each serve, so that a model that many
+ * may call is there once.
+ */
+export function modelRows(
+  catalogs: readonly { readonly namespace: string; readonly catalog: Catalog }[],
+  routes: readonly ModelRoute[],
+  uses: readonly ModelUse[],
+): readonly ModelRow[] {
+  const routeOf = (id: string, namespace: string) =>
+    routes.find(({ spec, metadata }) => spec.model === id && metadata.namespace === namespace);
+  const rows = catalogs.flatMap(({ namespace, catalog }) =>
+    modelsOf(catalog).map((model) => ({
+      ...model,
+      namespace,
+      route:
+        routeOf(model.id, namespace) ??
+        // A tenant's own ids come first; of the platform's, one route alone has the id.
+        (model.isOwn ? undefined : routes.find(({ spec }) => spec.model === model.id)),
+      use: uses.find((use) => use.model === model.id),
+    })),
+  );
+  return catalogs.length === 1
+    ? rows
+    : rows.filter(({ route, namespace }) => route?.metadata.namespace === namespace);
+}
+
+/** Names of its Providers, in the order of the targets. */
+export function providersOf(route: ModelRoute): readonly string[] {
+  const inOrder = route.spec.targets.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
+  return [...new Set(inOrder.map(({ providerRef }) => providerRef.name))];
 }
 
 export function verdictWords(verdict: Verdict): { readonly word: string; readonly tone: Tone } {

@@ -1,35 +1,73 @@
 // Which models can a key call, what do they cost, and how is each client dialect served?
 
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { Answered, Badge, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { everyMinuteMs, useAsked, useNow, useSoon, useWatch } from '../shell/asking.tsx';
+import { everyMinuteMs, useAsked, useNow, useObjects, useSoon } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
+import { pathOf } from '../shell/place.ts';
 import { DIALECTS, type DialectName } from '../words/choices.ts';
-import { type Catalog, type ModelWords, modelsOf, type Verdict, verdictWords } from './catalog.ts';
+import type { ModelRoute } from '../words/kube.ts';
+import { standingOf } from '../words/standing.ts';
+import {
+  type Catalog,
+  type ModelRow,
+  type ModelUse,
+  type ModelWords,
+  modelRows,
+  providersOf,
+  type Verdict,
+  verdictWords,
+} from './catalog.ts';
 
-const namespacesShownMax = 20;
+/** Each is a question to a gateway. */
+const catalogsMax = 20;
+const useMs = 86_400_000;
 
 export function Models() {
   const shell = useShell();
   const { api, namespace, session } = shell;
-  const question = namespace === undefined || !session.hasLedger ? undefined : `catalog ${namespace}`;
-  const catalog = useAsked(
-    question,
-    (signal) => api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
-    question,
-    useNow(everyMinuteMs),
-  );
+  const routes = useObjects<ModelRoute>('modelroutes', namespace);
+  const nowMs = useNow(everyMinuteMs);
+  const withRoutes = [...new Set((routes.objects ?? []).map(({ metadata }) => metadata.namespace))].sort();
+  const namespaces = namespace === undefined ? withRoutes : [namespace];
+  const isKnown = namespace !== undefined || routes.objects !== undefined;
+  const question = session.hasLedger && isKnown ? `catalogs ${namespaces.join()}` : undefined;
+  const ask = async (signal: AbortSignal) => {
+    const query = { from: `${new Date(nowMs - useMs).toISOString().slice(0, 13)}:00:00Z`, namespace };
+    // Use is an extra: a person without the right sees the models.
+    const uses = api
+      .call<{ readonly models: readonly ModelUse[] }>('ledger/v1/models', { query, signal })
+      .catch(() => undefined);
+    const catalogs = await Promise.all(
+      namespaces.slice(0, catalogsMax).map(async (of) => ({
+        namespace: of,
+        catalog: await api.call<Catalog>('ledger/v1/catalog', {
+          method: 'POST',
+          body: { namespace: of },
+          signal,
+        }),
+      })),
+    );
+    return { catalogs, uses: (await uses)?.models };
+  };
+  const asked = useAsked(question, ask, question && `catalogs ${namespace ?? '*'}`, nowMs);
   // A model that was just added appears as soon as gateways have it; those of the platform change within the minute.
-  const askSoon = useSoon(catalog.again);
-  useWatch(namespace === undefined ? undefined : 'modelroutes', namespace, askSoon, askSoon);
+  const askSoon = useSoon(asked.again);
+  useEffect(() => {
+    if (routes.objects !== undefined) askSoon();
+  }, [routes.objects, askSoon]);
   return (
     <>
       <div class="head">
         <div>
           <h1 tabIndex={-1}>Models</h1>
           <p class="faint">
-            GET /v1/models for a key of {namespace ?? 'one namespace'}. Prices per million tokens.
+            {namespace === undefined
+              ? 'The models that routes of all namespaces serve.'
+              : `GET /v1/models for a key of ${namespace}.`}{' '}
+            Prices per million tokens.
           </p>
         </div>
         <Link class="button" to="/models/plan">
@@ -38,30 +76,30 @@ export function Models() {
       </div>
       {!session.hasLedger ? (
         <NoLedger>models cannot be listed</NoLedger>
-      ) : namespace === undefined ? (
-        <Empty title="Choose a namespace">
-          <p>The models of a key depend on its namespace.</p>
-          <ul class="plain-list">
-            {shell.namespaces.namespaces.slice(0, namespacesShownMax).map((name) => (
-              <li key={name}>
-                <Link to={`/models?namespace=${encodeURIComponent(name)}`}>{name}</Link>
-              </li>
-            ))}
-          </ul>
-        </Empty>
       ) : (
-        <Answered asked={catalog} what="Models">
-          {(answer) => {
-            const models = modelsOf(answer);
+        <Answered asked={isKnown ? asked : { ...asked, ...routes, answer: undefined }} what="Models">
+          {({ catalogs, uses }) => {
+            const models = modelRows(catalogs, routes.objects ?? [], uses ?? []);
             return models.length === 0 ? (
-              <Empty title="No models in this namespace">
+              <Empty title={namespace === undefined ? 'No models yet' : 'No models in this namespace'}>
                 <p>
-                  The platform shares none with it. <Link to="/providers/new">Add your own provider</Link>
+                  {namespace !== undefined && 'The platform shares none with it. '}
+                  <Link to="/providers/new">Add your own provider</Link>
                 </p>
               </Empty>
             ) : (
               <>
-                <Table caption="Models" rows={models} columns={columnsFor(shell)} keyOf={({ id }) => id} />
+                <Table
+                  caption="Models"
+                  rows={models}
+                  columns={columnsFor(shell, uses !== undefined)}
+                  keyOf={({ id, namespace: of }) => `${of} ${id}`}
+                />
+                {namespaces.length > catalogsMax && (
+                  <p class="faint small">
+                    Models of {catalogsMax} namespaces. Choose a namespace to see those of another.
+                  </p>
+                )}
                 <Notice tone="off">
                   <p>
                     <strong>Native</strong>: the provider speaks the dialect. <strong>Translated</strong>:
@@ -78,19 +116,53 @@ export function Models() {
   );
 }
 
-function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
+function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Column<ModelRow>[] {
   return [
     {
       label: 'Model',
-      cell: ({ id, displayName, description, isOwn }) => (
+      cell: ({ id, displayName, description, isOwn, namespace: of }) => (
         <>
           <code>{id}</code> {isOwn && <Badge tone="busy">Own</Badge>}
+          {namespace === undefined && <span class="under">{of}</span>}
           {displayName !== id && <span class="under">{displayName}</span>}
           {description !== undefined && <span class="under">{description}</span>}
         </>
       ),
     },
-    { label: 'Owner', cell: ({ ownedBy }) => ownedBy },
+    {
+      label: 'State',
+      cell: ({ route }) => {
+        if (route === undefined) return <span class="faint">–</span>;
+        const { word, tone } = standingOf(route);
+        return (
+          <Link to={pathOf('routes', route.metadata.namespace, route.metadata.name)}>
+            <Badge tone={tone}>{word}</Badge>
+          </Link>
+        );
+      },
+    },
+    {
+      label: 'Provider',
+      cell: ({ route, ownedBy }) => (route === undefined ? ownedBy : providersOf(route).join(', ')),
+    },
+    ...(hasUse
+      ? [
+          {
+            label: 'Last 24 h',
+            isNumber: true,
+            cell: ({ use }: ModelRow) => {
+              if (use === undefined) return <span class="faint">no calls</span>;
+              const failed = (use.outcomes.failed ?? 0) + (use.outcomes['broken-off'] ?? 0);
+              return (
+                <>
+                  {formats.compact(use.requests)}
+                  {failed > 0 && <span class="under">{formats.percent(failed / use.attempts)} failed</span>}
+                </>
+              );
+            },
+          },
+        ]
+      : []),
     {
       label: 'Input',
       isNumber: true,
@@ -135,8 +207,10 @@ function columnsFor({ formats }: Shell): readonly Column<ModelWords>[] {
     },
     {
       label: 'Plan',
-      cell: ({ id }) => (
-        <Link to={`/models/plan?model=${encodeURIComponent(id)}`}>
+      cell: ({ id, namespace: of }) => (
+        <Link
+          to={`/models/plan?model=${encodeURIComponent(id)}${namespace === undefined ? `&of=${encodeURIComponent(of)}` : ''}`}
+        >
           Plan<span class="unseen"> a request to {id}</span>
         </Link>
       ),

@@ -3,6 +3,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { Badge, Button, Empty, Facts, NoLedger, Notice } from '../parts/basics.tsx';
 import { CheckField, focusFirstProblem, SelectField, TextArea, TextField } from '../parts/fields.tsx';
+import { NamespaceField } from '../parts/namespace-field.tsx';
 import { Table } from '../parts/table.tsx';
 import type { ApiError } from '../shell/api.ts';
 import { useAsked } from '../shell/asking.tsx';
@@ -10,28 +11,34 @@ import { Link, useShell } from '../shell/context.tsx';
 import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
 import { DIALECTS } from '../words/choices.ts';
+import { namespacePattern, namespaceProblem } from '../words/names.ts';
 import { type Catalog, modelsOf, verdictWords } from './catalog.ts';
 import { limitLines, type Plan, parseBody, usdOf } from './plan.ts';
 
 const spec = {
+  /** Where the page is of all namespaces. */
+  of: { usual: '' },
   model: { usual: '' },
   key: { usual: '' },
   dialect: { usual: 'chat', words: Object.keys(DIALECTS) },
   stream: { usual: 'yes', words: ['yes', 'no'] },
 } as const;
 
+type Problems = { readonly [Field in 'of' | 'model' | 'body']?: string };
+
 export function PlanView() {
-  const { api, session, namespace, path, search, go, announce } = useShell();
+  const { api, session, namespace: shownNamespace, path, search, go, announce } = useShell();
   const filters = readFilters(spec, search);
+  const namespace = shownNamespace ?? filters.of;
   const [body, setBody] = useState('');
-  const [problems, setProblems] = useState<{ readonly model?: string; readonly body?: string }>({});
+  const [problems, setProblems] = useState<Problems>({});
   const [answer, setAnswer] = useState<PlanAnswer>({});
   const [isAsking, setAsking] = useState(false);
   const element = useRef<HTMLFormElement>(null);
   const change = (changes: Partial<Record<keyof typeof spec, string>>) =>
     go(`${path}${writeFilters(spec, search, changes)}`, { replaces: true });
   const catalog = useAsked(
-    namespace === undefined || !session.hasLedger ? undefined : `catalog ${namespace}`,
+    session.hasLedger && namespacePattern.test(namespace) ? `catalog ${namespace}` : undefined,
     (signal) => api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace }, signal }),
   );
   const models = catalog.answer === undefined ? [] : modelsOf(catalog.answer);
@@ -51,7 +58,8 @@ export function PlanView() {
 
   const ask = async () => {
     let given: Readonly<Record<string, unknown>> | undefined;
-    const found: { model?: string; body?: string } = {};
+    const found: { -readonly [Field in keyof Problems]: Problems[Field] } = {};
+    if (!namespacePattern.test(namespace)) found.of = namespaceProblem(namespace);
     if (filters.model === '') found.model = 'Enter a model id.';
     try {
       given = parseBody(body);
@@ -97,10 +105,6 @@ export function PlanView() {
       </div>
       {!session.hasLedger ? (
         <NoLedger>requests cannot be planned</NoLedger>
-      ) : namespace === undefined ? (
-        <Empty title="Choose a namespace">
-          <p>A plan is for a key of one namespace. Choose it at the top of the page.</p>
-        </Empty>
       ) : (
         <>
           <form
@@ -112,6 +116,13 @@ export function PlanView() {
               void ask();
             }}
           >
+            {shownNamespace === undefined && (
+              <NamespaceField
+                value={filters.of}
+                problem={problems.of}
+                onInput={(of) => change({ of, model: '', key: '' })}
+              />
+            )}
             <div class="pair">
               <TextField
                 label="Model"

@@ -85,7 +85,6 @@ function alertsOfRoute(route: ModelRoute): Alert[] {
   const { drill } = route.status ?? {};
   return [
     ...alertOfStanding(route, `Route ${namespace}/${name}`, to),
-    ...(standingOf(route).tone === 'off' ? [] : outageOf(route)),
     ...(drill?.result === 'Failed'
       ? [
           {
@@ -101,29 +100,10 @@ function alertsOfRoute(route: ModelRoute): Alert[] {
 }
 
 function alertOfStanding(object: Provider | ModelRoute, what: string, to: string): Alert[] {
-  const { tone, word, message = '', conditions } = standingOf(object);
+  const { tone, word, message = '', conditions, since: sinceTarget } = standingOf(object);
   if (tone !== 'bad' && tone !== 'warn') return [];
-  const since = newest(conditions.filter((condition) => condition.tone === tone));
+  const since = sinceTarget ?? newest(conditions.filter((condition) => condition.tone === tone));
   return [{ tone, what: `${what}: ${word.toLowerCase()}`, message, since, to }];
-}
-
-/** No condition of a route reports an outage of its providers, yet its callers are refused. */
-function outageOf({ metadata: { namespace, name }, status }: ModelRoute): Alert[] {
-  const inUse = (status?.targets ?? []).filter(({ state }) => ['Ready', 'Unhealthy'].includes(state));
-  if (inUse.length === 0 || inUse.some(({ state }) => state === 'Ready')) return [];
-  return [
-    {
-      tone: 'bad',
-      what: `Route ${namespace}/${name}: no target answers`,
-      message: inUse
-        .flatMap((target) => (target.message === undefined ? [] : [`${target.name}: ${target.message}`]))
-        .join('; '),
-      since: newest(
-        inUse.flatMap(({ lastTransitionTime: since }) => (since === undefined ? [] : [{ since }])),
-      ),
-      to: pathOf('routes', namespace, name),
-    },
-  ];
 }
 
 function newest(conditions: readonly { readonly since: string }[]): string | undefined {

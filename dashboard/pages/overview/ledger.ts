@@ -61,6 +61,8 @@ export interface HealthRow {
     readonly request: string;
     readonly status?: number;
     readonly failure?: string;
+    /** What the provider did, as in "answered HTTP 500". */
+    readonly cause?: string;
   };
 }
 

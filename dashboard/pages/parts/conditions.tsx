@@ -8,35 +8,30 @@ import { Ago, Badge, Empty } from './basics.tsx';
 interface ConditionsProps {
   readonly conditions: readonly ConditionWords[];
   readonly programmed: CommonStatus['programmed'];
+  /** Shown above already: not once more. */
+  readonly said?: string | undefined;
 }
 
 const words = { good: 'OK', busy: 'In progress', warn: 'Warning', bad: 'Critical', off: 'Info' } as const;
 
-export function Conditions({ conditions, programmed }: ConditionsProps) {
+export function Conditions({ conditions, programmed, said }: ConditionsProps) {
   if (conditions.length === 0) return <Empty title="Not processed yet" />;
   const pods = countOf(programmed?.runningPods, programmed?.readyPods);
   const rank = { bad: 0, warn: 1, busy: 2, off: 3, good: 4 } as const;
   const sorted = conditions.toSorted((a, b) => rank[a.tone] - rank[b.tone]);
+  const good = sorted.filter(({ tone }) => tone === 'good');
+  const others = sorted.filter(({ tone }) => tone !== 'good');
   return (
     <>
-      <ul class="conditions">
-        {sorted.map(({ type, title, reason, message, wayOut, tone, since }) => (
-          <li key={type}>
-            <Badge tone={tone}>{words[tone]}</Badge>
-            <div>
-              <p class="condition-title">
-                {title}{' '}
-                <span class="faint small">
-                  {type}
-                  {reason !== type && ` · ${reason}`} · <Ago at={since} />
-                </span>
-              </p>
-              {tone !== 'good' && message !== '' && <p class="condition-message">{message}</p>}
-              {wayOut !== undefined && <p class="way-out">{wayOut}</p>}
-            </div>
-          </li>
-        ))}
-      </ul>
+      {others.length > 0 && <List conditions={others} said={said} />}
+      {good.length > 0 && (
+        <details open={others.length === 0 && good.length < 3}>
+          <summary>
+            <Badge tone="good">OK</Badge> {good.map(({ title }) => title).join(' · ')}
+          </summary>
+          <List conditions={good} said={said} />
+        </details>
+      )}
       {pods !== undefined && (
         <p class="faint small">
           Live on {pods} gateway pods
@@ -54,4 +49,32 @@ export function Conditions({ conditions, programmed }: ConditionsProps) {
       )}
     </>
   );
+}
+
+function List({ conditions, said }: Pick<ConditionsProps, 'conditions' | 'said'>) {
+  return (
+    <ul class="conditions">
+      {conditions.map(({ type, title, reason, message, wayOut, tone, since }) => (
+        <li key={type}>
+          <Badge tone={tone}>{words[tone]}</Badge>
+          <div>
+            <p class="condition-title">
+              {title}{' '}
+              <span class="faint small">
+                {type}
+                {reason !== type && ` · ${reason}`} · <Ago at={since} />
+              </span>
+            </p>
+            {isNews(tone, message, wayOut) && message !== said && <p class="condition-message">{message}</p>}
+            {wayOut !== undefined && <p class="way-out">{wayOut}</p>}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Of what is off by its owner's wish, the way out says it all. */
+function isNews(tone: ConditionWords['tone'], message: string, wayOut: string | undefined): boolean {
+  return message !== '' && tone !== 'good' && !(tone === 'off' && wayOut !== undefined);
 }

@@ -11,7 +11,8 @@ import type { KubeObject, ModelRoute, Provider } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
 
 export function Providers() {
-  const { namespace, go } = useShell();
+  const { namespace, go, session } = useShell();
+  const isLocal = session.mode === 'local';
   const mayHere = useRights(namespace);
   const may = namespace === undefined ? mayAnywhere : mayHere;
   const providers = useObjects<Provider>('providers', namespace);
@@ -42,7 +43,7 @@ export function Providers() {
         <Listed
           shown={providers}
           what="Providers"
-          columns={providerColumns(namespace === undefined)}
+          columns={providerColumns(namespace === undefined).slice(0, isLocal ? -1 : undefined)}
           empty={
             <Empty title="No providers here">
               <p>
@@ -58,7 +59,7 @@ export function Providers() {
         <Listed
           shown={routes}
           what="Routes"
-          columns={routeColumns(namespace === undefined)}
+          columns={routeColumns(namespace === undefined).slice(0, isLocal ? -1 : undefined)}
           empty={
             <Empty title="No routes here">
               <p>A route gives a model its public id and the providers that serve it.</p>

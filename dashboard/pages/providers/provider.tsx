@@ -5,6 +5,7 @@ import { Ago, Answered, Empty, Facts } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, State, useObjectPage } from '../parts/object-page.tsx';
+import { LastFailure, RecentCalls, useRecentCalls } from '../parts/recent-calls.tsx';
 import { Table } from '../parts/table.tsx';
 import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
@@ -158,6 +159,7 @@ function capital(words: string): string {
 /** Needs the right to see the whole platform. */
 function Calls({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { api, session, formats } = useShell();
+  const recent = useRecentCalls({ provider: `${namespace}/${name}` }) ?? [];
   const question = session.hasLedger ? `health of ${namespace}/${name}` : undefined;
   const asked = useAsked(
     question,
@@ -181,6 +183,12 @@ function Calls({ namespace, name }: { readonly namespace: string; readonly name:
               keyOf={(row) => `${row.provider} ${row.upstreamModel}`}
               columns={[
                 { label: 'Upstream model', cell: ({ upstreamModel }) => <code>{upstreamModel}</code> },
+                {
+                  label: 'Last 10 minutes',
+                  cell: ({ upstreamModel }) => (
+                    <RecentCalls rows={recent.filter((row) => row.upstreamModel === upstreamModel)} />
+                  ),
+                },
                 { label: 'Attempts', isNumber: true, cell: ({ attempts }) => formats.number(attempts) },
                 {
                   label: 'Failed',
@@ -192,7 +200,7 @@ function Calls({ namespace, name }: { readonly namespace: string; readonly name:
                   isNumber: true,
                   cell: ({ outcomes }) => formats.number(outcomes['broken-off'] ?? 0),
                 },
-                { label: 'Last failure', cell: ({ lastFailedAt }) => <Ago at={lastFailedAt} /> },
+                { label: 'Last failure', cell: (row) => <LastFailure row={row} /> },
               ]}
             />
           )

@@ -6,6 +6,7 @@ import type { useChange } from '../parts/change.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, State, useObjectPage } from '../parts/object-page.tsx';
+import { RecentCalls, useRecentCalls } from '../parts/recent-calls.tsx';
 import { Table } from '../parts/table.tsx';
 import { ApiError } from '../shell/api.ts';
 import { everyMinuteMs, kubePath, useAsked, useNow } from '../shell/asking.tsx';
@@ -13,7 +14,7 @@ import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import { durationMs } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
-import { targetStateWords } from '../words/part-states.ts';
+import { targetStateWords, targetTone } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
 import { troubleWords } from '../words/troubles.ts';
 import { EditRouteDialog } from './edit-route.tsx';
@@ -115,6 +116,8 @@ function drillAction(change: ReturnType<typeof useChange>, { metadata }: ModelRo
 }
 
 function Targets({ route }: { readonly route: ModelRoute }) {
+  const { namespace, name: routeName } = route.metadata;
+  const recent = useRecentCalls({ route: `${namespace}/${routeName}` });
   const states = new Map((route.status?.targets ?? []).map((target) => [target.name, target]));
   const inOrder = route.spec.targets.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   return (
@@ -128,13 +131,33 @@ function Targets({ route }: { readonly route: ModelRoute }) {
           label: 'State',
           cell: ({ name }) => {
             const { state = 'unknown', message = '', lastTransitionTime } = states.get(name) ?? {};
-            const tone =
-              state === 'Ready' ? 'good' : state === 'Drained' || state === 'unknown' ? 'off' : 'bad';
             return (
-              <State tone={tone} word={targetStateWords(state)} message={message} at={lastTransitionTime} />
+              <State
+                tone={targetTone(state, message)}
+                word={targetStateWords(state, message)}
+                message={message}
+                at={lastTransitionTime}
+              />
             );
           },
         },
+        ...(recent === undefined
+          ? []
+          : [
+              {
+                label: 'Last 10 minutes',
+                cell: ({ providerRef, upstreamModel }: Target) => (
+                  <RecentCalls
+                    rows={recent.filter(
+                      (row) =>
+                        row.provider === undefined ||
+                        (row.provider === `${providerRef.namespace ?? namespace}/${providerRef.name}` &&
+                          row.upstreamModel === upstreamModel),
+                    )}
+                  />
+                ),
+              },
+            ]),
         {
           label: 'Pods',
           cell: (target) => <TargetTroubles route={route} target={target} />,
@@ -157,9 +180,11 @@ function Targets({ route }: { readonly route: ModelRoute }) {
   );
 }
 
+type Target = ModelRoute['spec']['targets'][number];
+
 interface TargetTroublesProps {
   readonly route: ModelRoute;
-  readonly target: ModelRoute['spec']['targets'][number];
+  readonly target: Target;
 }
 
 /** From its Provider, if the person may read it. */

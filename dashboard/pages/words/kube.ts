@@ -22,6 +22,8 @@ interface Meta {
 }
 
 export interface CommonStatus {
+  /** When it ends by itself, of some. */
+  readonly until?: string;
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
   readonly programmed?: {

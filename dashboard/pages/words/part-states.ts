@@ -1,5 +1,7 @@
 // What does the state of a key or a target mean, in a few words? One that this page does not know is shown as it is written.
 
+import type { Tone } from './conditions.ts';
+
 /** Of a key of a Provider, as its status names the state. */
 export function keyStateWords(state: string): string {
   return (
@@ -15,7 +17,8 @@ export function keyStateWords(state: string): string {
 }
 
 /** Of a target of a ModelRoute. */
-export function targetStateWords(state: string): string {
+export function targetStateWords(state: string, message = ''): string {
+  if (state === 'Ready' && message !== '') return 'some calls fail';
   return (
     {
       Ready: 'in use',
@@ -27,4 +30,9 @@ export function targetStateWords(state: string): string {
       Unsupported: 'cannot serve this model',
     }[state] ?? state
   );
+}
+
+export function targetTone(state: string, message: string): Tone {
+  if (state === 'Ready') return message === '' ? 'good' : 'warn';
+  return state === 'Drained' || state === 'unknown' ? 'off' : 'bad';
 }

@@ -1,7 +1,7 @@
 // What is the status of an object, in plain words? A label for each condition, and one word for the whole.
 
 import { CONDITIONS, REASONS, type Tone } from './conditions.ts';
-import type { CommonStatus, Condition, KubeObject } from './kube.ts';
+import type { CommonStatus, Condition, KubeObject, ModelRoute } from './kube.ts';
 
 export interface ConditionWords {
   readonly type: string;
@@ -20,6 +20,8 @@ export interface Standing {
   readonly tone: Tone;
   /** What is wrong or in progress, in the words of the operator; undefined: nothing. */
   readonly message: string | undefined;
+  /** Of a route whose targets fail; else its conditions say it. */
+  readonly since?: string | undefined;
   readonly conditions: readonly ConditionWords[];
 }
 
@@ -39,9 +41,11 @@ export function isProgrammed(object: KubeObject): boolean {
 
 /** Of a key the list says the same in fewer words: `stateOf` of dashboard/rows/key-row.ts. */
 export function standingOf(object: KubeObject): Standing {
+  const isStopped = isToBeOff(object) || stops.some((type) => conditionOf(object, type)?.status === 'True');
+  const isOff = isStopped || conditionOf(object, 'Ready')?.reason === 'Suspended';
   const conditions = (object.status?.conditions ?? [])
-    .filter((condition, _, all) => !isEcho(condition, all))
-    .map(wordsOf)
+    .filter((condition, _, all) => !isEcho(condition, all) && !(isOff && contradicts(condition)))
+    .map((condition) => wordsOf(condition, isOff))
     .sort((a, b) => placeIn(order, a.type) - placeIn(order, b.type));
   const is = (type: string) => conditionOf(object, type)?.status === 'True';
   const messageOf = (type: string) => conditionOf(object, type)?.message;
@@ -50,6 +54,15 @@ export function standingOf(object: KubeObject): Standing {
     tone,
     message,
     conditions,
+  });
+
+  const standingOfTarget = (
+    word: string,
+    tone: Tone,
+    { name, message, lastTransitionTime }: TargetStatus,
+  ) => ({
+    ...standing(word, tone, message === undefined ? name : `${name}: ${message}`),
+    since: lastTransitionTime,
   });
 
   const ready = conditionOf(object, 'Ready');
@@ -71,11 +84,32 @@ export function standingOf(object: KubeObject): Standing {
   if (is('BudgetExhausted')) return standing('Budget used up', 'bad', messageOf('BudgetExhausted'));
   const healthy = conditionOf(object, 'Healthy');
   const isPartly = healthy?.reason === 'PartiallyHealthy';
-  if (healthy?.status === 'False' && !isPartly) return standing('Unhealthy', 'bad', healthy.message);
+  if (healthy?.status === 'False' && !isPartly) return standing('Failing', 'bad', healthy.message);
+  const targets = targetsOf(object);
+  const [failing] = targets.filter(({ state }) => state === 'Unhealthy');
+  if (failing && targets.every(({ state }) => state === 'Unhealthy'))
+    return standingOfTarget('Failing', 'bad', failing);
   if (is('Degraded')) return standing('Degraded', 'warn', messageOf('Degraded'));
-  if (isPartly) return standing('Partly healthy', 'warn', healthy.message);
+  if (isPartly) return standing('Degraded', 'warn', healthy.message);
+  const troubled = failing ?? targets.find(({ message }) => message);
+  if (troubled) return standingOfTarget('Degraded', 'warn', troubled);
   if (is('ExpiringSoon')) return standing('Expires soon', 'warn', messageOf('ExpiringSoon'));
   return standing('Ready', 'good');
+}
+
+type TargetStatus = NonNullable<NonNullable<ModelRoute['status']>['targets']>[number];
+
+/** Of a ModelRoute: the targets in use. In state Ready, a message says that some calls fail. */
+function targetsOf(object: KubeObject): readonly TargetStatus[] {
+  const { targets = [] } = (object as ModelRoute).status ?? {};
+  return targets.filter(({ state }) => state === 'Ready' || state === 'Unhealthy');
+}
+
+const stops = ['Disabled', 'Expired'];
+
+/** Ready of what is out of service means that every gateway has it so. */
+function contradicts({ type, status }: Condition): boolean {
+  return type === 'Ready' && status === 'True';
 }
 
 function isBehind({ metadata, status }: KubeObject): boolean {
@@ -99,7 +133,10 @@ function isEcho({ type, status, reason }: Condition, all: readonly Condition[]):
   return all.some((other) => !isSummary(other.type) && other.reason === reason);
 }
 
-function wordsOf({ type, status, reason, message, lastTransitionTime }: Condition): ConditionWords {
+function wordsOf(
+  { type, status, reason, message, lastTransitionTime }: Condition,
+  isOff: boolean,
+): ConditionWords {
   const { yes, no, badTone } = CONDITIONS[type] ?? { yes: type, no: `Not ${type}` };
   const of = REASONS[reason] ?? {};
   const isTrue = status === 'True';
@@ -110,7 +147,10 @@ function wordsOf({ type, status, reason, message, lastTransitionTime }: Conditio
       : 'good';
   return {
     type,
-    title: of.title ?? (status === 'Unknown' ? `${yes}: not known yet` : isTrue ? yes : no),
+    title:
+      isOff && type === 'Programmed' && isTrue
+        ? 'Applied by every gateway'
+        : (of.title ?? (status === 'Unknown' ? `${yes}: not known yet` : isTrue ? yes : no)),
     reason,
     message,
     wayOut: tone === 'good' ? undefined : of.wayOut,

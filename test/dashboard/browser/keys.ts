@@ -266,7 +266,7 @@ export function keysSuite(stage: () => Stage): void {
     expect((await askAll(key))[0]).toBe(200);
     await page.getByText('Budget used up', { exact: true }).waitFor();
     await page
-      .getByText(/the budget for the month is used up: of 0\.01 dollars/)
+      .getByText(/Monthly budget used up: \$[\d.]+ of \$0\.01\. Refused until/)
       .first()
       .waitFor();
     await page.getByRole('link', { name: 'Keys', exact: true }).first().click();

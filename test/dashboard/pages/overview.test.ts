@@ -327,7 +327,7 @@ describe('problems', () => {
 
   test('names providers that do not answer and keys that rest, what is worse first', () => {
     expect(found({ providers: [provider] }).map(({ tone, what }) => [tone, what])).toEqual([
-      ['bad', 'Provider platform/openai: unhealthy'],
+      ['bad', 'Provider platform/openai: failing'],
       ['bad', 'Key second of platform/openai: rejected by the upstream'],
       ['warn', 'Key third of platform/openai: cooling down after a rate limit'],
     ]);
@@ -369,20 +369,22 @@ describe('problems', () => {
       target('spare', 'Ready'),
     ];
 
-    test('says that no target answers, which no condition of it does', () => {
+    test('says that no target answers, or not every one', () => {
       expect(alertsOfTargets([down, target('old', 'Drained'), target('more', 'Unhealthy')])).toEqual([
         {
           tone: 'bad',
-          what: 'Route team-a/chat: no target answers',
+          what: 'Route team-a/chat: failing',
           message: 'main: calls to it fail; ask the owner of Provider platform/openai',
           since: '2026-11-22T23:30:00Z',
           to: '/routes/team-a/chat',
         },
       ]);
+      expect(alertsOfTargets([down, spare])).toMatchObject([
+        { tone: 'warn', what: 'Route team-a/chat: degraded' },
+      ]);
     });
 
-    test('says nothing while another target answers, where none is in use, and where it is suspended', () => {
-      expect(alertsOfTargets([down, spare])).toEqual([]);
+    test('says nothing where none is in use, and where it is suspended', () => {
       expect(alertsOfTargets([])).toEqual([]);
       expect(alertsOfTargets([target('old', 'Drained')])).toEqual([]);
       expect(alertsOfTargets([down], 'Suspended')).toEqual([]);

@@ -70,9 +70,9 @@ describe('an object is', () => {
       [condition('Ready', 'False', 'Pending'), condition('Reconciling', 'True', 'Pending')],
     ],
     ['Not ready', 'bad', [condition('Ready', 'False', 'Invalid'), condition('Stalled', 'True', 'Invalid')]],
-    ['Unhealthy', 'bad', [ready, condition('Healthy', 'False', 'Unhealthy')]],
+    ['Failing', 'bad', [ready, condition('Healthy', 'False', 'Unhealthy')]],
     ['Degraded', 'warn', [ready, condition('Degraded', 'True', 'SecretNotFound')]],
-    ['Partly healthy', 'warn', [ready, condition('Healthy', 'False', 'PartiallyHealthy')]],
+    ['Degraded', 'warn', [ready, condition('Healthy', 'False', 'PartiallyHealthy')]],
     [
       'Degraded',
       'warn',
@@ -85,6 +85,42 @@ describe('an object is', () => {
     ['Expires soon', 'warn', [ready, condition('ExpiringSoon', 'True', 'NearExpiry')]],
   ])('%s (%s)', (word, tone, conditions) => {
     expect(standingOf(object(conditions))).toMatchObject({ word, tone });
+  });
+
+  const route = (...targets: { name: string; state: string; message?: string }[]) =>
+    standingOf({ ...object([ready]), status: { ...object([ready]).status, targets } } as KubeObject);
+  const dead = { state: 'Unhealthy', message: 'every call has failed since then: HTTP 500' };
+
+  test('failing where no target of it is answered, and degraded where one is not, or not always', () => {
+    expect(route({ name: 'main', ...dead }, { name: 'old', state: 'Drained' })).toMatchObject({
+      word: 'Failing',
+      tone: 'bad',
+      message: 'main: every call has failed since then: HTTP 500',
+    });
+    expect(route({ name: 'main', ...dead }, { name: 'spare', state: 'Ready' })).toMatchObject({
+      word: 'Degraded',
+      tone: 'warn',
+      message: 'main: every call has failed since then: HTTP 500',
+    });
+    const partly = { name: 'spare', state: 'Ready', message: 'some calls fail: HTTP 503' };
+    expect(route({ name: 'main', state: 'Ready' }, partly)).toMatchObject({
+      word: 'Degraded',
+      message: 'spare: some calls fail: HTTP 503',
+    });
+    expect(route({ name: 'main', state: 'Ready' })).toMatchObject({ word: 'Ready', tone: 'good' });
+  });
+
+  test('not said to be ready or served where it is disabled, suspended or has ended', () => {
+    const served = condition('Programmed', 'True', 'Programmed');
+    const titles = (conditions: readonly Condition[], disabled = false) =>
+      standingOf({ ...object(conditions), spec: { disabled } }).conditions.map(({ title }) => title);
+    const off = [
+      condition('Disabled', 'True', 'DisabledBySpec'),
+      condition('Ready', 'True', 'DisabledBySpec'),
+    ];
+    expect(titles([served, ...off], true)).toEqual(['Applied by every gateway', 'Disabled']);
+    expect(titles([served, condition('Ready', 'True', 'Suspended')])).toEqual(['Applied by every gateway']);
+    expect(titles([served, ready])).toEqual(['Ready', 'Live on every gateway']);
   });
 
   test('disabled when gateways have taken that, and on its way there until then', () => {

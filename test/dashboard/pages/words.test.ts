@@ -3,12 +3,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { snippetsFor } from '../../../dashboard/pages/keys/snippets.ts';
-import { limitWords, sinceWords, spanWords, tightestBudget } from '../../../dashboard/pages/keys/words.ts';
+import {
+  exhaustedWords,
+  limitWords,
+  sinceWords,
+  spanWords,
+  tightestBudget,
+} from '../../../dashboard/pages/keys/words.ts';
 import { openStreamReader } from '../../../dashboard/pages/playground/read-stream.ts';
 import { errorOf } from '../../../dashboard/pages/shell/api.ts';
 import { readFilters, writeFilters } from '../../../dashboard/pages/shell/filters.ts';
 import { pathOf, placeOf } from '../../../dashboard/pages/shell/place.ts';
+import { callsIn } from '../../../dashboard/pages/words/calls.ts';
 import { openFormats, perMillion } from '../../../dashboard/pages/words/format.ts';
+import type { ApiKey } from '../../../dashboard/pages/words/kube.ts';
+import { targetStateWords, targetTone } from '../../../dashboard/pages/words/part-states.ts';
 import { periodStartMs } from '../../../dashboard/rows/period-start.ts';
 
 describe('formats', () => {
@@ -258,4 +267,55 @@ test('errors are in the words of whoever refused', () => {
     code: 'status_502',
     message: 'The server answered 502 without a reason.',
   });
+});
+
+describe('a budget that is used up', () => {
+  const nowMs = Date.parse('2026-11-26T18:00:00Z');
+  const key = (action: 'Block' | 'Warn', spend: string, start = '2026-11-26T00:00:00Z'): ApiKey => ({
+    metadata: { namespace: 'team-a', name: 'bot' },
+    spec: { budgets: [{ period: 'Day', limit: '0.001', action }] },
+    status: { usage: { periods: [{ period: 'Day', start, spend }] } },
+  });
+  const words = (of: ApiKey) => exhaustedWords(of, openFormats('en-US', 'UTC'), nowMs);
+
+  test('says in dollars what was spent, and until when calls are refused', () => {
+    expect(words(key('Block', '0.015855'))).toBe(
+      'Daily budget used up: $0.02 of $0.001. Refused until Nov 27, 2026, 00:00 UTC (in 6 hours).',
+    );
+  });
+
+  test('says nothing while money is left, where it only warns, and of a day that is over', () => {
+    expect(words(key('Block', '0.0009'))).toBeUndefined();
+    expect(words(key('Warn', '9'))).toBeUndefined();
+    expect(words(key('Block', '9', '2026-11-24T00:00:00Z'))).toBeUndefined();
+  });
+
+  test('of all time ends when the limit is raised', () => {
+    const total: ApiKey = {
+      metadata: { namespace: 'team-a', name: 'bot' },
+      spec: { budgets: [{ period: 'Total', limit: '5' }] },
+      status: { usage: { periods: [{ period: 'Total', spend: '7' }] } },
+    };
+    expect(words(total)).toBe('Total budget used up: $7.00 of $5.00. Refused until the limit is raised.');
+  });
+});
+
+test('calls of several targets are counted together, with the one that failed last', () => {
+  const row = (attempts: number, outcomes: Record<string, number>, lastFailedAt?: string) => ({
+    ...{ requests: attempts, attempts, outcomes },
+    ...(lastFailedAt === undefined ? {} : { lastFailedAt }),
+  });
+  const old = row(30, { answered: 25, failed: 3, cancelled: 2 }, '2026-11-26T17:00:00Z');
+  const fresh = row(9, { 'broken-off': 9 }, '2026-11-26T17:59:00Z');
+  expect(callsIn([old, fresh, row(1, { answered: 1 })])).toEqual({ calls: 38, failed: 12, last: fresh });
+  expect(callsIn([])).toEqual({ calls: 0, failed: 0, last: undefined });
+});
+
+test('a target in use of which some calls fail is not shown as one that works', () => {
+  expect([targetStateWords('Ready', ''), targetTone('Ready', '')]).toEqual(['in use', 'good']);
+  expect([targetStateWords('Ready', 'some'), targetTone('Ready', 'some')]).toEqual([
+    'some calls fail',
+    'warn',
+  ]);
+  expect([targetStateWords('Unhealthy'), targetTone('Unhealthy', 'all')]).toEqual(['not answering', 'bad']);
 });

@@ -173,7 +173,7 @@ export function makeKeys(count: number): Shown[] {
                 BudgetExhausted: {
                   reason: 'BudgetExhausted',
                   message:
-                    'the budget of the month is used up: $50.02 of $50.00 were spent; it begins anew on 2026-12-01',
+                    'Monthly budget used up: $50.02 of $50.00 since 2026-11-01. Calls are refused until 2026-12-01T00:00:00Z, or until spec.budgets allows more',
                 },
               }
             : {}),

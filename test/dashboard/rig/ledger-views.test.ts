@@ -340,7 +340,7 @@ test('a model that gateways take while its list is open is in it, also one of th
   await row('first').waitFor();
   models.push(modelOf('own', {}));
   await page.evaluate(
-    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/modelroutes', { method: 'POST', body: '{"metadata":{"name":"own","namespace":"team-a"},"spec":{"model":"own"}}' })`,
+    `fetch('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/modelroutes', { method: 'POST', body: '{"metadata":{"name":"own","namespace":"team-a"},"spec":{"model":"own","targets":[]}}' })`,
   );
   let waitedMs = 0;
   const passes = async (name: string, stepMs: number) => {
@@ -407,7 +407,7 @@ test('a route says when a further attempt last answered, and after what; to a te
   ];
   await page.route('**/api/ledger/v1/health?*', async (route) => {
     const { search, searchParams } = new URL(route.request().url());
-    asked.push(search);
+    if (!searchParams.has('from')) asked.push(search);
     if (searchParams.has('namespace'))
       await route.fulfill({ json: { health: [], lastFailover: { at: new Date().toISOString(), attempts } } });
     else await route.fulfill({ status: 403, json: { error: { message: 'Not you.', code: 'forbidden' } } });
@@ -416,6 +416,63 @@ test('a route says when a further attempt last answered, and after what; to a te
   const panel = page.getByRole('region', { name: 'Last failover' });
   await panel.getByText('main failed (status_500), spare answered').waitFor();
   expect(asked).toEqual(['?route=platform%2Flarge', '?route=platform%2Flarge&namespace=platform']);
+});
+
+test('a target and a provider say what came of their last calls, why the last one failed, and which it was', async () => {
+  const page = await open('/nothing');
+  const lastFailure = { request: 'req_0123456789abcdef', cause: 'answered HTTP 500' };
+  const row = (provider: string, upstreamModel: string, failed: number) => ({
+    ...{ provider, upstreamModel, requests: 39, attempts: 39, outcomes: { answered: 39 - failed, failed } },
+    ...(failed === 0 ? {} : { lastFailedAt: new Date(Date.now() - 5_000).toISOString(), lastFailure }),
+  });
+  const health = [row('platform/openai', 'gpt-6.2', 0), row('platform/anthropic', 'claude-opus-5', 39)];
+  await page.route('**/api/ledger/v1/health?*', (route) => route.fulfill({ json: { health } }));
+  await page.goto(new URL('/routes/platform/large', page.url()).href);
+  const targets = page.getByRole('table', { name: 'Targets in order' });
+  await targets.getByRole('row', { name: /^main/ }).getByText('39 calls answered').waitFor();
+  const spare = targets.getByRole('row', { name: /^spare/ });
+  await spare.getByText(/39 of 39 failed/).waitFor();
+  await spare.getByText(/answered HTTP 500, \d+ seconds ago/).waitFor();
+  expect(await spare.getByRole('link', { name: /req_/ }).getAttribute('href')).toBe(
+    '/requests?request=req_0123456789abcdef',
+  );
+  // The badge is what callers feel, and what is fine is folded below what is not.
+  await page.getByRole('heading', { level: 1 }).getByText('Degraded').waitFor();
+  const status = page.getByRole('region', { name: 'Status' });
+  expect(await status.getByText(/^Live on every gateway/).isVisible()).toBe(false);
+  await status.locator('summary').click();
+  await status.getByText(/^Live on every gateway/).waitFor();
+  await page.goto(new URL('/providers/platform/anthropic', page.url()).href);
+  await page
+    .getByRole('region', { name: 'Calls in the last 30 days' })
+    .getByText(/39 of 39 failed/)
+    .waitFor();
+});
+
+test('all namespaces have their models at once, with state, provider and use; a plan asks which', async () => {
+  const page = await open('/nothing');
+  const models = [modelOf('penstock/large', {}), modelOf('llama', {})];
+  await page.route('**/api/ledger/v1/catalog', (route) => route.fulfill({ json: { models } }));
+  const use = { requests: 200, attempts: 200, outcomes: { answered: 150, failed: 50 } };
+  await page.route('**/api/ledger/v1/models?*', (route) =>
+    route.fulfill({ json: { models: [{ model: 'penstock/large', ...use }] } }),
+  );
+  await goTo(page, '/models');
+  const large = page.getByRole('row', { name: /^penstock\/large/ });
+  for (const words of ['platform', 'Degraded', 'openai, anthropic', '25% failed'])
+    await large.getByText(words, { exact: true }).waitFor();
+  expect(await page.getByRole('row', { name: /^penstock\/large/ }).count()).toBe(1);
+  await page.setViewportSize({ width: 768, height: 900 });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(768);
+  await large.getByRole('link', { name: /^Plan/ }).click();
+  await page.getByRole('heading', { name: 'Plan a request' }).waitFor();
+  await page
+    .getByRole('main')
+    .getByLabel(/^Namespace/)
+    .waitFor();
+  const asked = page.waitForRequest('**/api/ledger/v1/plan');
+  await page.getByRole('button', { name: 'Plan', exact: true }).click();
+  expect((await asked).postDataJSON()).toMatchObject({ namespace: 'platform', model: 'penstock/large' });
 });
 
 test('how long a drill took is said as all times are', async () => {
@@ -460,7 +517,7 @@ test('the pages ask the ledger what is measured, and nothing else', async () => 
     ...PERIODS.map((period) => `/?period=${period}`),
     ...GROUPINGS.map((by) => `/?by=${by}&measure=tokens`),
     ...['/?namespace=team-a', '/?namespace=team-a&by=apiKey&period=30d&measure=requests'],
-    ...['/keys', '/keys/team-a/ci-bot-0', '/models?namespace=team-a', '/providers'],
+    ...['/keys', '/keys/team-a/ci-bot-0', '/models', '/models?namespace=team-a', '/providers'],
     ...['/providers/platform/anthropic', '/routes/platform/large'],
   ];
   for (const view of views) {

@@ -424,7 +424,11 @@ function rowOf(item: Item): KeyRow {
       : ready === undefined
         ? 'Pending'
         : ready.status === 'True'
-          ? 'Ready'
+          ? is('BudgetExhausted') !== undefined
+            ? 'BudgetUsedUp'
+            : is('ExpiringSoon') !== undefined
+              ? 'ExpiresSoon'
+              : 'Ready'
           : 'Rejected';
   const spendOf = (period: string) =>
     status.usage?.periods.find((one) => one.period === period)?.spend ?? null;
@@ -461,7 +465,6 @@ function rowOf(item: Item): KeyRow {
     state,
     reason: ready?.reason ?? '',
     message: ready?.message ?? '',
-    isExhausted: is('BudgetExhausted') !== undefined,
     isImported: (asked.imports ?? []).length > 0,
   };
 }

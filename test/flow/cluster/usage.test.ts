@@ -107,9 +107,7 @@ test('a budget that is used up is told by its condition and an event, and goes w
   await limit('0.01');
   await installation.awaitCondition('apikey/limited', 'BudgetExhausted', 'team-a');
   const told = (await conditions()).find(({ type }) => type === 'BudgetExhausted')?.message;
-  expect(told).toMatch(
-    /^the budget for the month is used up: of 0\.01 dollars \d+\.\d+ were spent since .*-01; calls/,
-  );
+  expect(told).toMatch(/^Monthly budget used up: \$\d+\.\d+ of \$0\.01 since .*-01\. Calls/);
   const limited = { kind: 'ApiKey', namespace: 'team-a', name: 'limited' };
   await eventsOf(plane, limited, 'BudgetExhausted');
   // The limit stands in the usage at once, though it was written a moment ago.

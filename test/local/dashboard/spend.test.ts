@@ -46,9 +46,9 @@ test('a key that is used says so, and one whose budget is used up says until whe
     return exhausted(body) !== undefined && body;
   });
   expect(exhausted(spent)).toMatchObject({ status: 'True', reason: 'BudgetExhausted' });
-  expect(exhausted(spent)?.message).toMatch(/^the budget for the day is used up: .* until \d{4}-/);
+  expect(exhausted(spent)?.message).toMatch(/^Daily budget used up: .* until \d{4}-/);
   expect(spent.status).toMatchObject({ usage: { periods: [{ period: 'Day', limit: '0', requests: 1 }] } });
-  expect(await row()).toMatchObject({ name: 'quickstart', isExhausted: true });
+  expect(await row()).toMatchObject({ name: 'quickstart', state: 'BudgetUsedUp' });
   const refused = await rig.ask('penstock/small');
   expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('budget')]);
 });

@@ -32,7 +32,7 @@ test('the condition names the period, the limit, the spend and when it begins an
   const decision = look(object, verdict, { exhausted: exhaustedBy(100_020_000) });
   const status = written(decision);
   expect(say(status, 'BudgetExhausted')).toBe(
-    'True BudgetExhausted: the budget for the month is used up: of 100.00 dollars 100.02 were spent since 2026-06-01; calls are refused until 2026-07-01T00:00:00Z, or until spec.budgets allows more',
+    'True BudgetExhausted: Monthly budget used up: $100.02 of $100.00 since 2026-06-01. Calls are refused until 2026-07-01T00:00:00Z, or until spec.budgets allows more',
   );
   const ready = look(object, verdict, { exhausted: [] });
   expect(say(status, 'Ready')).toBe(say(written(ready), 'Ready'));
@@ -44,7 +44,7 @@ test('the condition names the period, the limit, the spend and when it begins an
 test('of all time, it says the way out', () => {
   const exhausted = exhaustedBy(500_000_000, [limit({ period: 'Total' })]);
   expect(say(written(look(object, verdict, { exhausted })), 'BudgetExhausted')).toContain(
-    'for all time is used up: of 100.00 dollars 500.00 were spent; calls are refused until spec.budgets allows more',
+    'Total budget used up: $500.00 of $100.00. Calls are refused until spec.budgets allows more',
   );
 });
 
@@ -53,7 +53,7 @@ test('what calls under way still add is no reason to write it anew; another limi
   const present = withStatus(object, exhausted);
   expect(look(present, verdict, { exhausted: exhaustedBy(101_000_000) }).type).not.toBe('write');
   const lower = look(present, verdict, { exhausted: exhaustedBy(101_000_000, [limit({ limit: '99' })]) });
-  expect(say(written(lower), 'BudgetExhausted')).toContain('of 99 dollars 101.00 were');
+  expect(say(written(lower), 'BudgetExhausted')).toContain('$101.00 of $99 since');
 });
 
 test('it goes with the period, and stays while nothing is known', () => {

@@ -1,0 +1,23 @@
+// What do rows of the ledger say of calls together? Pure.
+
+import type { HealthRow } from '../overview/ledger.ts';
+
+interface CallsOf {
+  readonly calls: number;
+  readonly failed: number;
+  /** The row that failed last. */
+  readonly last: HealthRow | undefined;
+}
+
+/** Calls whose caller went away say nothing of the upstream. */
+export function callsIn(rows: readonly HealthRow[]): CallsOf {
+  const sum = (of: (row: HealthRow) => number) => rows.reduce((total, row) => total + of(row), 0);
+  const [last] = rows
+    .filter(({ lastFailedAt }) => lastFailedAt !== undefined)
+    .toSorted((a, b) => (b.lastFailedAt ?? '').localeCompare(a.lastFailedAt ?? ''));
+  return {
+    calls: sum(({ attempts, outcomes }) => attempts - (outcomes.cancelled ?? 0)),
+    failed: sum(({ outcomes }) => (outcomes.failed ?? 0) + (outcomes['broken-off'] ?? 0)),
+    last,
+  };
+}
