@@ -2,12 +2,13 @@
 
 import type { UpstreamApi } from './dialects.ts';
 
-/** Undefined: the name does not say, as that of an application's own profile. */
-export function bedrockApisOf(upstreamModel: string): readonly UpstreamApi[] | undefined {
+/** Every model speaks Converse: also one whose name does not say its maker, as that of an application's own profile. */
+export function bedrockApisOf(upstreamModel: string): readonly UpstreamApi[] {
   const id = upstreamModel
     .replace(/^arn:.*:(foundation-model|inference-profile)\//, '')
     .replace(/^(us|eu|apac|au|jp|in|us-gov|global)\./, '');
-  if (/^anthropic\.claude-/.test(id)) return ['Messages'];
+  // The third generation has no path for messages.
+  if (/^anthropic\.claude-(?!3|v\d|instant)/.test(id)) return ['Messages'];
   if (/^(openai|xai)\./.test(id)) return ['ChatCompletions', 'Responses'];
-  return undefined;
+  return ['Converse'];
 }

@@ -40,6 +40,8 @@ const table = {
   'several-turns': [t, t, t, t],
   'author-name': [t, d, d, d],
   image: [t, t, t, x],
+  /** By an address that the upstream fetches. */
+  'image-url': [t, t, t, x],
   /** Base64 of another type than JPEG, PNG, GIF and WebP. */
   'image-of-rare-type': [t, t, x, x],
   'image-detail': [t, t, d, x],
@@ -155,6 +157,18 @@ const exceptions: Partial<Record<DialectName, Partial<Record<Feature, Row>>>> = 
 
 /** Columns of the dialects that only upstreams speak: another one's, but for these features. */
 const upstreamColumns: Readonly<Record<UpstreamOnlyName, UpstreamColumn>> = {
+  'bedrock-converse': {
+    like: 'anthropic-messages',
+    except: {
+      'image-url': x,
+      'file-url': x,
+      'file-of-other-type': t,
+      citations: w,
+      'web-search': w,
+      'forced-web-search': x,
+      metadata: t,
+    },
+  },
   'google-generate-content': {
     like: 'openai-chat',
     except: {

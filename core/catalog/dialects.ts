@@ -110,6 +110,13 @@ const rows = {
 
 /** Dialects that no client speaks: upstreams that have no other are reached in them. In the order of the CRDs. */
 const upstreamRows = {
+  'bedrock-converse': {
+    api: 'Converse',
+    phrase: 'Converse',
+    path: '/converse',
+    headers: [],
+    operation: 'chat',
+  },
   'google-generate-content': {
     api: 'GenerateContent',
     phrase: "Gemini's generateContent",

@@ -127,7 +127,7 @@ const rows = {
   // The host has the region of the account, so the type has no address.
   Bedrock: {
     title: 'AWS Bedrock',
-    apis: ['ChatCompletions', 'Responses', 'Messages'],
+    apis: ['ChatCompletions', 'Responses', 'Messages', 'Converse'],
     apisOf: bedrockApisOf,
     header: BEARER,
     options: {},

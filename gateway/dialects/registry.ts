@@ -2,6 +2,7 @@
 
 import type { DialectName, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
+import { bedrockConverse } from './bedrock-converse/index.ts';
 import type { Dialect, UpstreamDialect } from './dialect.ts';
 import { googleGenerateContent } from './google-generate-content/index.ts';
 import { openAiChat } from './openai-chat/index.ts';
@@ -17,6 +18,7 @@ const dialects: Readonly<Record<DialectName, Dialect>> = {
 
 const upstreamDialects: Readonly<Record<UpstreamDialectName, UpstreamDialect>> = {
   ...dialects,
+  'bedrock-converse': bedrockConverse,
   'google-generate-content': googleGenerateContent,
 };
 

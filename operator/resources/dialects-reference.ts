@@ -50,6 +50,7 @@ const WORDS: Readonly<Record<Feature, string>> = {
   'several-turns': 'a conversation of several turns',
   'author-name': '`name` of a message',
   image: 'an image, as base64 or by URL',
+  'image-url': 'an image by URL',
   'image-of-rare-type': 'a base64 image that is no JPEG, PNG, GIF or WebP',
   'image-detail': '`detail` of an image',
   'file-id': 'an image or file by its id at one provider',

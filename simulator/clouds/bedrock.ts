@@ -8,6 +8,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ConverseStream, converseOf, messagesOf } from './bedrock-converse.ts';
+import { exceptionFrame } from './event-stream.ts';
 
 interface BedrockOptions {
   /** A key of Bedrock, as its console makes them. */
@@ -70,6 +72,9 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   if (headers.authorization !== `Bearer ${options.key}` || headers['x-api-key'] !== undefined) {
     return refuse(response, badKey);
   }
+  const converse = /^\/model\/([^/]+)\/converse(-stream)?$/.exec(url);
+  if (converse)
+    return answerConverse(options, call, response, decodeURIComponent(converse[1] ?? ''), !!converse[2]);
   const path = /^(?:\/openai|\/anthropic)(\/v1\/(?:chat\/completions|responses|messages))$/.exec(url)?.[1];
   if (path === undefined || url.startsWith('/anthropic') !== path.endsWith('/messages')) {
     return refuse(response, noOperation);
@@ -88,6 +93,92 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   onward.end(sent);
+}
+
+function answerConverse(
+  { models, upstream }: BedrockOptions,
+  { body }: BedrockCall,
+  response: ServerResponse,
+  id: string,
+  isStream: boolean,
+) {
+  const model = models[id];
+  if (model === undefined) return refuse(response, noModel);
+  if (typeof model !== 'string') return refuse(response, model);
+  let sent: string;
+  try {
+    sent = JSON.stringify(
+      messagesOf(JSON.parse(body.toString()) as Record<string, unknown>, model, isStream),
+    );
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return refuse(response, { status: 400, type: 'ValidationException', message });
+  }
+  const headers = {
+    'content-type': 'application/json',
+    'anthropic-version': '2023-06-01',
+    'x-api-key': 'simulated',
+  };
+  const onward = request(`${upstream}/v1/messages`, { method: 'POST', headers }, (came) => {
+    const status = came.statusCode ?? 500;
+    if (isStream && status === 200) void stream(came, response);
+    else void receive(came).then((plain) => answerPlain(response, status, plain));
+  });
+  onward.on('error', () => response.destroy());
+  response.on('close', () => onward.destroy());
+  onward.end(sent);
+}
+
+function answerPlain(response: ServerResponse, status: number, plain: Buffer) {
+  const said = JSON.parse(plain.toString()) as Record<string, unknown>;
+  if (status !== 200) {
+    const { message } = said.error as { readonly message: string };
+    return refuse(response, { status, type: typesOfStatus[status] ?? 'ValidationException', message });
+  }
+  response.writeHead(200, { 'content-type': 'application/json', 'x-amzn-requestid': 'bedrock' });
+  response.end(JSON.stringify(converseOf(said)));
+}
+
+const typesOfStatus: Readonly<Record<number, string>> = {
+  429: 'ThrottlingException',
+  500: 'InternalServerException',
+  503: 'ServiceUnavailableException',
+  529: 'ServiceUnavailableException',
+};
+
+async function stream(came: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.writeHead(200, {
+    'content-type': 'application/vnd.amazon.eventstream',
+    'x-amzn-requestid': 'bedrock',
+  });
+  const converted = new ConverseStream();
+  let kept = '';
+  try {
+    for await (const chunk of came) {
+      kept += String(chunk);
+      const events = kept.split('\n\n');
+      kept = events.pop() ?? '';
+      for (const event of events) {
+        const data = /^data: (.*)$/m.exec(event)?.[1];
+        if (data === undefined) continue;
+        const value = JSON.parse(data) as Record<string, unknown>;
+        if (value.type === 'error') {
+          const { message } = value.error as { readonly message: string };
+          response.write(exceptionFrame('serviceUnavailableException', message));
+        } else for (const frame of converted.frames(value)) writeCut(response, frame);
+      }
+    }
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
+
+/** In two pieces, as the network cuts them. */
+function writeCut(response: ServerResponse, frame: Buffer): void {
+  const half = frame.length >> 1;
+  response.write(frame.subarray(0, half));
+  response.write(frame.subarray(half));
 }
 
 function takesUser(user: unknown): boolean {

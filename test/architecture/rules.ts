@@ -576,7 +576,7 @@ function stageOf(path: string): string | undefined {
 }
 
 /** The folders of `gateway/dialects` that belong to no dialect. */
-const sharedByDialects = ['answer', 'events', 'openai', 'request', 'state', 'tools'];
+const sharedByDialects = ['answer', 'anthropic', 'events', 'openai', 'request', 'state', 'tools'];
 
 function dialectOf(path: string): string | undefined {
   const folder = /^gateway\/dialects\/([^/]+)\//.exec(path)?.[1];

@@ -30,7 +30,7 @@ const quadratic: Readonly<Record<string, string>> = {
   'dashboard/session/cookies.ts \\d+$': 'a Host header that is one of those allowed',
   'dashboard/settings.ts \\/+$': short.settings,
   'gateway/dialects/answer/read-error.ts \\uFFFD+$': 'a message that was cut to 2,048 bytes',
-  'gateway/dialects/anthropic-messages/model-traits.ts claude(?:-[a-z]+)*-(\\d{1,2})(?!\\d)(?:[-.](\\d{1,2})(?!\\d))?':
+  'gateway/dialects/anthropic/model-traits.ts claude(?:-[a-z]+)*-(\\d{1,2})(?!\\d)(?:[-.](\\d{1,2})(?!\\d))?':
     'the name of a model, of 256 characters at most',
   'gateway/endpoints/models.ts 0+$': short.number,
   'gateway/pipeline/affinity.ts "content"\\s*:': '1,536 bytes of a prompt',

@@ -7,13 +7,6 @@ import { JsonText, writeJson } from '../../json/write-json.ts';
 import { malformed } from '../answer/malformed.ts';
 import { wholeInput } from '../answer/part-writer.ts';
 import { readAnswer } from '../answer/read-answer.ts';
-import type { Part } from '../conversation.ts';
-import type { DecodedAnswer } from '../dialect.ts';
-import type { OpaqueState } from '../state/opaque.ts';
-import { uniqueIds } from '../tools/unique-ids.ts';
-import { plainUsageOf } from './convert-usage.ts';
-import { readMessagesErrorMember } from './error-body.ts';
-import { decodeStopReason } from './map-finish-reason.ts';
 import {
   type AnswerReading,
   hasEnded,
@@ -22,7 +15,14 @@ import {
   readEnding,
   saysNothing,
   textOf,
-} from './read-events.ts';
+} from '../anthropic/read-events.ts';
+import type { Part } from '../conversation.ts';
+import type { DecodedAnswer } from '../dialect.ts';
+import type { OpaqueState } from '../state/opaque.ts';
+import { uniqueIds } from '../tools/unique-ids.ts';
+import { plainUsageOf } from './convert-usage.ts';
+import { readMessagesErrorMember } from './error-body.ts';
+import { decodeStopReason } from './map-finish-reason.ts';
 
 export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): DecodedAnswer {
   const read = readAnswer(body, readMessagesErrorMember);

@@ -3,10 +3,10 @@
 import type { JsonRecord } from '../../json/record.ts';
 import { changeAsWritten } from '../../json/sources.ts';
 import { JsonText } from '../../json/write-json.ts';
+import { encodeOutputSchema, requiresAll } from '../anthropic/output-schema.ts';
 import type { OutputFormat, Reasoning, Sampling } from '../conversation.ts';
 import { invalidParameter } from '../request/parameter-rules.ts';
 import { type NoteAsk, readOptionalRecord, readOptionalText, readRecord } from '../request/read-values.ts';
-import { encodeOutputSchema, requiresAll } from './output-schema.ts';
 
 /**
  * @param effort From the output settings, or from a system message.

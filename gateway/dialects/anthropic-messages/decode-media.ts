@@ -29,6 +29,7 @@ export function decodeImage(block: JsonRecord, path: string, note: NoteAsk): rea
     }
     case 'url':
       note('image', path);
+      note('image-url', `${at}.url`);
       return [{ type: 'image', source: { kind: 'url', url: readName(source.url, `${at}.url`) } }];
     case 'file':
       note('file-id', path);

@@ -4,6 +4,15 @@ import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { freshFacts, isOver } from '../answer/answer-facts.ts';
 import { checkCallsAreWhole, failMalformed, loseEvent } from '../answer/malformed.ts';
 import { PartWriter } from '../answer/part-writer.ts';
+import {
+  type AnswerReading,
+  hasEnded,
+  type ReadEnding,
+  readEnding,
+  saysNothing,
+  textOf,
+} from '../anthropic/read-events.ts';
+import { StreamBlocks } from '../anthropic/stream-blocks.ts';
 import type { AnswerFacts, StreamDecoder } from '../dialect.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { doneMark } from '../events/event-text.ts';
@@ -13,15 +22,6 @@ import type { StreamPart } from '../stream-part.ts';
 import { countsSoFar, type MessagesCounters, mergeCounters, mergeFinalCounters } from './convert-usage.ts';
 import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts';
 import { decodeStopReason } from './map-finish-reason.ts';
-import {
-  type AnswerReading,
-  hasEnded,
-  type ReadEnding,
-  readEnding,
-  saysNothing,
-  textOf,
-} from './read-events.ts';
-import { StreamBlocks } from './stream-blocks.ts';
 
 export function decodeMessagesStream(reading: AnswerReading): StreamDecoder {
   return new MessagesStreamDecoder(reading);

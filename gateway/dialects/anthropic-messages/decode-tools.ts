@@ -1,6 +1,7 @@
 // Which tools are offered, and how may they be called?
 
 import { isRecord, type JsonRecord } from '../../json/record.ts';
+import { requiresAll } from '../anthropic/output-schema.ts';
 import type { Conversation, Tool, ToolChoice } from '../conversation.ts';
 import { checkToolForms, invalidParameter } from '../request/parameter-rules.ts';
 import {
@@ -15,7 +16,6 @@ import {
   readRecord,
 } from '../request/read-values.ts';
 import { clientToolForm, isComputer } from './client-tools.ts';
-import { requiresAll } from './output-schema.ts';
 
 type DecodedTools = Pick<Conversation, 'tools' | 'hasWebSearch' | 'toolChoice' | 'mayCallInParallel'>;
 

@@ -2,6 +2,7 @@
 
 import { writeJson } from '../../json/write-json.ts';
 import { estimateTokensOfLength } from '../answer/estimate-tokens.ts';
+import { toolInput } from '../anthropic/tool-input.ts';
 import type { AnswerChoice, ModelAnswer, Part, PartOf } from '../conversation.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { belongsTo, packCallId } from '../state/call-state.ts';
@@ -9,7 +10,6 @@ import { type MarkedState, packOpaque } from '../state/opaque.ts';
 import { giveCallIds } from './call-ids.ts';
 import { encodeMessagesUsage } from './convert-usage.ts';
 import { encodeEnding } from './map-finish-reason.ts';
-import { toolInput } from './tool-input.ts';
 
 /** Of several choices the first: the dialect has no way to ask for more. */
 export function encodeMessagesAnswer(answers: readonly ModelAnswer[], head: AnswerHead): Buffer {

@@ -4,15 +4,15 @@ import { hash } from 'node:crypto';
 import { asRecord } from '../../json/record.ts';
 import { changeAsWritten } from '../../json/sources.ts';
 import { writeJson } from '../../json/write-json.ts';
+import { answerInstruction, isAnswerForced, isStructured } from '../anthropic/answer-tool.ts';
+import { encodeThinking } from '../anthropic/encode-thinking.ts';
+import { type ModelTraits, traitsOf } from '../anthropic/model-traits.ts';
+import { encodeOutputSchema } from '../anthropic/output-schema.ts';
 import type { Conversation, PartOf, Sampling } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
-import { answerInstruction, isAnswerForced, isStructured } from './answer-tool.ts';
-import { encodeThinking } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 import { encodeMessages, encodeText } from './encode-turns.ts';
-import { type ModelTraits, traitsOf } from './model-traits.ts';
-import { encodeOutputSchema } from './output-schema.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -2,14 +2,14 @@
 
 import { isRecord } from '../../json/record.ts';
 import { changeAsWritten } from '../../json/sources.ts';
+import { encodeAnswerTool } from '../anthropic/answer-tool.ts';
+import type { ModelTraits } from '../anthropic/model-traits.ts';
 import type { Conversation, PartOf, Tool, ToolName } from '../conversation.ts';
 import { ToolIndex } from '../tools/tool-index.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
 import { emptySchema } from '../tools/tool-schema.ts';
 import { wrappedDescription, wrappedInputSchema } from '../tools/wrapped-tool.ts';
-import { encodeAnswerTool } from './answer-tool.ts';
 import { encodeHint } from './encode-turns.ts';
-import type { ModelTraits } from './model-traits.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -1,13 +1,13 @@
 // Our turns as messages.
 
+import type { ModelTraits } from '../anthropic/model-traits.ts';
+import { nativeBlockOf } from '../anthropic/thinking-blocks.ts';
+import { toolInput } from '../anthropic/tool-input.ts';
 import type { Conversation, Part, PartOf, Turn } from '../conversation.ts';
 import { asReminder } from '../reminder.ts';
 import { commonImageTypes } from '../request/data-url.ts';
 import { fitToolIds } from '../tools/tool-ids.ts';
 import type { ToolNames } from '../tools/tool-names.ts';
-import type { ModelTraits } from './model-traits.ts';
-import { nativeBlockOf } from './thinking-blocks.ts';
-import { toolInput } from './tool-input.ts';
 
 type Block = Readonly<Record<string, unknown>>;
 

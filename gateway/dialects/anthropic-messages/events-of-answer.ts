@@ -1,7 +1,7 @@
 // Which events does a plain message stand for?
 
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
-import { textOf } from './read-events.ts';
+import { textOf } from '../anthropic/read-events.ts';
 
 export function encodeMessagesEvents(message: JsonRecord): string {
   const { content, stop_reason: reason, stop_sequence: sequence, usage } = message;

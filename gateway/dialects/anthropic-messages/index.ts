@@ -1,10 +1,11 @@
 // Messages: Anthropic API reference, "Messages".
 
 import { DIALECTS } from '../../../core/catalog/dialects.ts';
+import { answerToolOf } from '../anthropic/answer-tool.ts';
+import { traitsOf } from '../anthropic/model-traits.ts';
 import type { Dialect, UpstreamTranslation } from '../dialect.ts';
 import { isGiven, offersHostedTools } from '../request/side-effects.ts';
 import { nameTools, type ToolNameRules } from '../tools/tool-names.ts';
-import { answerToolOf } from './answer-tool.ts';
 import { decodeMessagesAnswer } from './decode-answer.ts';
 import { decodeMessagesRequest } from './decode-request.ts';
 import { decodeMessagesStream } from './decode-stream.ts';
@@ -13,7 +14,6 @@ import { encodeMessagesRequest } from './encode-request.ts';
 import { encodeMessagesStream, pingFrame } from './encode-stream.ts';
 import { encodeMessagesErrorFrame, readMessagesError } from './error-body.ts';
 import { lostAt } from './lost.ts';
-import { traitsOf } from './model-traits.ts';
 import { readMessagesRequest } from './read-request.ts';
 import { relayMessages } from './relay.ts';
 

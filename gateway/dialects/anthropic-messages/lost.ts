@@ -1,11 +1,11 @@
 // What does a call lose that depends on its model, and on the rest of the request?
 
 import type { Feature } from '../../../core/catalog/capabilities.ts';
+import { isAnswerForced, isFormLost } from '../anthropic/answer-tool.ts';
+import { encodeThinking } from '../anthropic/encode-thinking.ts';
+import { type ModelTraits, traitsOf } from '../anthropic/model-traits.ts';
 import type { Conversation, Reasoning } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
-import { isAnswerForced, isFormLost } from './answer-tool.ts';
-import { encodeThinking } from './encode-thinking.ts';
-import { type ModelTraits, traitsOf } from './model-traits.ts';
 
 /** By what is really sent: whether the model will think decides about both. */
 export function lostAt(conversation: Conversation, target: UpstreamTarget): readonly Feature[] {

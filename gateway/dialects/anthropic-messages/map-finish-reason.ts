@@ -1,7 +1,7 @@
 // Why did an answer end, in the words of messages?
 
+import type { AnswerReading } from '../anthropic/read-events.ts';
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
-import type { AnswerReading } from './read-events.ts';
 
 /** Unknown and absent reasons mean a natural end, unless tools were called; those that mean failure do not come so far. */
 export function decodeStopReason(

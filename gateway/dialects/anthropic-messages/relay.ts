@@ -6,6 +6,7 @@ import { freshFacts } from '../answer/answer-facts.ts';
 import { outputOf } from '../answer/estimate-tokens.ts';
 import { checkCallsAreWhole, failMalformed, malformed } from '../answer/malformed.ts';
 import { readAnswer } from '../answer/read-answer.ts';
+import { hasBlockContent, hasEnded, isAnswer, isText, saysNothing } from '../anthropic/read-events.ts';
 import type { AnswerDocument, AnswerFacts, SameDialect } from '../dialect.ts';
 import { type NamedEvents, relayNamedEvents } from '../events/named-relay.ts';
 import { eventBytesMax } from '../events/sse-events.ts';
@@ -23,7 +24,6 @@ import { readMessagesErrorEvent, readMessagesErrorMember } from './error-body.ts
 import { encodeMessagesEvents } from './events-of-answer.ts';
 import { flawOfMessage, gatherMessage } from './gather-answer.ts';
 import { answerPlaces, findStates, losesThinking, requestPlaces } from './passing-state.ts';
-import { hasBlockContent, hasEnded, isAnswer, isText, saysNothing } from './read-events.ts';
 
 export const relayMessages: SameDialect = {
   editRequest(body, facts, target) {

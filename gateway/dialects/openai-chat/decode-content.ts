@@ -76,7 +76,10 @@ function decodeImage(value: unknown, path: string, note: NoteAsk): Part {
   const detail = readOptionalText(image.detail, `${path}.image_url.detail`);
   if (detail !== undefined && detail !== 'auto') note('image-detail', `${path}.image_url.detail`);
   const more = detail === undefined ? {} : { detail };
-  if (/^https?:\/\//i.test(url)) return { type: 'image', source: { kind: 'url', url }, ...more };
+  if (/^https?:\/\//i.test(url)) {
+    note('image-url', `${path}.image_url.url`);
+    return { type: 'image', source: { kind: 'url', url }, ...more };
+  }
   const source = parseDataUrl(url);
   if (!source)
     return invalidParameter(`${path}.image_url.url`, 'must be an https address or a base64 data URL');

@@ -52,6 +52,7 @@ function decodeImage(part: JsonRecord, name: string, ask: NoteAsk): readonly Par
   }
   const source = readAddress(readText(url, `${name}.image_url`), `${name}.image_url`);
   ask('image', name);
+  if (source.kind === 'url') ask('image-url', `${name}.image_url`);
   if (source.kind === 'base64' && !commonImageTypes.has(source.mediaType)) ask('image-of-rare-type', name);
   if (typeof detail !== 'string' || detail === 'auto') return [{ type: 'image', source }];
   ask('image-detail', `${name}.detail`);

@@ -37,10 +37,14 @@ export function originOf(providerId: string, upstreamModel: string): string {
   return hash('sha256', `origin ${providerId} ${familyOf(upstreamModel)}`, 'hex').slice(0, 16);
 }
 
-/** The first word of a model's name, with its vendor's before it: `claude`, `google/gemini`, `us.anthropic.claude`. */
+/**
+ * The first word of a model's name, with its vendor's before it: `claude`, `google/gemini`, `anthropic.claude`. A geography before the
+ * vendor is another place of the same model.
+ */
 export function familyOf(upstreamModel: string): string {
   const nameAt = upstreamModel.lastIndexOf('/') + 1;
-  const [word = ''] = /^[a-z.]*/i.exec(upstreamModel.slice(nameAt)) ?? [];
+  const name = upstreamModel.slice(nameAt).replace(/^(?:us|eu|apac|au|jp|in|us-gov|global)\.(?=\w+\.)/i, '');
+  const [word = ''] = /^[a-z.]*/i.exec(name) ?? [];
   return (upstreamModel.slice(0, nameAt) + word).toLowerCase();
 }
 

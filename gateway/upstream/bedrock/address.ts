@@ -10,13 +10,17 @@ import type { AddressFor, UpstreamAsk } from '../address.ts';
  * | --- | --- | --- |
  * | chat completions, responses | `/openai/v1/…` | `/v1/…`, and `/openai/v1/…` for the models of some vendors |
  * | messages | `/anthropic/v1/messages` | the same |
+ * | Converse | `/model/{model}/converse` or `/converse-stream` | – |
  */
 export const bedrockAddress: AddressFor = ({ host, basePath }, ask) => {
   const root = basePath.replace(/\/(openai(\/v1)?|anthropic(\/v1)?|v1|model)$/, '');
   return { host, path: root + pathOf(host, ask), query: ask.query };
 };
 
-function pathOf(host: string, { dialect, model, path }: UpstreamAsk): string {
+function pathOf(host: string, { dialect, model, path, isStream }: UpstreamAsk): string {
+  // Also the slashes of an ARN: an id is one segment.
+  if (dialect === 'bedrock-converse')
+    return `/model/${encodeURIComponent(model)}/converse${isStream ? '-stream' : ''}`;
   if (dialect === 'anthropic-messages') return `/anthropic/v1${path}`;
   const isPlain = host.startsWith('bedrock-mantle.') && !hasVendorPath.test(model);
   return `${isPlain ? '' : '/openai'}/v1${path}`;

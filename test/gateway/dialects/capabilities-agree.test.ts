@@ -23,6 +23,7 @@ const target = { ...someTarget, upstreamModel: 'claude-opus-4-6' };
 
 /** The same, of a model that the dialect has. */
 function targetOf(upstream: UpstreamDialectName) {
+  if (upstream === 'bedrock-converse') return { ...target, upstreamModel: 'anthropic.claude-opus-4-6-v1' };
   return upstream === 'google-generate-content' ? { ...target, upstreamModel: 'gemini-3.8-flash' } : target;
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bedrockApisOf } from '../../../core/catalog/bedrock-models.ts';
-import type { DialectName } from '../../../core/contract/routing-table.ts';
+import type { UpstreamDialectName } from '../../../core/contract/routing-table.ts';
 import { type Bedrock, startBedrock } from '../../../simulator/clouds/bedrock.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type AskOptions, ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
@@ -11,7 +11,10 @@ import { type RigTarget, startRig, tableOf } from '../rig.ts';
 const key = 'bedrock-api-key-of-the-account-0123456789';
 const claude = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const gpt = 'openai.gpt-oss-120b-1:0';
-const openAi: readonly DialectName[] = ['openai-chat', 'openai-responses'];
+const nova = 'us.amazon.nova-pro-v1:0';
+const profile = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
+const converse: readonly UpstreamDialectName[] = ['bedrock-converse'];
+const openAi: readonly UpstreamDialectName[] = ['openai-chat', 'openai-responses'];
 
 const refusals = {
   throttled: [429, 'ThrottlingException', 'Too many requests, please wait before trying again.'],
@@ -40,6 +43,15 @@ const refusals = {
   wrong: [400, 'ValidationException', 'The value of temperature is above 1.'],
 } as const;
 
+/** What the model behind each id does. */
+const scripted = {
+  'us.anthropic.claude-calls-4-5': 'sim+calls=2+reasoning=8',
+  'us.anthropic.claude-fails-4-5': 'sim+fault=error-503',
+  'us.anthropic.claude-breaks-4-5': 'sim+fault=error-first+status=503',
+  'us.anthropic.claude-stops-4-5': 'sim+fault=error-after:3',
+  'us.anthropic.claude-cut-4-5': 'sim+fault=cut-after:3',
+};
+
 let simulator: Simulator;
 let bedrock: Bedrock;
 
@@ -48,7 +60,14 @@ beforeAll(async () => {
   const refused = Object.entries(refusals).map(
     ([name, [status, type, message]]) => [`refused.${name}`, { status, type, message }] as const,
   );
-  const models = { [claude]: 'sim', [gpt]: 'sim', ...Object.fromEntries(refused) };
+  const models = {
+    ...scripted,
+    [claude]: 'sim',
+    [gpt]: 'sim',
+    [nova]: 'sim',
+    [profile]: 'sim',
+    ...Object.fromEntries(refused),
+  };
   bedrock = await startBedrock({ key, models, upstream: simulator.url });
 });
 afterAll(async () => {
@@ -56,7 +75,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-function target(model: string, dialects: readonly DialectName[], base = ''): RigTarget {
+function target(model: string, dialects: readonly UpstreamDialectName[], base = ''): RigTarget {
   return {
     baseUrl: bedrock.url + base,
     upstreamModel: model,
@@ -82,17 +101,29 @@ async function callsOf(targets: readonly RigTarget[], endpoint: Endpoint, option
 }
 
 describe('a model is served', () => {
-  test.each<[string, Endpoint, string, readonly DialectName[], string]>([
+  test.each<[string, Endpoint, string, readonly UpstreamDialectName[], string]>([
     ['chat by chat', 'chat', gpt, openAi, '/openai/v1/chat/completions'],
     ['responses by responses', 'responses', gpt, openAi, '/openai/v1/responses'],
     ['messages through responses', 'messages', gpt, openAi, '/openai/v1/responses'],
+    ['chat by Converse', 'chat', nova, converse, '/model/us.amazon.nova-pro-v1%3A0/converse'],
+    ['responses by Converse', 'responses', nova, converse, '/model/us.amazon.nova-pro-v1%3A0/converse'],
+    ['messages by Converse', 'messages', claude, converse, `/model/${encodeURIComponent(claude)}/converse`],
+    ['completions by Converse', 'completions', nova, converse, '/model/us.amazon.nova-pro-v1%3A0/converse'],
+    [
+      'a profile by its ARN',
+      'chat',
+      profile,
+      converse,
+      '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/converse',
+    ],
     ['Claude by messages', 'messages', claude, ['anthropic-messages'], '/anthropic/v1/messages'],
     ['Claude by chat', 'chat', claude, ['anthropic-messages'], '/anthropic/v1/messages'],
     ['Claude by responses', 'responses', claude, ['anthropic-messages'], '/anthropic/v1/messages'],
   ])('%s', async (_, endpoint, model, dialects, path) => {
     for (const isStream of [false, true]) {
       const { seen, calls } = await callsOf([target(model, dialects)], endpoint, { isStream });
-      expect([seen.status, calls.map(({ url }) => url)]).toEqual([200, [path]]);
+      const sent = isStream && dialects === converse ? `${path}-stream` : path;
+      expect([seen.status, calls.map(({ url }) => url)]).toEqual([200, [sent]]);
       expect(textOf(seen)).not.toBe('');
     }
   });
@@ -126,7 +157,7 @@ describe('a model is served', () => {
   });
 });
 
-test.each<[string, readonly string[] | undefined]>([
+test.each<[string, readonly string[]]>([
   ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', ['Messages']],
   ['anthropic.claude-opus-4-6-v1', ['Messages']],
   ['global.anthropic.claude-opus-5-5', ['Messages']],
@@ -137,7 +168,10 @@ test.each<[string, readonly string[] | undefined]>([
   ['openai.gpt-oss-120b-1:0', ['ChatCompletions', 'Responses']],
   ['us.openai.gpt-5.6-sol', ['ChatCompletions', 'Responses']],
   ['xai.grok-4.7', ['ChatCompletions', 'Responses']],
-  ['arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123', undefined],
+  ['arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123', ['Converse']],
+  ['anthropic.claude-3-haiku-20240307-v1:0', ['Converse']],
+  ['amazon.nova-pro-v1:0', ['Converse']],
+  ['us.meta.llama4-maverick-17b-instruct-v1:0', ['Converse']],
 ])('the dialects of %s are known by its id', (model, apis) => {
   expect(bedrockApisOf(model)).toEqual(apis);
 });
@@ -189,4 +223,127 @@ describe('a refusal of Bedrock', () => {
     const { seen } = await callsOf([refused(name)], 'chat');
     expect([seen.status, errorOf(seen)?.code]).toEqual([status, code]);
   });
+});
+
+describe('a tool loop through Converse', () => {
+  const parameters = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] };
+  const asked = 'What is the weather in two places?';
+  const model = 'us.anthropic.claude-calls-4-5';
+
+  // The strict front demands every result in one turn and each block in its form; the model behind it, its own signatures.
+  test.each([false, true])(
+    'keeps calls, results and signed thinking in messages, streamed: %s',
+    async (isStream) => {
+      const tools = [{ name: 'weather', input_schema: parameters }];
+      const thinking = { type: 'enabled', budget_tokens: 1024 };
+      const rig = await startRig(tableOf([target(model, converse)]));
+      try {
+        const question = { role: 'user', content: asked };
+        const first = await ask(rig, {
+          endpoint: 'messages',
+          more: { tools, thinking, max_tokens: 4000, messages: [question] },
+        });
+        expect(first.status).toBe(200);
+        const {
+          content,
+          stop_reason: reason,
+          usage,
+        } = JSON.parse(first.text) as {
+          content: { type: string; id?: string; signature?: string }[];
+          stop_reason: string;
+          usage: { output_tokens: number };
+        };
+        expect(content.map(({ type }) => type)).toEqual(['thinking', 'tool_use', 'tool_use']);
+        expect([reason, usage.output_tokens > 0]).toEqual(['tool_use', true]);
+        const results = content.flatMap(({ type, id }) =>
+          type === 'tool_use' ? [{ type: 'tool_result', tool_use_id: id, content: 'rain' }] : [],
+        );
+        const messages = [question, { role: 'assistant', content }, { role: 'user', content: results }];
+        const before = bedrock.calls.length;
+        const second = await ask(rig, {
+          endpoint: 'messages',
+          isStream,
+          more: { tools, thinking, max_tokens: 4000, messages },
+        });
+        expect(second.status).toBe(200);
+        expect(textOf(second)).not.toBe('');
+        const sent = JSON.parse(bedrock.calls[before]?.body.toString() ?? '') as {
+          messages: { content: { reasoningContent?: { reasoningText: { signature: string } } }[] }[];
+        };
+        const signature = sent.messages[1]?.content[0]?.reasoningContent?.reasoningText.signature ?? '';
+        expect(signature).not.toBe('');
+        expect(signature.startsWith('penstock.')).toBe(false);
+      } finally {
+        await rig.close();
+      }
+    },
+  );
+
+  test.each([false, true])('keeps calls and results in chat, streamed: %s', async (isStream) => {
+    const tools = [{ type: 'function', function: { name: 'weather', parameters } }];
+    const rig = await startRig(tableOf([target(model, converse)]));
+    try {
+      const question = { role: 'user', content: asked };
+      const first = await ask(rig, { more: { tools, messages: [question] } });
+      const [choice] = (
+        JSON.parse(first.text) as {
+          choices: { message: { tool_calls: { id: string }[] }; finish_reason: string }[];
+        }
+      ).choices;
+      const calls = choice?.message.tool_calls ?? [];
+      expect([choice?.finish_reason, new Set(calls.map(({ id }) => id)).size]).toEqual(['tool_calls', 2]);
+      const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'rain' }));
+      const messages = [question, choice?.message, ...results];
+      const second = await ask(rig, { isStream, more: { tools, messages } });
+      expect([second.status, errorOf(second)]).toEqual([200, undefined]);
+      expect(textOf(second)).not.toBe('');
+    } finally {
+      await rig.close();
+    }
+  });
+});
+
+describe('a failure of Converse', () => {
+  const failing = (name: string): RigTarget => target(`us.anthropic.claude-${name}-4-5`, converse);
+
+  test.each([
+    ['before its answer', 'fails'],
+    ['with an exception before its first word', 'breaks'],
+  ])('%s lets the next target take over', async (_, name) => {
+    const { seen, records } = await callsOf([failing(name), target(nova, converse)], 'chat', {
+      isStream: true,
+    });
+    expect([seen.status, records.at(-1)?.outcome]).toEqual([200, 'answered']);
+    expect(records[0]?.outcome).toBe('failed');
+    expect(textOf(seen)).not.toBe('');
+  });
+
+  // A stream that ends without its message stop must never look whole.
+  test.each(['stops', 'cut'])(
+    '%s in the middle of its stream reaches the client as an error',
+    async (name) => {
+      for (const endpoint of ['chat', 'messages', 'responses'] as const) {
+        const { seen, records } = await callsOf([failing(name)], endpoint, { isStream: true });
+        expect(seen.status).toBe(200);
+        expect(errorOf(seen)).toBeDefined();
+        expect(records.map(({ outcome }) => outcome)).toEqual(['broken-off']);
+      }
+    },
+  );
+
+  test('is the caller’s to mend where the request is', async () => {
+    const more = { messages: [{ role: 'user', content: 'a' }], temperature: 0.5, max_tokens: 0 };
+    const { seen } = await callsOf([target(nova, converse)], 'chat', { more });
+    expect(seen.status).toBe(400);
+  });
+});
+
+test('the record of a call says how many tokens Converse counted', async () => {
+  for (const isStream of [false, true]) {
+    const { records } = await callsOf([target(claude, converse)], 'chat', { isStream });
+    expect(records[0]).toMatchObject({ upstreamDialect: 'bedrock-converse', outcome: 'answered' });
+    expect(records[0]?.usage.input).toBeGreaterThan(0);
+    expect(records[0]?.usage.output).toBeGreaterThan(0);
+    expect(records[0]?.isEstimated ?? false).toBe(false);
+  }
 });

@@ -278,17 +278,17 @@ export const answers: readonly Mutant[] = [
   },
   {
     name: 'a map or a free object is not closed for structured output',
-    file: 'gateway/dialects/anthropic-messages/output-schema.ts',
+    file: 'gateway/dialects/anthropic/output-schema.ts',
     from: 'return more === undefined ? !isRecord(properties) : more !== false;',
     to: 'return false;',
-    tests: ['test/gateway/dialects/anthropic-messages/answer-tool.test.ts'],
+    tests: ['test/gateway/dialects/anthropic/answer-tool.test.ts'],
   },
   {
     name: 'a member called as the prototype of every object is a member',
-    file: 'gateway/dialects/anthropic-messages/output-schema.ts',
+    file: 'gateway/dialects/anthropic/output-schema.ts',
     from: 'return Object.fromEntries(kept);',
     to: 'return Object.assign({}, ...[...kept].map(([name, value]) => ({ [name]: value })));',
-    tests: ['test/gateway/dialects/anthropic-messages/output-schema.test.ts'],
+    tests: ['test/gateway/dialects/anthropic/output-schema.test.ts'],
   },
   {
     name: 'statuses that mean nothing are one word',

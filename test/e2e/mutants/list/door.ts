@@ -54,10 +54,10 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'whether all properties are required is known in linear time',
-    file: 'gateway/dialects/anthropic-messages/output-schema.ts',
+    file: 'gateway/dialects/anthropic/output-schema.ts',
     from: 'required.has(name)',
     to: '[...required].includes(name)',
-    tests: ['test/gateway/dialects/anthropic-messages/output-schema.test.ts'],
+    tests: ['test/gateway/dialects/anthropic/output-schema.test.ts'],
   },
   {
     name: 'a header named __proto__ does not end the process',

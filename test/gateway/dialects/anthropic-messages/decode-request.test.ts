@@ -284,7 +284,7 @@ describe('what is asked for', () => {
       },
       ['top-p-beside-temperature top_p'],
     ],
-    ['an image', image({ type: 'url', url: 'https://a' }), [`image ${at}`]],
+    ['an image', image({ type: 'url', url: 'https://a' }), [`image ${at}`, `image-url ${at}.source.url`]],
     [
       'an image of a rare type',
       image({ type: 'base64', media_type: 'image/bmp', data: 'AA==' }),
@@ -340,7 +340,13 @@ describe('what is asked for', () => {
           },
         ],
       },
-      [`tools ${at}`, `tool-error ${at}.is_error`, `image ${at}.content[0]`, `tool-result-media ${at}`],
+      [
+        `tools ${at}`,
+        `tool-error ${at}.is_error`,
+        `image ${at}.content[0]`,
+        `image-url ${at}.content[0].source.url`,
+        `tool-result-media ${at}`,
+      ],
     ],
     [
       'thinking of earlier turns',

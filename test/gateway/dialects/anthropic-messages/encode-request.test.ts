@@ -1,7 +1,7 @@
 // What is a messages upstream sent for a conversation?
 
 import { describe, expect, test } from 'vitest';
-import { traitsOf } from '../../../../gateway/dialects/anthropic-messages/model-traits.ts';
+import { traitsOf } from '../../../../gateway/dialects/anthropic/model-traits.ts';
 import type { Conversation, Part, Tool } from '../../../../gateway/dialects/conversation.ts';
 import { assistantTurn, encodeRequest, signed, systemTurn, toolCall, toolResult, userTurn } from './talk.ts';
 

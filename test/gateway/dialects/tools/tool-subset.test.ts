@@ -1,8 +1,8 @@
 // Do a hundred thousand tools, all of them allowed by name, take as long as they are many?
 
 import { expect, test } from 'vitest';
+import { traitsOf } from '../../../../gateway/dialects/anthropic/model-traits.ts';
 import { encodeTools } from '../../../../gateway/dialects/anthropic-messages/encode-tools.ts';
-import { traitsOf } from '../../../../gateway/dialects/anthropic-messages/model-traits.ts';
 import type { Tool } from '../../../../gateway/dialects/conversation.ts';
 import { decodeTools } from '../../../../gateway/dialects/openai-chat/decode-tools.ts';
 import { decodeToolChoice } from '../../../../gateway/dialects/openai-responses/decode-tools.ts';

@@ -1,10 +1,7 @@
 // The schema of a caller, held to what the upstream can take.
 
 import { expect, test } from 'vitest';
-import {
-  encodeOutputSchema,
-  requiresAll,
-} from '../../../../gateway/dialects/anthropic-messages/output-schema.ts';
+import { encodeOutputSchema, requiresAll } from '../../../../gateway/dialects/anthropic/output-schema.ts';
 
 test.each(['__proto__', 'constructor'])('T14: a member called %s stays a member, with its value', (name) => {
   const schema = `{"type":"object","properties":{"${name}":{"type":"string"}},"${name}":{"type":"null"}}`;
