@@ -1,6 +1,7 @@
 // What would a gateway do with a request? One call to the internal port of one that is ready.
 
 import type { Clock } from '../core/clock.ts';
+import { CHECK_PATH, CHECK_TIMEOUT_MS } from '../core/contract/connection-check.ts';
 import { wayToGateway } from '../core/contract/internal-tls.ts';
 import type { CATALOG_PATH, PLAN_PATH } from '../core/contract/plan.ts';
 import { CallFault, OwnCalls, readBytes } from '../core/kube/own-call.ts';
@@ -20,7 +21,10 @@ export interface GatewayAsker {
    *
    * @throws {CallFault} where the one that was asked does not answer in time.
    */
-  ask(path: typeof PLAN_PATH | typeof CATALOG_PATH, question: object): Promise<GatewayAnswer | undefined>;
+  ask(
+    path: typeof PLAN_PATH | typeof CATALOG_PATH | typeof CHECK_PATH,
+    question: object,
+  ): Promise<GatewayAnswer | undefined>;
   close(): void;
 }
 
@@ -57,7 +61,8 @@ export function openGatewayAsker({
         ...wayToGateway(pod, path, trusted?.()),
         token: bearer,
         body: JSON.stringify(question),
-        timeoutMs,
+        // A provider may take its time.
+        timeoutMs: path === CHECK_PATH ? CHECK_TIMEOUT_MS + timeoutMs : timeoutMs,
         signal: end.signal,
         async read(answer) {
           const text = (await readBytes(answer, answerBytesMax)).toString('utf8');

@@ -17,7 +17,7 @@ const questions = [
   'budgets',
   'health',
 ];
-const posted = ['plan', 'catalog'];
+const posted = ['plan', 'catalog', 'connection-check'];
 
 export function addLedgerRoutes(api: FastifyInstance, door: Door): void {
   const add = (method: 'GET' | 'POST', name: string): void => {

@@ -1,5 +1,5 @@
 // What do operator and ledger ask a gateway? Its table and the health of its upstreams, the records that it has
-// written, and the plan for a request. On a port of its own, for holders of the token that only readers of the pointer Secret know.
+// written, the plan for a request, and a test of a connection. On a port of its own, for holders of the token that only readers of the pointer Secret know.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import {
@@ -11,6 +11,7 @@ import {
 } from 'node:http';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
+import { CHECK_PATH, checkQuestionSchema } from '../../core/contract/connection-check.ts';
 import {
   EXCHANGE_PATH,
   EXCHANGE_WAIT_MS_MAX,
@@ -27,6 +28,7 @@ import {
 } from '../../core/contract/plan.ts';
 import { buildTlsServer, type TlsServer } from '../../core/kube/own-server.ts';
 import { serverPatience } from '../../core/kube/server-patience.ts';
+import { checkConnection } from '../check/check-connection.ts';
 import type { ReadableJournal } from '../meter/journal.ts';
 import type { PlanParts } from '../plan/parts.ts';
 import { answerCatalog, answerPlan } from '../plan/plan-request.ts';
@@ -136,12 +138,20 @@ async function handle(
       answerJson(response, 200, answerCatalog(parts.plan, question));
       return;
     }
+    case CHECK_PATH: {
+      expectCall(parts, request, 'POST');
+      const question = parseOrTell(checkQuestionSchema, await readQuestion(request));
+      const view = parts.plan.holder.current();
+      if (view === undefined) throw new CallError(503, 'this gateway has no routing table yet');
+      answerJson(response, 200, await checkConnection(view, parts.clock, question));
+      return;
+    }
     default:
       throw new CallError(404, `only ${paths.join(', ')} are here`);
   }
 }
 
-const paths = [EXCHANGE_PATH, JOURNAL_PATH, PLAN_PATH, CATALOG_PATH];
+const paths = [EXCHANGE_PATH, JOURNAL_PATH, PLAN_PATH, CATALOG_PATH, CHECK_PATH];
 
 async function readQuestion(request: IncomingMessage): Promise<unknown> {
   return parseJson(await readBody(request, PLAN_BODY_BYTES_MAX));

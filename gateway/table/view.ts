@@ -74,6 +74,8 @@ export interface ProviderView {
   readonly connectionSecrets: ReadonlyMap<string, Secret>;
   /** Changes with every credential but the keys. Holds no secret. */
   readonly credentialsPrint: string;
+  /** One per usable key; one without a key where the provider takes none. */
+  readonly endpoints: readonly KeyedEndpoint[];
 }
 
 export interface TargetView {
@@ -140,7 +142,6 @@ export function buildTableView(
   const doubted = new Set((table.hints ?? []).map(({ provider, key }) => doubtOf(provider, key)));
 
   const providers = new Map<string, ProviderView>();
-  const endpoints = new Map<string, readonly KeyedEndpoint[]>();
   for (const entry of table.providers) {
     if (!URL.canParse(entry.baseUrl)) {
       throw refused(`provider ${entry.id} has the base URL '${entry.baseUrl}', which is not a URL`);
@@ -154,6 +155,20 @@ export function buildTableView(
     }
     const connection = connectionOf(entry, host);
     const healthId = `${entry.id}@${hash('sha256', connection.connectionPrint, 'base64url')}`;
+    const isSilent = doubted.has(doubtOf(entry.id));
+    const endpoints =
+      entry.auth === undefined
+        ? [{ healthId, key: undefined, weight: 1, priority: 0, isSuspect: isSilent }]
+        : entry.keys.map((key) => {
+            const { secret, fingerprint } = credentialOf(key.credential, entry, host);
+            return {
+              healthId: `${healthId}/${key.name}@${fingerprint}`,
+              key: { name: key.name, secret, limits: key.limits },
+              weight: key.weight,
+              priority: key.priority,
+              isSuspect: isSilent || doubted.has(doubtOf(entry.id, key.name)),
+            };
+          });
     providers.set(entry.id, {
       entry,
       healthId,
@@ -166,23 +181,8 @@ export function buildTableView(
           credential === undefined ? new Secret(value ?? '') : credentialOf(credential, entry, host).secret,
       })),
       ...connection,
+      endpoints,
     });
-    const isSilent = doubted.has(doubtOf(entry.id));
-    endpoints.set(
-      entry.id,
-      entry.auth === undefined
-        ? [{ healthId, key: undefined, weight: 1, priority: 0, isSuspect: isSilent }]
-        : entry.keys.map((key) => {
-            const { secret, fingerprint } = credentialOf(key.credential, entry, host);
-            return {
-              healthId: `${healthId}/${key.name}@${fingerprint}`,
-              key: { name: key.name, secret, limits: key.limits },
-              weight: key.weight,
-              priority: key.priority,
-              isSuspect: isSilent || doubted.has(doubtOf(entry.id, key.name)),
-            };
-          }),
-    );
   }
 
   const routes = table.routes.map(
@@ -195,7 +195,7 @@ export function buildTableView(
           throw refused(`route ${entry.id} uses the provider ${target.provider}, which is not in the table`);
         }
         const healthId = `${provider.healthId}#${target.upstreamModel}`;
-        return { entry: target, healthId, provider, endpoints: endpoints.get(target.provider) ?? [] };
+        return { entry: target, healthId, provider, endpoints: provider.endpoints };
       }),
     }),
   );

@@ -7,15 +7,28 @@ import type { Clock } from '../../core/clock.ts';
 import type { KubeClient } from '../../core/kube/client.ts';
 import { collectionPath, subjectAccessReviews, tokenReviews } from '../../core/kube/paths.ts';
 
+/** In the words of Kubernetes. */
+interface Right {
+  readonly verb: 'get' | 'create' | 'patch';
+  readonly resource: 'apikeys' | 'providers';
+}
+
+const readsSpend: Right = { verb: 'get', resource: 'apikeys' };
+
 export interface Access {
   /**
    * - `unknown`: the token is nobody's.
    * - `refused`: theirs, and they may not.
    *
    * @param namespace Undefined: all of them.
+   * @param right Left out: that to see what was spent.
    * @throws where Kubernetes does not answer.
    */
-  judge(token: string, namespace: string | undefined): Promise<'allowed' | 'refused' | 'unknown'>;
+  judge(
+    token: string,
+    namespace: string | undefined,
+    right?: Right,
+  ): Promise<'allowed' | 'refused' | 'unknown'>;
 }
 
 /** A right that is taken away is honoured so late at most. */
@@ -41,14 +54,14 @@ export function openAccess(client: KubeClient, clock: Clock): Access {
   const rights = makeCache<boolean>(clock);
 
   return {
-    async judge(token, namespace) {
+    async judge(token, namespace, right = readsSpend) {
       if (token === '' || token.length > tokenCharsMax) return 'unknown';
       // Not the token itself: it would stand in memory for longer than it is needed.
       const digest = hash('sha256', token, 'hex');
       const user = await users.get(digest, () => reviewToken(client, token));
       if (user === undefined) return 'unknown';
-      const isAllowed = await rights.get(`${digest} ${namespace ?? ''}`, () =>
-        reviewAccess(client, user, namespace),
+      const isAllowed = await rights.get(`${digest} ${right.verb} ${right.resource} ${namespace ?? ''}`, () =>
+        reviewAccess(client, user, namespace, right),
       );
       return isAllowed ? 'allowed' : 'refused';
     },
@@ -65,7 +78,12 @@ async function reviewToken(client: KubeClient, token: string): Promise<User | un
   return authenticated ? user : undefined;
 }
 
-async function reviewAccess(client: KubeClient, user: User, namespace: string | undefined): Promise<boolean> {
+async function reviewAccess(
+  client: KubeClient,
+  user: User,
+  namespace: string | undefined,
+  { verb, resource }: Right,
+): Promise<boolean> {
   const { username, ...more } = user;
   const answer = await client.call({
     method: 'POST',
@@ -79,8 +97,8 @@ async function reviewAccess(client: KubeClient, user: User, namespace: string | 
         resourceAttributes: {
           group: 'penstock.dev',
           version: 'v1alpha1',
-          resource: 'apikeys',
-          verb: 'get',
+          resource,
+          verb,
           // Empty: in all namespaces.
           namespace: namespace ?? '',
         },

@@ -28,6 +28,8 @@ export const badMethod = (allow: 'GET' | 'POST'): ApiError =>
   new ApiError(405, 'invalid_request_error', 'method_not_allowed', `only ${allow} is answered here`, allow);
 export const tooLarge = (message: string): ApiError =>
   new ApiError(413, 'invalid_request_error', 'request_too_large', message);
+export const tooMany = (message: string): ApiError =>
+  new ApiError(429, 'rate_limit_error', 'rate_limited', message);
 export const tooBusy = (message: string): ApiError => new ApiError(503, 'api_error', 'overloaded', message);
 export const away = (message: string): ApiError => new ApiError(503, 'api_error', 'unavailable', message);
 export const noGateway = (message: string): ApiError => new ApiError(503, 'api_error', 'no_gateway', message);

@@ -1,5 +1,6 @@
-// The ledger's HTTP API. For callers that may get the ApiKeys concerned: sums, series, requests one by one and counted, models, keys, budgets, health, and plans
-// of a gateway. For operator and gateways, with the exchange token: the spend of keys.
+// The ledger's HTTP API. For callers that may get the ApiKeys concerned: sums, series, requests one by one and counted, models, keys,
+// budgets, health, plans of a gateway; for those that may write Providers: tests of a connection. For operator and gateways, with the
+// exchange token: the spend of keys.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import {
@@ -33,6 +34,14 @@ import {
   withRefusedOnly,
 } from './answers.ts';
 import { budgetAnswer, budgetRows, type Fleet, readSpent, usedUpTo } from './budgets.ts';
+import {
+  type CheckPace,
+  CONNECTION_CHECK_PATH,
+  expectMayCheck,
+  openCheckPace,
+  readCheckQuestion,
+  relayCheck,
+} from './connection-check.ts';
 import {
   ApiError,
   away,
@@ -225,8 +234,9 @@ export const readApiPatienceMs = 10_000;
 /** For servers of plain HTTP and of TLS, which answer the same. */
 export function answerReadApi(parts: ReadApiParts): RequestListener {
   const places = openPlaces();
+  const pace = openCheckPace(parts.clock);
   return (request, response) => {
-    handle(parts, places, request).then(
+    handle(parts, places, pace, request).then(
       (body) => answerJson(response, 200, body),
       (error: unknown) => {
         if (error instanceof ApiError) {
@@ -260,7 +270,12 @@ function openPlaces(): Places {
   };
 }
 
-async function handle(parts: ReadApiParts, places: Places, request: IncomingMessage): Promise<unknown> {
+async function handle(
+  parts: ReadApiParts,
+  places: Places,
+  pace: CheckPace,
+  request: IncomingMessage,
+): Promise<unknown> {
   const url = URL.parse(request.url ?? '/', 'http://ledger');
   const { pathname = '', searchParams = new URLSearchParams() } = url ?? {};
   if (pathname === SPEND_PATH) {
@@ -273,12 +288,18 @@ async function handle(parts: ReadApiParts, places: Places, request: IncomingMess
     expectMethod(request, 'POST');
     return await relay(parts, places, pathname, request);
   }
+  if (pathname === CONNECTION_CHECK_PATH) {
+    expectMethod(request, 'POST');
+    return await checkConnection(parts, places, pace, request);
+  }
   if (pathname === LOG_PATH) {
     expectMethod(request, 'GET');
     return await answerLog(parts, places, personsToken(request), searchParams);
   }
   if (answer === undefined)
-    throw notFound(`only ${[...Object.keys(answers), LOG_PATH, ...RELAYED_PATHS].join(', ')} are here`);
+    throw notFound(
+      `only ${[...Object.keys(answers), LOG_PATH, ...RELAYED_PATHS, CONNECTION_CHECK_PATH].join(', ')} are here`,
+    );
   expectMethod(request, 'GET');
   const token = personsToken(request);
   const nowMs = parts.clock.wallMs();
@@ -335,6 +356,19 @@ async function relay(
     await expectAccessTo(parts, token, question.asked.namespace);
     return await relayQuestion(parts.gateways, question, seesProviders);
   });
+}
+
+/** It takes as long as the provider does, and so no place of other questions. */
+async function checkConnection(
+  parts: ReadApiParts,
+  places: Places,
+  pace: CheckPace,
+  request: IncomingMessage,
+): Promise<unknown> {
+  const token = personsToken(request);
+  const question = readCheckQuestion(await readBody(request));
+  await places.hold(() => expectMayCheck(parts.access, token, question.namespace));
+  return await pace.hold(question.namespace, () => relayCheck(parts.gateways, question));
 }
 
 /** @throws {ApiError} where it is too large, or does not come. */

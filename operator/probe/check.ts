@@ -4,15 +4,11 @@ import { DIALECTS, isUpstreamOnly, UPSTREAM_DIALECTS } from '../../core/catalog/
 import { smallestRequest } from '../../core/catalog/smallest-request.ts';
 import { refusesKey } from '../../core/contract/refused-key.ts';
 import type { ProviderEntry } from '../../core/contract/routing-table.ts';
+import type { OneAnswer, OneCall } from '../../core/egress/send-once.ts';
 import type { CheckRequest } from '../compile/health-check.ts';
 import { readWords } from './read-words.ts';
 
-export interface CheckCall {
-  readonly method: 'GET' | 'POST';
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+export type CheckCall = OneCall;
 
 /** Finds the value of a credential of the table. */
 export type RevealCredential = (id: string) => string | undefined;
@@ -63,12 +59,7 @@ function smallestCall({ dialects, chatNames }: ProviderEntry, model: string): { 
   return { path, body: { model, ...smallestRequest(dialect, 'ping'), [limit]: bound.min, ...unstored } };
 }
 
-/** What came back: a status, or no answer at all and why. */
-export type CheckAnswer =
-  /** `body`: of a status from 400 to 499, as far as it has come. */
-  | { readonly type: 'status'; readonly status: number; readonly body?: string }
-  /** @param reason a sentence without secrets. */
-  | { readonly type: 'none'; readonly reason: string };
+export type CheckAnswer = OneAnswer;
 
 export type CheckOutcome =
   | { readonly type: 'works' }

@@ -1,11 +1,9 @@
-// Sends a health check: one call on its own connection, through the same egress guard as every call of a gateway.
+// Sends a health check through the same egress guard as every call of a gateway.
 
-import { request } from 'node:http';
 import { buildConnection } from '../../core/contract/connection.ts';
 import type { ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
-import { createGuardedConnector } from '../../core/egress/connect.ts';
-import { EgressError } from '../../core/egress/egress-error.ts';
+import { sendOnce } from '../../core/egress/send-once.ts';
 import type { CheckAnswer, CheckCall, RevealCredential } from './check.ts';
 
 export interface CheckRoute {
@@ -26,69 +24,12 @@ export type SendCheck = (
   signal: AbortSignal,
 ) => Promise<CheckAnswer>;
 
-export const sendCheck: SendCheck = (call, { entry, rules, reveal }, timeoutMs, signal) => {
-  const url = new URL(call.url);
-  const connect = createGuardedConnector({
+export const sendCheck: SendCheck = (call, { entry, rules, reveal }, timeoutMs, signal) =>
+  sendOnce(call, {
     rules,
     namespace: entry.id.slice(0, entry.id.indexOf('/')),
-    connectTimeoutMs: timeoutMs,
-    ...buildConnection(entry, (id) => reveal(id) ?? ''),
+    connection: buildConnection(entry, (id) => reveal(id) ?? ''),
+    timeoutMs,
+    signal,
+    bodyBytesMax: (status) => (status >= 400 && status < 500 ? bodyBytesMax : 0),
   });
-  const late = AbortSignal.timeout(timeoutMs);
-  return new Promise((resolve) => {
-    const fail = (error: Error): void => {
-      const reason = late.aborted
-        ? `${call.method} ${call.url} was not answered within ${timeoutMs} ms`
-        : error instanceof EgressError
-          ? error.message
-          : `${call.method} ${call.url}: the connection broke (${codeOf(error)})`;
-      resolve({ type: 'none', reason });
-    };
-    const outgoing = request(
-      {
-        method: call.method,
-        host: url.hostname,
-        path: url.pathname + url.search,
-        headers: { ...call.headers, host: url.host, connection: 'close' },
-        signal: AbortSignal.any([signal, late]),
-        createConnection(_options, done) {
-          connect(url, (error, socket) => {
-            if (socket !== null) return done(null, socket);
-            // A request without a connection tells of no error.
-            fail(error);
-            outgoing.destroy();
-          });
-          return undefined;
-        },
-      },
-      (incoming) => {
-        const status = incoming.statusCode ?? 0;
-        if (status < 400 || status >= 500) {
-          resolve({ type: 'status', status });
-          outgoing.destroy();
-          return;
-        }
-        const pieces: Buffer[] = [];
-        let bytes = 0;
-        incoming.on('data', (piece: Buffer) => {
-          pieces.push(piece);
-          bytes += piece.length;
-          if (bytes >= bodyBytesMax) outgoing.destroy();
-        });
-        // A body that breaks off or takes too long: the status has said enough.
-        outgoing.off('error', fail).on('error', () => {});
-        incoming.on('error', () => {});
-        incoming.on('close', () => {
-          const body = Buffer.concat(pieces).subarray(0, bodyBytesMax).toString('utf8');
-          resolve({ type: 'status', status, body });
-        });
-      },
-    );
-    outgoing.on('error', fail);
-    outgoing.end(call.body);
-  });
-};
-
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-}

@@ -20,7 +20,6 @@ const connectors = [
   'core/telemetry/open.ts',
   'gateway/upstream',
   'gateway/drill/run-drill.ts',
-  'operator/probe/send-check.ts',
 ];
 const connectingModules =
   /^(?:node:)?(?:http2|dns|dns\/promises|dgram|child_process|cluster)$|^(?:undici|https?|net|tls)$|^@opentelemetry\/(?:exporter-|sdk-node)/;

@@ -445,6 +445,24 @@ export const guards: readonly Guard[] = [
     tests: ['test/dashboard/guard.test.ts'],
   },
   {
+    mark: 'check-right',
+    name: 'only those that may write Providers of a namespace test a connection on its behalf',
+    to: "const verdict = 'allowed';",
+    tests: ['test/ledger/connection-check.test.ts'],
+  },
+  {
+    mark: 'check-pace',
+    name: 'tests of a connection are bounded for each namespace',
+    to: 'const isTooMany = times.length < 0;',
+    tests: ['test/ledger/connection-check.test.ts'],
+  },
+  {
+    mark: 'check-saved-address',
+    name: 'a test of a connection sends a stored key to the address of its own Provider alone',
+    to: 'const isOwnAddress = saved !== undefined;',
+    tests: ['test/gateway/check/check-connection.test.ts'],
+  },
+  {
     mark: 'internal-tls',
     name: 'a gateway that declares TLS is asked over TLS',
     to: "if (host !== '') return { to: { host, port, path } };",

@@ -16,6 +16,7 @@ import {
   providerFormOf,
   providerPatch,
 } from './provider-form.ts';
+import { questionOf, TestConnection } from './test-connection.tsx';
 
 interface EditProviderProps {
   readonly provider: Provider;
@@ -63,6 +64,10 @@ export function EditProviderDialog({ provider, onClose, whenDone }: EditProvider
             <DialectsField {...props} />
             <KeyField {...props} onInput={withNewSecret} isRequired={PROVIDER_TYPES[form.type].needsKey} />
             {further.length > 0 && <p class="hint">Further keys stay as they are: {further.join(', ')}.</p>}
+            <TestConnection
+              isAllowed
+              ask={() => (checkProviderEdit(form, before).baseURL ? undefined : questionOf(form, true))}
+            />
             <MoreFields {...props} />
           </section>
         );

@@ -23,6 +23,7 @@ import {
   type ProviderForm,
   routeNameOf,
 } from './provider-form.ts';
+import { questionOf, TestConnection } from './test-connection.tsx';
 
 export function NewProvider() {
   const { api, session, namespace, namespaces, announce } = useShell();
@@ -35,6 +36,8 @@ export function NewProvider() {
   const [isSending, setSending] = useState(false);
   const [isYaml, setYaml] = useState(false);
   const [isMade, setMade] = useState(false);
+  // Of its own list, once the connection was tested.
+  const [models, setModels] = useState<readonly string[]>([]);
   // What was made before something failed is not made again.
   const created = useRef(nothingCreated);
   const element = useRef<HTMLFormElement>(null);
@@ -58,6 +61,10 @@ export function NewProvider() {
     return false;
   };
   const check = () => show(checkProviderForm(form));
+  const showOf = (fields: readonly string[]) =>
+    show(
+      Object.fromEntries(Object.entries(checkProviderForm(form)).filter(([name]) => fields.includes(name))),
+    );
 
   const send = async () => {
     if (!check() || isSending) return;
@@ -128,6 +135,11 @@ export function NewProvider() {
           </div>
           <DialectsField {...props} />
           <KeyField {...props} isRequired={type.needsKey && form.secret === ''} />
+          <TestConnection
+            isAllowed={may('create providers').isAllowed}
+            ask={() => (showOf(['namespace', 'baseURL']) ? questionOf(form, false) : undefined)}
+            onModels={setModels}
+          />
           <MoreFields {...props} />
         </section>
         <section class="fields" aria-labelledby="model-heading">
@@ -145,6 +157,7 @@ export function NewProvider() {
               required
               placeholder="llama-4"
               {...field('upstreamModel', 'targets[0].upstreamModel')}
+              {...(models.length > 0 && { list: models })}
             />
           </div>
         </section>

@@ -13,6 +13,7 @@ import type { Provider } from '../words/kube.ts';
 import { keyStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
 import { EditProviderDialog } from './edit-provider.tsx';
+import { TestConnection } from './test-connection.tsx';
 import { Troubles } from './troubles.tsx';
 
 export function ProviderDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
@@ -61,6 +62,10 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                         : [['Since', <Ago key="since" at={health.lastTransitionTime} />] as const]),
                       ...(health?.lastError ? [['Last check', health.lastError] as const] : []),
                     ]}
+                  />
+                  <TestConnection
+                    isAllowed={may('patch providers').isAllowed}
+                    ask={() => ({ namespace, provider: name })}
                   />
                 </section>
                 <section class="panel" aria-labelledby="keys-heading">

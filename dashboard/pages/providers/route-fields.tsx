@@ -1,6 +1,6 @@
 // Which fields does a route have? The same when it is made and when it is edited.
 
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { type FieldProblems, problemAt } from '../parts/refused-fields.ts';
@@ -11,6 +11,7 @@ import { namespacePattern } from '../words/names.ts';
 import { CallersFields } from './callers-fields.tsx';
 import { routeNameOf } from './provider-form.ts';
 import { newTarget, type RouteForm, type TargetForm } from './route-form.ts';
+import { testConnection } from './test-connection.tsx';
 
 interface RouteFieldsProps {
   readonly form: RouteForm;
@@ -102,7 +103,27 @@ export function RouteFields({ form, problems, isNew, onInput }: RouteFieldsProps
 function Targets({ form, problems, onInput }: Omit<RouteFieldsProps, 'isNew'>) {
   const { targets } = form;
   const heading = useId();
+  const { api, session, announce } = useShell();
   const providers = useProviderNames(form.namespace);
+  const [models, setModels] = useState<ReadonlyMap<string, readonly string[]>>(new Map());
+  const [found, setFound] = useState('');
+  const suggest = async () => {
+    const names = [...new Set(targets.map(({ provider }) => provider))].filter((name) =>
+      providers.includes(name),
+    );
+    const words = await Promise.all(
+      names.map(async (provider) => {
+        const tested = await testConnection(api, { namespace: form.namespace, provider }).catch(
+          (error: Error) => ({ models: undefined, message: error.message }),
+        );
+        setModels((before) => new Map(before).set(provider, tested.models ?? []));
+        return `${provider}: ${tested.message}`;
+      }),
+    );
+    const said = words.length === 0 ? 'Choose a provider of this namespace first.' : words.join(' ');
+    setFound(said);
+    announce(said);
+  };
   const adding = useRef<HTMLParagraphElement>(null);
   const isRemoved = useRef(false);
   // Its button had the focus and is gone with it; the one to add another is always there afterwards.
@@ -129,7 +150,13 @@ function Targets({ form, problems, onInput }: Omit<RouteFieldsProps, 'isNew'>) {
               {...field('provider', 'providerRef')}
               list={providers}
             />
-            <TextField label="Upstream model" required placeholder="llama-4" {...field('upstreamModel')} />
+            <TextField
+              label="Upstream model"
+              required
+              placeholder="llama-4"
+              {...field('upstreamModel')}
+              {...(models.has(target.provider) && { list: models.get(target.provider) ?? [] })}
+            />
             <TextField label="Priority" inputMode="numeric" {...field('priority')} />
             <TextField label="Weight" inputMode="numeric" {...field('weight')} />
             {targets.length > 1 && (
@@ -151,11 +178,17 @@ function Targets({ form, problems, onInput }: Omit<RouteFieldsProps, 'isNew'>) {
       <p class="hint">
         Priority 0 is tried first; the next number when those fail. Weight shares calls within a priority.
       </p>
-      {targets.length < 16 && (
-        <p ref={adding}>
+      <p ref={adding} class="row">
+        {targets.length < 16 && (
           <Button onClick={() => onInput({ targets: [...targets, newTarget(targets)] })}>Add target</Button>
-        </p>
-      )}
+        )}
+        {session.hasLedger && (
+          <Button look="quiet" onClick={() => void suggest()}>
+            Suggest models
+          </Button>
+        )}
+      </p>
+      {found !== '' && <p class="hint">{found}</p>}
     </section>
   );
 }

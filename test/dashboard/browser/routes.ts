@@ -7,6 +7,44 @@ import { click, dialogOf } from '../rig/pages.ts';
 import { heading, type Stage } from './stage.ts';
 
 export function routesSuite(stage: () => Stage): void {
+  test('a connection is tested before anything is saved, and the server’s own models are offered', async () => {
+    const { url, simulator } = stage();
+    const visitor = await stage().enter('editor');
+    const { page } = visitor;
+    await page.goto(`${url}/providers/new?namespace=team-a`);
+    await page.getByLabel(/^Address/).fill(`${simulator.url}/v1`);
+    await page.getByRole('button', { name: 'Test connection' }).click();
+    await page.getByText('Works', { exact: true }).waitFor();
+    await page
+      .getByText(/Answered with 200 in \d+ ms\. \d+ models\./)
+      .first()
+      .waitFor();
+    const list = await page.getByLabel(/^Upstream model/).getAttribute('list');
+    const offered = await page
+      .locator(`datalist#${list} option`)
+      .evaluateAll((options) => options.map((option) => option.getAttribute('value')));
+    expect(offered).toContain('sim-small');
+
+    // The address rules of the namespace hold, and metadata of a cloud is closed to all.
+    await page.getByLabel(/^Address/).fill('http://169.254.169.254/latest');
+    await page.getByRole('button', { name: 'Test connection' }).click();
+    await page.getByText('Failed', { exact: true }).waitFor();
+    await page
+      .getByText(/169\.254\.169\.254:80: not allowed/)
+      .first()
+      .waitFor();
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+
+    // Of a saved one too, and not by a person that may only look.
+    const looking = await stage().enter('viewer');
+    const refused = await looking.page.evaluate(
+      `fetch('/api/session').then((it) => it.json()).then(({ csrf }) => fetch('/api/ledger/v1/connection-check', { method: 'POST', headers: { 'content-type': 'application/json', 'x-penstock-csrf': csrf }, body: JSON.stringify({ namespace: 'team-a', provider: 'listed' }) })).then((it) => it.status)`,
+    );
+    expect(refused).toBe(403);
+    await looking.close();
+  });
+
   test('failover between two providers is set up in the page, and a call is answered by the second', async () => {
     const { url, gatewayUrl, installation } = stage();
     const visitor = await stage().enter('editor');

@@ -184,6 +184,14 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       answer(response, 200, { ...plan, ...(body as object), ...{ targets: plan.targets } });
       return;
     }
+    if (path === 'ledger/v1/connection-check') {
+      const models = ['gpt-6.2', 'gpt-6.2-mini', 'llama-4'];
+      answer(response, 200, {
+        ...{ outcome: 'works', status: 200, latencyMs: 41, models },
+        message: 'Answered with 200 in 41 ms. 3 models.',
+      });
+      return;
+    }
     if (path.startsWith('ledger/v1/')) {
       answer(
         response,

@@ -141,6 +141,14 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
   'new-route': { path: '/routes/new?namespace=team-a' },
   'new-route-problems': { path: '/routes/new?namespace=team-a', act: click('Add route') },
   'new-provider': { path: '/providers/new?namespace=team-a' },
+  'new-provider-tested': {
+    path: '/providers/new?namespace=team-a',
+    async act(page) {
+      await page.getByLabel(/^Address/).fill('https://models.example.com/v1');
+      await page.getByRole('button', { name: 'Test connection' }).click();
+      await page.getByText('Works', { exact: true }).waitFor();
+    },
+  },
   'new-provider-problems': { path: '/providers/new?namespace=team-a', act: click('Add provider') },
   'new-provider-yaml': {
     path: '/providers/new?namespace=team-a',

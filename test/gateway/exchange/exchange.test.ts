@@ -409,7 +409,7 @@ describe('what is asked wrongly is told', () => {
       'another path',
       { path: '/internal/v1/other' },
       404,
-      /only .*exchange, .*journal, .*plan, .*catalog are here/,
+      /only .*exchange, .*journal, .*plan, .*catalog, .*connection-check are here/,
     ],
     ['a journal wait that is none', { path: `${JOURNAL_PATH}?waitMs=x`, method: 'GET' }, 400, /waitMs: /],
     ['an empty cursor', { path: `${JOURNAL_PATH}?after=`, method: 'GET' }, 400, /after: /],

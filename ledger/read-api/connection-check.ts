@@ -1,0 +1,95 @@
+// Relays the test of a connection to a gateway. Decides here who may ask, and how often: it is no way to look around in a network.
+
+import type { Clock } from '../../core/clock.ts';
+import {
+  CHECK_PATH,
+  type CheckAnswer,
+  type CheckQuestion,
+  checkAnswerSchema,
+  checkQuestionSchema,
+} from '../../core/contract/connection-check.ts';
+import { CallFault } from '../../core/kube/own-call.ts';
+import type { GatewayAsker } from '../ask-gateway.ts';
+import type { Access } from './access.ts';
+import { badParameter, noGateway, noToken, notAllowed, tooBusy, tooMany } from './errors.ts';
+
+export const CONNECTION_CHECK_PATH = '/v1/connection-check';
+
+/** Of one namespace in a minute, and under way for all. */
+const perMinuteMax = 20;
+const atOnceMax = 8;
+const minuteMs = 60_000;
+
+export interface CheckPace {
+  /** @throws {ApiError} where there were too many. */
+  hold<T>(namespace: string, work: () => Promise<T>): Promise<T>;
+}
+
+export function openCheckPace(clock: Clock): CheckPace {
+  const begun = new Map<string, readonly number[]>();
+  let held = 0;
+  return {
+    async hold(namespace, work) {
+      const sinceMs = clock.now() - minuteMs;
+      for (const [name, times] of begun) if ((times.at(-1) ?? 0) <= sinceMs) begun.delete(name);
+      const times = (begun.get(namespace) ?? []).filter((atMs) => atMs > sinceMs);
+      const isTooMany = times.length >= perMinuteMax; // guard: check-pace
+      if (isTooMany)
+        throw tooMany(`${perMinuteMax} tests a minute for each namespace; try again in a minute`);
+      if (held >= atOnceMax) throw tooBusy('other connections are being tested; ask again');
+      begun.set(namespace, [...times, clock.now()]);
+      held += 1;
+      try {
+        return await work();
+      } finally {
+        held -= 1;
+      }
+    },
+  };
+}
+
+/** @throws {ApiError} that names the member; never with a value. */
+export function readCheckQuestion(text: string): CheckQuestion {
+  const parsed = checkQuestionSchema.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  if (issue?.code === 'unrecognized_keys')
+    throw badParameter(`${issue.keys.join(', ')}: is no member of this question`);
+  throw badParameter(`${issue?.path.join('.') || 'body'}: ${issue?.message}`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badParameter('body: is not valid JSON');
+  }
+}
+
+/** The right to write Providers in that namespace: with it, health checks dial the same addresses. @throws {ApiError} */
+export async function expectMayCheck(access: Access | undefined, token: string, namespace: string) {
+  if (access === undefined) throw notAllowed('this ledger answers nobody but the operator');
+  for (const verb of ['create', 'patch'] as const) {
+    const verdict = await access.judge(token, namespace, { verb, resource: 'providers' }); // guard: check-right
+    if (verdict === 'unknown') throw noToken('Kubernetes does not know the token, or it has expired');
+    if (verdict === 'allowed') return;
+  }
+  throw notAllowed(`you may not create providers.penstock.dev in the namespace ${namespace}`);
+}
+
+/** @throws {ApiError} where no gateway answers. */
+export async function relayCheck(
+  gateways: Pick<GatewayAsker, 'ask'>,
+  question: CheckQuestion,
+): Promise<CheckAnswer> {
+  const answer = await gateways.ask(CHECK_PATH, question).catch((error: unknown) => {
+    if (!(error instanceof CallFault)) throw error;
+    throw noGateway(`a gateway was asked, and ${error.message}; ask again`);
+  });
+  if (answer === undefined) throw noGateway('no gateway is ready to be asked; ask again');
+  if (answer.status === 404)
+    throw noGateway('the gateway that was asked is older than this ledger, and cannot test; ask again');
+  if (answer.status !== 200)
+    throw noGateway(`the gateway ${answer.pod} could not test it (status ${answer.status}); ask again`);
+  return checkAnswerSchema.parse(answer.body);
+}
