@@ -9,7 +9,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BuiltFile, buildPages } from '../../dashboard/build-pages.ts';
 import { findBarriers } from '../dashboard/browser/axe.ts';
-import { contextFor, LOOKS, type Look, openChromium } from '../dashboard/browser/chromium.ts';
+import { contextFor, LOOKS, type Look, openChromium, settled } from '../dashboard/browser/chromium.ts';
 import { startRig } from '../dashboard/rig/server.ts';
 import { openView, SHOTS, type Shot, USUAL } from '../dashboard/rig/views.ts';
 
@@ -78,6 +78,49 @@ function atAddress(shot: Shot): Shot {
       await shot.act?.(page);
     },
   };
+}
+
+/** Paths of views, each with its data. */
+const views = Object.entries(SHOTS).filter(
+  ([, { act, isLoading }]) => act === undefined && isLoading === undefined,
+);
+
+test('every view is there within 400 ms of the last of its data', async () => {
+  const timesMs: (readonly [string, number])[] = [];
+  for (const [name, shot] of views) timesMs.push([name, await renderingMs(shot)]);
+  timesMs.sort(([, a], [, b]) => b - a);
+  console.log(
+    `from the last answer to the last change of the page: ${timesMs
+      .slice(0, 5)
+      .map(([name, ms]) => `${name} ${ms} ms`)
+      .join(', ')}`,
+  );
+  expect(timesMs.filter(([, ms]) => ms > 400)).toEqual([]);
+});
+
+/** From the end of the last answer that the view asked for until nothing of it changes any more. */
+async function renderingMs({ path, rig }: Shot): Promise<number> {
+  const server = await startRig({ ...USUAL, pages, ...rig });
+  const context = await browser.newContext(contextFor(atDesk));
+  try {
+    const page = await context.newPage();
+    await page.addInitScript(`
+      new MutationObserver(() => { globalThis.changedMs = performance.now(); })
+        .observe(document, { childList: true, subtree: true, attributes: true, characterData: true });
+    `);
+    await page.goto(`${server.url}${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settled(page);
+    return await page.evaluate(`(() => {
+      const answered = performance.getEntriesByType('resource')
+        .filter(({ name }) => name.includes('/api/') && !name.includes('/api/watch'))
+        .map(({ responseEnd }) => responseEnd);
+      return Math.max(0, Math.round(globalThis.changedMs - Math.max(0, ...answered)));
+    })()`);
+  } finally {
+    await context.close();
+    await server.close();
+  }
 }
 
 test('on a processor of a quarter of the speed, the overview can be used within 3.8 s of the first byte asked for', async () => {

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { CsvButton } from '../parts/csv.tsx';
 import { useShell } from '../shell/context.tsx';
-import { linePath } from '../words/line-path.ts';
+import { alone, linePath } from '../words/line-path.ts';
 import { timeTicks, valueTicks } from './axis.ts';
 import type { PeriodQuery } from './period.ts';
 import { columnsOf, withFigures } from './stack.ts';
@@ -192,7 +192,12 @@ function Drawing({
               />
             ))
           : series.map(({ name, values }, place) => (
-              <path key={name} class={`chart-line series-${place + 1}`} d={linePath(values, middle, y)} />
+              <g key={name} class={`series-${place + 1}`}>
+                <path class="chart-line" d={linePath(values, middle, y)} />
+                {alone(values).map(([at, value]) => (
+                  <circle key={at} class="chart-bar" cx={middle(at)} cy={y(value)} r={2.5} />
+                ))}
+              </g>
             ))}
         <path class="chart-base" d={`M${left} ${line(height - bottom)}H${width - right}`} />
       </svg>

@@ -3,14 +3,15 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useMemo } from 'preact/hooks';
 import { Answered, Empty, Notice } from '../parts/basics.tsx';
+import { requestsLink } from '../requests/link.ts';
 import type { Asked } from '../shell/asking.tsx';
-import { useShell } from '../shell/context.tsx';
+import { Link, useShell } from '../shell/context.tsx';
 import type { Formats } from '../words/format.ts';
 import { Chart, type ChartSeries } from './chart.tsx';
-import type { FirstContent, RequestsAnswer, SeriesAnswer, SeriesRow } from './ledger.ts';
-import type { PeriodQuery } from './period.ts';
+import type { FirstContent, RefusalsAnswer, RequestsAnswer, SeriesAnswer, SeriesRow } from './ledger.ts';
+import { longPeriod, type Period, type PeriodQuery } from './period.ts';
 import type { Grouping, Measure } from './questions.ts';
-import { stackRows } from './stack.ts';
+import { largestOf, stackRows } from './stack.ts';
 import { overTime } from './totals.ts';
 
 export const measureWords = { cost: 'Spend', tokens: 'Tokens', requests: 'Requests' } as const;
@@ -184,6 +185,65 @@ export function LatencyChart({
               isWhole
               format={formats.milliseconds}
             />
+          );
+        }}
+      </Answered>
+    </Panel>
+  );
+}
+
+export interface Refused {
+  readonly byReason: RefusalsAnswer;
+  readonly byKey: RefusalsAnswer;
+  readonly query: PeriodQuery;
+  readonly period: Period;
+}
+
+const refusedKeysMax = 3;
+
+/** Who is refused, and why: a caller that is over a limit calls again and again. */
+export function RefusedChart({ asked }: { readonly asked: Asked<Refused> }) {
+  const { formats } = useShell();
+  const title = 'Refused over time';
+  return (
+    <Panel title={title}>
+      <Answered asked={asked} what="Refusals">
+        {({ byReason, byKey, query, period }) => {
+          const rows = byReason.rows.map(({ refused, code = 'unknown', ...row }) => ({
+            start: row[query.interval] ?? '',
+            group: code.replaceAll('_', ' '),
+            value: refused,
+          }));
+          const stack = stackRows(largestOf(rows), query.starts);
+          if (stack.total === 0) return <Empty title="Nothing refused in this period" />;
+          const keys = [...byKey.rows].sort((a, b) => b.refused - a.refused).slice(0, refusedKeysMax);
+          return (
+            <>
+              <Chart
+                label={title}
+                kind="columns"
+                series={stack.groups}
+                query={query}
+                isWhole
+                format={formats.compact}
+              />
+              <p class="refused-keys">
+                Most:{' '}
+                {keys.map(({ apiKey, refused }, at) => (
+                  <span key={apiKey}>
+                    {at > 0 && ' · '}
+                    {apiKey === undefined ? (
+                      'unknown keys'
+                    ) : (
+                      <Link to={requestsLink({ apiKey, outcome: 'refused', period: longPeriod(period) })}>
+                        {apiKey}
+                      </Link>
+                    )}{' '}
+                    {formats.number(refused)}
+                  </span>
+                ))}
+              </p>
+            </>
           );
         }}
       </Answered>

@@ -83,7 +83,11 @@ export function Figures({ requests, whole, query, period }: FiguresProps) {
         figure={formats.money(of.cost)}
         course={<Sparkline values={overTime(whole.rows, query, ({ costUsd }) => Number(costUsd), 0)} />}
       >
-        {of.unpriced > 0 ? `${number(of.unpriced)} attempts without a price` : 'at the prices of each call'}
+        {of.unpriced > 0
+          ? `${number(of.unpriced)} attempts without a price`
+          : of.sent === 0
+            ? 'no requests'
+            : `${formats.money(of.cost / of.sent)} a request`}
       </Tile>
     </ul>
   );

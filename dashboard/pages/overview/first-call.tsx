@@ -1,14 +1,14 @@
 // What does an installation without a single request show? One call to copy, which it waits for, and then what came of it.
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { snippetsFor } from '../keys/snippets.ts';
-import { Actions, Badge, Code, Notice } from '../parts/basics.tsx';
+import { Actions, Badge, Button, Code, Notice } from '../parts/basics.tsx';
 import { requestsLink } from '../requests/link.ts';
 import { type Asked, mayAnywhere, useObjects, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import type { ModelRoute } from '../words/kube.ts';
 import { standingOf } from '../words/standing.ts';
-import type { SeriesAnswer } from './ledger.ts';
+import type { SeriesAnswer, SeriesRow } from './ledger.ts';
 
 const everyMs = 3_000;
 
@@ -73,9 +73,13 @@ export function FirstCall({
 /** It has come while somebody waited. */
 export function FirstCame({ answer }: { readonly answer: SeriesAnswer | undefined }) {
   const { formats } = useShell();
-  const row = answer?.rows.at(-1);
-  if (row === undefined) return null;
-  const { apiKey = '', failed = 0, tokens, costUsd } = row;
+  const [row, setRow] = useState<SeriesRow | undefined>(undefined);
+  const [isRead, setRead] = useState(false);
+  // What comes later is not the first.
+  const found = row ?? answer?.rows.at(-1);
+  useEffect(() => setRow(found), [found]);
+  if (found === undefined || isRead) return null;
+  const { apiKey = '', failed = 0, tokens, costUsd } = found;
   return (
     <Notice
       tone={failed > 0 ? 'bad' : 'good'}
@@ -85,6 +89,7 @@ export function FirstCame({ answer }: { readonly answer: SeriesAnswer | undefine
         Key {apiKey} · {formats.number(tokens.input)} tokens in, {formats.number(tokens.output)} out ·{' '}
         {formats.money(costUsd)} · <Link to={requestsLink({ period: '1h' })}>Requests</Link>
       </p>
+      <Button onClick={() => setRead(true)}>Close</Button>
     </Notice>
   );
 }

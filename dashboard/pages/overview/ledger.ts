@@ -49,6 +49,21 @@ export interface SeriesAnswer {
   readonly isTruncated: boolean;
 }
 
+interface RefusalsRow {
+  readonly minute?: string;
+  readonly hour?: string;
+  readonly day?: string;
+  /** Of our errors: the reason. */
+  readonly code?: string;
+  /** Left out: of a key that nobody knows. */
+  readonly apiKey?: string;
+  readonly refused: number;
+}
+
+export interface RefusalsAnswer {
+  readonly rows: readonly RefusalsRow[];
+}
+
 export interface HealthRow {
   readonly provider?: string;
   readonly upstreamModel?: string;

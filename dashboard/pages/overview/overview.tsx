@@ -13,10 +13,18 @@ import { readFilters, writeFilters } from '../shell/filters.ts';
 import { pathOf } from '../shell/place.ts';
 import { serverClock } from '../shell/server-clock.ts';
 import { Alerts } from './alerts.tsx';
-import { FailedChart, groupWords, LatencyChart, measureWords, Panel, UseChart } from './charts.tsx';
+import {
+  FailedChart,
+  groupWords,
+  LatencyChart,
+  measureWords,
+  Panel,
+  RefusedChart,
+  UseChart,
+} from './charts.tsx';
 import { Figures } from './figures.tsx';
 import { FirstCall, FirstCame } from './first-call.tsx';
-import type { RequestsAnswer, SeriesAnswer } from './ledger.ts';
+import type { RefusalsAnswer, RequestsAnswer, SeriesAnswer } from './ledger.ts';
 import { longPeriod, PERIODS, type Period, periodQuery, periodThatHolds } from './period.ts';
 import {
   failedBy,
@@ -115,6 +123,18 @@ export function Overview() {
     place,
     nowMs,
   );
+  const refused = useAsked(
+    when(`refused in ${period} ${place}`),
+    async (signal) => {
+      const [byReason, byKey] = await Promise.all([
+        call<RefusalsAnswer>(questions.refused, signal),
+        call<RefusalsAnswer>(questions.refusedKeys, signal),
+      ]);
+      return { byReason, byKey, query, period };
+    },
+    place,
+    nowMs,
+  );
   const top = (name: 'models' | 'keys') =>
     useAsked(
       when(`top ${name} by ${measure} in ${period} ${place}`),
@@ -199,6 +219,7 @@ export function Overview() {
             <UseChart asked={series} measure={measure} />
             <FailedChart asked={failed} />
             <LatencyChart asked={used} />
+            <RefusedChart asked={refused} />
           </div>
           <div class="tops">
             <Panel title="Top models">

@@ -3,7 +3,7 @@
 import { type Period, type PeriodQuery, periodQuery } from './period.ts';
 
 export interface Question {
-  readonly what: 'series' | 'requests' | 'budgets' | 'health';
+  readonly what: 'series' | 'requests' | 'refusals' | 'budgets' | 'health';
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
@@ -35,6 +35,8 @@ export function overviewQuestions({ namespace, query, by, measure }: Shown) {
     series: ask('series', { ...time, by, top, topBy: measure }),
     // Sums of keys do not know how an attempt ended.
     failed: ask('series', { ...time, by: failedBy(by), top, topBy: 'failed' }),
+    refused: ask('refusals', { ...time, by: 'code' }),
+    refusedKeys: ask('refusals', { namespace, from, to, by: 'apiKey' }),
     whole: ask('series', time),
     requests: ask('requests', time),
     models: ask('series', { ...time, by: 'model', top: topMax, topBy: measure }),

@@ -67,3 +67,12 @@ export function withFigures(series: readonly Valued[], count: number): readonly 
     .filter((at) => series.some(({ values }) => (values[at] ?? 0) !== 0))
     .reverse();
 }
+
+/** Of the largest groups by name, all others together: so many colours are told apart. */
+export function largestOf(rows: readonly StackRow[], most = 7): readonly StackRow[] {
+  const totals = new Map<string | undefined, number>();
+  for (const { group, value } of rows) totals.set(group, (totals.get(group) ?? 0) + value);
+  const names = [...totals].sort(([, a], [, b]) => b - a).slice(0, most);
+  const shown = new Set(names.map(([name]) => name));
+  return rows.map((row) => (shown.has(row.group) ? row : { ...row, group: undefined }));
+}

@@ -17,3 +17,12 @@ export function linePath(
 }
 
 const round = (value: number) => Math.round(value * 10) / 10;
+
+/** Values between two that are missing, by their places: of a line they would be nothing. */
+export function alone(values: readonly (number | undefined)[]): readonly (readonly [number, number])[] {
+  return values.flatMap((value, at) =>
+    value !== undefined && values[at - 1] === undefined && values[at + 1] === undefined
+      ? [[at, value] as const]
+      : [],
+  );
+}

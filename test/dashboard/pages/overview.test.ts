@@ -7,12 +7,12 @@ import { timeTicks, valueTicks } from '../../../dashboard/pages/overview/axis.ts
 import type { BudgetUse, HealthRow, SeriesRow } from '../../../dashboard/pages/overview/ledger.ts';
 import { isNearEnd, usedUpAt } from '../../../dashboard/pages/overview/pace.ts';
 import { PERIODS, periodQuery, periodThatHolds } from '../../../dashboard/pages/overview/period.ts';
-import { columnsOf, stackRows, withFigures } from '../../../dashboard/pages/overview/stack.ts';
+import { columnsOf, largestOf, stackRows, withFigures } from '../../../dashboard/pages/overview/stack.ts';
 import { topRows } from '../../../dashboard/pages/overview/tops.ts';
 import { figuresOf, overTime } from '../../../dashboard/pages/overview/totals.ts';
 import { openFormats } from '../../../dashboard/pages/words/format.ts';
 import type { ModelRoute, Provider } from '../../../dashboard/pages/words/kube.ts';
-import { linePath } from '../../../dashboard/pages/words/line-path.ts';
+import { alone, linePath } from '../../../dashboard/pages/words/line-path.ts';
 import { readParameters } from '../../../ledger/read-api/parameters.ts';
 
 const nowMs = Date.parse('2026-11-23T00:30:00Z');
@@ -181,6 +181,13 @@ describe('stacked columns', () => {
   });
 });
 
+test('groups behind the seven largest are one, and nothing of them is lost', () => {
+  const rows = Array.from({ length: 12 }, (_, at) => ({ start: 'a', group: `g${at}`, value: at + 1 }));
+  const { groups, total } = stackRows(largestOf(rows), ['a']);
+  expect(groups.map(({ name }) => name)).toEqual(['g11', 'g10', 'g9', 'g8', 'g7', 'g6', 'g5', 'All others']);
+  expect(total).toBe(78);
+});
+
 describe('a table of figures', () => {
   test('has the newest first, and no row without any', () => {
     expect(withFigures([{ values: [0, 2, undefined, 0] }, { values: [1, 0, undefined, 0] }], 4)).toEqual([
@@ -197,6 +204,10 @@ describe('a line', () => {
       (value) => value,
     );
     expect(path).toBe('M0 1L1 2M3 3h0M5 4L6 5');
+    expect(alone([1, 2, undefined, 3, undefined, 4, 5, undefined, 6])).toEqual([
+      [3, 3],
+      [8, 6],
+    ]);
   });
 });
 

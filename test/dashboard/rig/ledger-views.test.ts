@@ -44,7 +44,7 @@ test.each(losses)(
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     const tiles = page.locator('.tiles > li');
     const shown = async () => [await tiles.count(), await page.locator('.chart').count()];
-    await until(async () => (await shown()).join() === '6,3');
+    await until(async () => (await shown()).join() === '6,4');
     let refused = 0;
     const count = (request: Request) => {
       if (request.url().includes('/api/ledger/v1/')) refused += 1;
@@ -61,7 +61,7 @@ test.each(losses)(
       });
       await page.getByText('Usage: out of date').waitFor();
       await page.getByText('Chart: out of date').waitFor();
-      expect(await shown()).toEqual([6, 3]);
+      expect(await shown()).toEqual([6, 4]);
     }
     // All of it is asked for again.
     await regain(page);
@@ -195,9 +195,37 @@ test('all figures are of one period, and requests are those that were sent and t
     'Errors 25% 10 of 40 failed or cut off',
     'Time to first token – no streams yet',
     'Tokens 10 9 in · 1 out',
-    'Spend $22.18 at the prices of each call',
+    'Spend $22.18 $0.55 a request',
   ]);
   expect(await tiles.getByRole('link').allInnerTexts()).toEqual(['Requests', 'Refused', 'Errors']);
+});
+
+test('who is refused and why is shown over time, and leads to the requests', async () => {
+  const page = await open('/nothing');
+  const hour = `${new Date().toISOString().slice(0, 13)}:00:00Z`;
+  const reasons = [
+    { hour, code: 'rate_limit_exceeded', refused: 427 },
+    { hour, code: 'budget_exceeded', refused: 116 },
+  ];
+  const keys = [
+    { apiKey: 'team-a/web', refused: 500 },
+    { refused: 22 },
+    { apiKey: 'team-b/ci', refused: 43 },
+  ];
+  await page.route('**/api/ledger/v1/refusals?*', (route) => {
+    const by = new URL(route.request().url()).searchParams.get('by');
+    return route.fulfill({ json: { rows: by === 'code' ? reasons : keys, isTruncated: false } });
+  });
+  await goTo(page, '/?period=24h');
+  const panel = page.getByRole('region', { name: 'Refused over time' });
+  await panel.getByText('Most: team-a/web 500 · team-b/ci 43 · unknown keys 22').waitFor();
+  const legend = (await panel.locator('.legend li').allInnerTexts()).map((text) =>
+    text.replaceAll(/\s+/g, ' ').trim(),
+  );
+  expect(legend).toEqual(['rate limit exceeded 427', 'budget exceeded 116']);
+  expect(await panel.getByRole('link', { name: 'team-a/web' }).getAttribute('href')).toBe(
+    '/requests?apiKey=team-a%2Fweb&outcome=refused&period=24h',
+  );
 });
 
 test('a namespace with a budget near its end says when it will be used up', async () => {
@@ -277,7 +305,7 @@ test('what is shown says how old it is, and is asked for again by a button witho
   await page.getByRole('button', { name: 'Refresh' }).click();
   await asked;
   await shownNext(page);
-  expect([await page.locator('.tiles > li').count(), await page.locator('.chart').count()]).toEqual([6, 3]);
+  expect([await page.locator('.tiles > li').count(), await page.locator('.chart').count()]).toEqual([6, 4]);
   held.resolve();
   await until(async () => {
     await page.clock.runFor(5_000);

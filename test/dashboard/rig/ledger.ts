@@ -232,6 +232,28 @@ export function answerLedger(
     }
     case 'request-log':
       return answerLog(search, nowMs);
+    case 'refusals': {
+      const rows = [
+        ['rate_limit_exceeded', 9],
+        ['budget_exceeded', 24],
+        ['model_not_found', 60],
+      ] as const;
+      const keysRefused = keys.map((apiKey, at) => ({ apiKey, refused: 900 >> at }));
+      return {
+        ...{ from, to, interval },
+        total: { refused: 0 },
+        rows:
+          by === 'apiKey'
+            ? keysRefused
+            : starts.flatMap((ms) =>
+                rows.map(([code, part]) => ({
+                  ...{ [interval]: nameOf(ms), code },
+                  refused: Math.round(models.reduce((sum, _, at) => sum + size(ms, at), 0) / part),
+                })),
+              ),
+        ...more,
+      };
+    }
     case 'namespaces':
       return {
         namespaces: ['team-a', 'team-b', 'research'].map((namespace, at) => ({
