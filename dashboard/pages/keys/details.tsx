@@ -5,6 +5,7 @@ import { Ago, Badge, Empty, Facts, LastUsed, Meter, Notice } from '../parts/basi
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/object-page.tsx';
+import { SeeRequests } from '../requests/see-requests.tsx';
 import { useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
@@ -143,6 +144,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 <section class="panel" aria-labelledby="spend-heading">
                   <h2 id="spend-heading">Spend</h2>
                   <Spend apiKey={key} />
+                  <SeeRequests of={{ apiKey: `${namespace}/${name}` }} />
                 </section>
               </div>
               <section class="panel" aria-labelledby="conditions-heading">

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Answered, Badge, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { requestsLink } from '../requests/link.ts';
 import { everyMinuteMs, useAsked, useNow, useObjects, useSoon } from '../shell/asking.tsx';
 import { Link, type Shell, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
@@ -150,13 +151,20 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
           {
             label: 'Last 24 h',
             isNumber: true,
-            cell: ({ use }: ModelRow) => {
+            cell: ({ id: model, use }: ModelRow) => {
               if (use === undefined) return <span class="faint">no calls</span>;
               const failed = (use.outcomes.failed ?? 0) + (use.outcomes['broken-off'] ?? 0);
               return (
                 <>
-                  {formats.compact(use.requests)}
-                  {failed > 0 && <span class="under">{formats.percent(failed / use.attempts)} failed</span>}
+                  <Link to={requestsLink({ model })}>
+                    {formats.compact(use.requests)}
+                    <span class="unseen"> requests for {model}</span>
+                  </Link>
+                  {failed > 0 && (
+                    <Link class="under" to={requestsLink({ model, outcome: 'error' })}>
+                      {formats.percent(failed / use.attempts)} failed
+                    </Link>
+                  )}
                 </>
               );
             },

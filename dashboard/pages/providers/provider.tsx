@@ -7,6 +7,7 @@ import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, State, useObjectPage } from '../parts/object-page.tsx';
 import { LastFailure, RecentCalls, useRecentCalls } from '../parts/recent-calls.tsx';
 import { Table } from '../parts/table.tsx';
+import { SeeRequests } from '../requests/see-requests.tsx';
 import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import type { Provider } from '../words/kube.ts';
@@ -211,6 +212,7 @@ function Calls({ namespace, name }: { readonly namespace: string; readonly name:
           )
         }
       </Answered>
+      <SeeRequests of={{ provider: `${namespace}/${name}` }} />
     </section>
   );
 }

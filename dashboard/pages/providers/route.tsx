@@ -8,6 +8,7 @@ import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, State, useObjectPage } from '../parts/object-page.tsx';
 import { RecentCalls, useRecentCalls } from '../parts/recent-calls.tsx';
 import { Table } from '../parts/table.tsx';
+import { SeeRequests } from '../requests/see-requests.tsx';
 import { ApiError } from '../shell/api.ts';
 import { everyMinuteMs, kubePath, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
@@ -51,6 +52,7 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
                   Targets of <code>{route.spec.model}</code>
                 </h2>
                 <Targets route={route} />
+                <SeeRequests of={{ model: route.spec.model }} />
               </section>
               <section class="panel" aria-labelledby="conditions-heading">
                 <h2 id="conditions-heading">Status</h2>

@@ -3,7 +3,7 @@
 import type { Period } from '../overview/period.ts';
 
 /** Which requests; without any, all of the namespace in the header. */
-interface RequestsWanted {
+export interface RequestsWanted {
   readonly namespace?: string | undefined;
   /** `namespace/name`. */
   readonly apiKey?: string | undefined;

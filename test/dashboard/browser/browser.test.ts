@@ -2,6 +2,7 @@
 
 import { describe } from 'vitest';
 import { keysSuite } from './keys.ts';
+import { requestsSuite } from './requests.ts';
 import { routesSuite } from './routes.ts';
 import { useStage } from './stage.ts';
 import { tenantsSuite } from './tenants.ts';
@@ -12,4 +13,5 @@ const stage = useStage();
 describe('a key that is made in the page', () => keysSuite(stage));
 describe('people of different rights', () => tenantsSuite(stage));
 describe('providers and routes', () => routesSuite(stage));
+describe('single requests', () => requestsSuite(stage));
 describe('every view', () => viewsSuite(stage));
