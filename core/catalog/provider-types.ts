@@ -36,6 +36,8 @@ interface ProviderTypeFacts {
   readonly isSelfHosted?: true;
   /** How it takes its key unless `auth.header` says otherwise. */
   readonly header: { readonly name: string; readonly prefix: string };
+  /** The `auth.type` by which it takes credentials that are no key in a header. */
+  readonly signIn?: 'AWS';
   /** Keys of `options` it knows, and the request header each becomes. */
   readonly options: Readonly<Record<string, string>>;
   /** Further keys of `options`, read by its row of gateway/upstream/seats.ts. */
@@ -130,7 +132,11 @@ const rows = {
     apis: ['ChatCompletions', 'Responses', 'Messages', 'Converse'],
     apisOf: bedrockApisOf,
     header: BEARER,
+    signIn: 'AWS',
     options: {},
+    settings: {
+      region: { pattern: /^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/, text: 'a region such as us-east-1' },
+    },
     hasOwnSeats: true,
     ownedBy: 'bedrock',
     telemetryName: 'aws.bedrock',

@@ -14,12 +14,14 @@ import type {
   RawObject,
   SecretRecord,
 } from '../watch/snapshot.ts';
+import { awsCredentialsInvalid } from './checks/aws-credentials-invalid.ts';
 import { certificateNotVerified } from './checks/certificate-not-verified.ts';
 import { endpointNotAllowed, proxyNotAllowed } from './checks/endpoint-not-allowed.ts';
 import { headerTwice } from './checks/header-twice.ts';
 import { invalid } from './checks/invalid.ts';
 import { noUsableKey } from './checks/no-usable-key.ts';
 import { notPermitted } from './checks/not-permitted.ts';
+import { secretValueInvalid } from './checks/secret-value-invalid.ts';
 import { tlsWithoutHttps } from './checks/tls-without-https.ts';
 import { unsupportedProviderValue } from './checks/unsupported-value.ts';
 import { connectionSecretsOf, type ResolvedConnection, resolveConnection } from './connection.ts';
@@ -117,8 +119,8 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
     proxyNotAllowed(namespace, proxyOf(spec), input.addressRules),
     ...connection.findings,
     ...headers.flatMap((header) => (header.resolved?.kind === 'refused' ? [header.resolved.finding] : [])),
-    ...(spec.auth.type === 'ApiKey' && usableKeys.length === 0 ? keyFindings : []),
-    spec.auth.type === 'ApiKey' && keyFindings.length === 0 ? noUsableKey(usableKeys.length) : undefined,
+    ...(spec.auth.type !== 'None' && usableKeys.length === 0 ? keyFindings : []),
+    spec.auth.type !== 'None' && keyFindings.length === 0 ? noUsableKey(usableKeys.length) : undefined,
   ].filter((finding) => finding !== undefined);
 
   const conditions: Condition[] = [
@@ -215,7 +217,13 @@ function resolveKeys(
       key: secretRef.key,
     };
     const id = `${namespace}/${name}/${spec.name}`;
-    return { spec, resolved: resolveCredential(id, use, input.secret(secretRef.name), readers) };
+    const kind = {
+      isValid: (value: string) =>
+        provider.spec.auth.type === 'AWS'
+          ? awsCredentialsInvalid(use, value)
+          : secretValueInvalid(use, value),
+    };
+    return { spec, resolved: resolveCredential(id, use, input.secret(secretRef.name), readers, kind) };
   });
 }
 

@@ -10,6 +10,7 @@ import { inWords } from './in-words.ts';
 
 export const typesWithoutAddress = typesThat(({ baseUrl }) => baseUrl === undefined);
 export const typesWithoutApis = typesThat(({ apis }) => apis === undefined);
+export const awsTypes = typesThat(({ signIn }) => signIn === 'AWS');
 export const selfHostedTypes = typesThat(({ isSelfHosted }) => isSelfHosted === true);
 
 /** A CEL expression, true where the spec is of one of them. */

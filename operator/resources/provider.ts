@@ -31,6 +31,7 @@ import { atomicList, defaultedLater, listMap, listSet, refObject, stringMap } fr
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import {
+  awsTypes,
   celIsNoneOf,
   celIsOneOf,
   defaultApis,
@@ -144,19 +145,24 @@ const keySchema = z.strictObject({
   limits: limitsSchema.optional().describe('The quota the upstream gives this key.'),
 });
 
+const regionInHost = /bedrock-(runtime|mantle)(-fips)?[.][a-z0-9-]+[.]/;
+
 const authSchema = withRules(
   z.strictObject(
     {
       type: z
-        .enum(['ApiKey', 'None'])
+        .enum(['ApiKey', 'AWS', 'None'])
         .default('ApiKey')
-        .describe('ApiKey: every call carries one of `keys`. None: the upstream takes no key.'),
+        .describe(
+          'ApiKey: every call carries one of `keys`. AWS: every call is signed with one of `keys`, each an AWS credentials file with ' +
+            `one profile; for ${theTypes(awsTypes)}. None: the upstream takes no key.`,
+        ),
       header: authHeaderSchema
         .optional()
         .describe(`How the key is presented; default by type: ${keyHeaders()}.`),
       keys: listMap(keySchema, 'name', 64)
         .optional()
-        .describe('Keys of this upstream; required if type is ApiKey, else absent.'),
+        .describe('Keys of this upstream; required if type is ApiKey or AWS, else absent.'),
     },
     {
       error: ({ input }) =>
@@ -167,9 +173,9 @@ const authSchema = withRules(
   ),
   [
     {
-      cel: "(self.type == 'ApiKey') == (has(self.keys) && size(self.keys) > 0)",
-      message: 'keys must hold at least one entry if type is ApiKey, and none if type is None',
-      check: (auth) => (auth.type === 'ApiKey') === (auth.keys !== undefined && auth.keys.length > 0),
+      cel: "(self.type != 'None') == (has(self.keys) && size(self.keys) > 0)",
+      message: 'keys must hold at least one entry if type is ApiKey or AWS, and none if type is None',
+      check: (auth) => (auth.type !== 'None') === (auth.keys !== undefined && auth.keys.length > 0),
     },
   ],
 );
@@ -412,6 +418,22 @@ export const providerSpecSchema = withRules(
       cel: `${celIsNoneOf(typesWithoutApis)} || has(self.apis)`,
       message: `apis is required for ${theTypes(typesWithoutApis)}; most such servers speak ChatCompletions`,
       check: (spec) => !typesWithoutApis.includes(spec.type) || spec.apis !== undefined,
+    },
+    {
+      cel: `self.auth.type != 'AWS' || ${celIsOneOf(awsTypes)}`,
+      message: `auth.type AWS is for ${theTypes(awsTypes)}`,
+      check: (spec) => spec.auth.type !== 'AWS' || awsTypes.includes(spec.type),
+    },
+    {
+      cel:
+        "self.auth.type != 'AWS' || (has(self.options) && 'region' in self.options) || " +
+        `(has(self.baseURL) && self.baseURL.matches('${regionInHost.source}'))`,
+      message:
+        'options.region is required where the host of baseURL does not say the region that requests are signed for',
+      check: (spec) =>
+        spec.auth.type !== 'AWS' ||
+        spec.options?.region !== undefined ||
+        (spec.baseURL !== undefined && regionInHost.test(spec.baseURL)),
     },
     {
       cel:

@@ -10,10 +10,13 @@ import {
 import type { AddressInfo } from 'node:net';
 import { ConverseStream, converseOf, messagesOf } from './bedrock-converse.ts';
 import { exceptionFrame } from './event-stream.ts';
+import { faultOfSignature, type SigningKey } from './signature.ts';
 
 interface BedrockOptions {
   /** A key of Bedrock, as its console makes them. */
   readonly key: string;
+  /** Access keys that are taken as well. */
+  readonly signing?: SigningKey;
   /** Ids of models, each with the simulator's model behind it, or with what its calls are refused with. */
   readonly models: Readonly<Record<string, string | BedrockError>>;
   /** Base URL of the simulator, without `/v1`. */
@@ -69,7 +72,10 @@ async function receive(incoming: IncomingMessage): Promise<Buffer> {
 
 function answer(options: BedrockOptions, call: BedrockCall, response: ServerResponse) {
   const { url, headers, body } = call;
-  if (headers.authorization !== `Bearer ${options.key}` || headers['x-api-key'] !== undefined) {
+  if (options.signing && headers.authorization?.startsWith('AWS4')) {
+    const fault = faultOfSignature(url, headers, body, options.signing);
+    if (fault !== undefined) return refuse(response, { ...badSignature, message: fault });
+  } else if (headers.authorization !== `Bearer ${options.key}` || headers['x-api-key'] !== undefined) {
     return refuse(response, badKey);
   }
   const converse = /^\/model\/([^/]+)\/converse(-stream)?$/.exec(url);
@@ -190,6 +196,7 @@ const badKey: BedrockError = {
   type: 'AccessDeniedException',
   message: 'Authentication failed: Please make sure your API Key is valid.',
 };
+const badSignature = { status: 403, type: 'InvalidSignatureException' };
 const noOperation: BedrockError = {
   status: 404,
   type: 'UnknownOperationException',

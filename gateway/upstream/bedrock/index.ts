@@ -2,14 +2,14 @@
 
 import { serverSentEvents } from '../../dialects/events/framing.ts';
 import type { UpstreamAsk } from '../address.ts';
-import { staticKey } from '../credential.ts';
 import { bedrockAddress } from './address.ts';
 import { bedrockBody } from './body.ts';
+import { bedrockCredential } from './credential.ts';
 import { eventStream } from './event-stream.ts';
 
 export const bedrockSeats = {
   addressFor: bedrockAddress,
-  credentialFor: staticKey,
+  credentialFor: bedrockCredential,
   framingFor: ({ dialect }: UpstreamAsk) => (dialect === 'bedrock-converse' ? eventStream : serverSentEvents),
   bodyFor: bedrockBody,
 };

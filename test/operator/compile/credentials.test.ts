@@ -244,3 +244,33 @@ describe('an internal address is refused in every spelling', () => {
     expect(table.providers.map(({ id }) => id)).toEqual(['team-a/openai']);
   });
 });
+
+describe('credentials of AWS', () => {
+  const file = '[default]\naws_access_key_id = AKIDEXAMPLE0123456\naws_secret_access_key = s3cr3t/+\n';
+  const host = 'bedrock-runtime.eu-west-1.amazonaws.com';
+
+  function judgeAws(value: string, type = 'AWS') {
+    const keys = [{ name: 'main', secretRef: { name: 'openai', key: 'key' } }];
+    const spec = { type: 'Bedrock', baseURL: `https://${host}`, auth: { type, keys } };
+    const fields = { annotations: { [HOSTS]: host }, data: { key: value } };
+    const result = compileOnce(snapshot({ providers: [provider(spec)], secrets: [secret(fields)] }));
+    return { result, ...condition(result, 'Provider', 'team-a/openai', 'ResolvedRefs') };
+  }
+
+  test('are a credentials file as it is', () => {
+    const { status, result } = judgeAws(file);
+    expect(status).toBe('True');
+    expect(result.table.providers[0]?.keys).toHaveLength(1);
+  });
+
+  test('that are no such file are refused by the name of their key alone', () => {
+    const { status, reason, message } = judgeAws('AKIDEXAMPLE0123456:s3cr3t');
+    expect([status, reason]).toEqual(['False', 'SecretValueInvalid']);
+    expect(message).toContain('is no AWS credentials file with one profile');
+    expect(message).not.toContain('s3cr3t');
+  });
+
+  test('are no key for a header', () => {
+    expect(judgeAws(file, 'ApiKey').reason).toBe('SecretValueInvalid');
+  });
+});

@@ -41,6 +41,18 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     'spec',
     'apis is required',
   ],
+  [
+    'requests to OpenAI would be signed for AWS',
+    provider({ auth: { type: 'AWS', keys: [KEY] } }),
+    'spec',
+    'auth.type AWS is for the type Bedrock',
+  ],
+  [
+    'the region to sign for is unknown',
+    provider({ type: 'Bedrock', baseURL: 'https://a.example', auth: { type: 'AWS', keys: [KEY] } }),
+    'spec',
+    'options.region is required',
+  ],
   ['a key would go over http', provider({ baseURL: 'http://api.openai.com/v1' }), 'spec', 'plain http'],
   [
     'a secret header would go over http',
