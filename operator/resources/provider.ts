@@ -426,11 +426,13 @@ export const providerSpecSchema = withRules(
     },
     {
       cel:
+        `${celIsNoneOf(awsTypes)} || ` +
         "self.auth.type != 'AWS' || (has(self.options) && 'region' in self.options) || " +
         `(has(self.baseURL) && self.baseURL.matches('${regionInHost.source}'))`,
       message:
         'options.region is required where the host of baseURL does not say the region that requests are signed for',
       check: (spec) =>
+        !awsTypes.includes(spec.type) ||
         spec.auth.type !== 'AWS' ||
         spec.options?.region !== undefined ||
         (spec.baseURL !== undefined && regionInHost.test(spec.baseURL)),

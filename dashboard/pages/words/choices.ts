@@ -17,6 +17,7 @@ export type ProviderType = keyof typeof PROVIDER_TYPES;
 export const PROVIDER_OPTIONS: { readonly [Type in ProviderType]?: readonly string[] } = {
   OpenAI: ['organization', 'project'],
   AzureOpenAI: ['apiVersion'],
+  Bedrock: ['region'],
 };
 
 export const APIS = {
