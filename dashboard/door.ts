@@ -25,6 +25,8 @@ export interface ServerParts {
   clusterOf(session: Pick<Session, 'id' | 'token'>): Cluster;
   /** Undefined: there is none. */
   readonly ledger: Ledger | undefined;
+  /** Whether programs may ask it here too, with a token in the header; left out: only pages may. */
+  readonly opensLedger?: boolean;
   /** The built pages. */
   readonly pagesFolder: string;
   readonly clock: Clock;

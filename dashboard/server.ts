@@ -9,7 +9,7 @@ import { ClusterAway } from './cluster.ts';
 import { type Door, expectOwnPage, expectSession, placeOfRequest, type ServerParts } from './door.ts';
 import { clusterAway, DashboardError, errorAnswer, notFound } from './errors.ts';
 import { addKubeRoutes } from './routes/kube.ts';
-import { addLedgerRoutes } from './routes/ledger.ts';
+import { addLedgerRoutes, addOpenLedgerRoutes } from './routes/ledger.ts';
 import { addNamespacesRoute } from './routes/namespaces.ts';
 import { addOidcRoutes } from './routes/oidc.ts';
 import { addOwnersRoute } from './routes/owners.ts';
@@ -89,6 +89,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
       placeOfRequest(door, request);
     });
     await scope.register(api, { prefix: '/api' });
+    if (parts.opensLedger === true) addOpenLedgerRoutes(scope, door);
     await addPages(scope, parts.pagesFolder);
   };
   await app.register(asked);

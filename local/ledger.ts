@@ -6,7 +6,7 @@ import type { ReadableJournal } from '../gateway/meter/journal.ts';
 import { readSpendPage } from '../ledger/read-api/spend-page.ts';
 import { readPage } from '../ledger/read-page.ts';
 import { openSqliteStore } from '../ledger/store/sqlite.ts';
-import type { LedgerStore } from '../ledger/store/store.ts';
+import type { LedgerStore, Page } from '../ledger/store/store.ts';
 
 interface LocalLedger {
   readonly store: LedgerStore;
@@ -19,6 +19,7 @@ interface LocalLedger {
 const source = 'local';
 
 /**
+ * @param onPage Called with what was stored.
  * @param print Told once for each reason for which nothing can be stored; it is tried again with the next record.
  * @throws {Error} where the file cannot be opened.
  */
@@ -27,6 +28,7 @@ export async function openLocalLedger(
   journal: ReadableJournal,
   wallMs: () => number,
   print: (line: string) => void,
+  onPage: (page: Pick<Page, 'entries' | 'refusals' | 'refusalSums'>) => void = () => {},
 ): Promise<LocalLedger> {
   const store = await openSqliteStore(path, undefined, (reason) => print(`The ledger is slow: ${reason}`));
   let cursor = await store.cursorOf(source);
@@ -39,6 +41,7 @@ export async function openLocalLedger(
       const { skipped: _, ...lines } = readPage(page.bytes);
       await store.take({ source, cursor: page.cursor, ...lines }, wallMs());
       cursor = page.cursor;
+      onPage(lines);
       if (lines.asides.length > 0)
         print(`${lines.asides.length} journal lines are not ledger records and were skipped.`);
     }

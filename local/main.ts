@@ -19,6 +19,7 @@ const isHelp = helpIfAsked({
     'PENSTOCK_DASHBOARD_PAGES  folder of its built pages (dist/dashboard)',
     'PENSTOCK_MANIFESTS        folder of your YAML files (manifests, a copy of docs/examples/quickstart)',
     'PENSTOCK_STATE_DIR        folder of keys, journal and ledger (.penstock)',
+    'PENSTOCK_REQUEST_LINES    off: no line about each request (on)',
     'OPENAI_API_KEY            serves openai/<model> for every model of the listing',
     'OPENAI_BASE_URL           the same from another server, such as http://localhost:11434/v1',
     'ANTHROPIC_API_KEY         serves anthropic/<model>',

@@ -22,6 +22,7 @@ const settingsSchema = z.object({
   PENSTOCK_MANIFESTS: z.string().optional(),
   /** Keys and journal; made once and kept. */
   PENSTOCK_STATE_DIR: z.string().default('.penstock'),
+  PENSTOCK_REQUEST_LINES: z.enum(['on', 'off'], 'must be on or off').default('on'),
   OPENAI_API_KEY: credential,
   OPENAI_BASE_URL: text,
   ANTHROPIC_API_KEY: credential,
@@ -48,6 +49,8 @@ export interface LocalSettings {
   /** Copied to `manifestsFolder` at the first start; undefined if the environment names a folder. */
   readonly quickstartFolder?: string | undefined;
   readonly stateFolder: string;
+  /** Whether the terminal says a line about each request; it does where left out. */
+  readonly requestLines?: boolean | undefined;
   readonly openAi: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly anthropic: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly gemini: { readonly apiKey: string | undefined };
@@ -70,6 +73,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
     manifestsFolder: data.PENSTOCK_MANIFESTS ?? 'manifests',
     quickstartFolder: data.PENSTOCK_MANIFESTS === undefined ? 'docs/examples/quickstart' : undefined,
     stateFolder: data.PENSTOCK_STATE_DIR,
+    requestLines: data.PENSTOCK_REQUEST_LINES === 'on',
     openAi: { apiKey: data.OPENAI_API_KEY, baseUrl: data.OPENAI_BASE_URL },
     anthropic: { apiKey: data.ANTHROPIC_API_KEY, baseUrl: data.ANTHROPIC_BASE_URL },
     gemini: { apiKey: data.GEMINI_API_KEY },

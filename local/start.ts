@@ -23,6 +23,7 @@ import { openLocalLedger } from './ledger.ts';
 import { createManifestReader } from './manifest-reader.ts';
 import { type Manifests, noManifests, overlayManifests } from './manifests.ts';
 import { createReporter } from './report.ts';
+import { openRequestLines } from './request-lines.ts';
 import type { LocalSettings } from './settings.ts';
 import { writeSnippets } from './snippets.ts';
 import { watchFolder } from './watch-folder.ts';
@@ -77,7 +78,8 @@ export async function startLocal(
     unclaimed: async () => print('The journal is full: the oldest ledger records were dropped.'),
   });
   const ledgerFile = join(stateFolder, 'ledger.sqlite');
-  const ledger = await openLocalLedger(ledgerFile, journal, systemClock.wallMs, print);
+  const requestLines = settings.requestLines === false ? undefined : openRequestLines(print, systemClock);
+  const ledger = await openLocalLedger(ledgerFile, journal, systemClock.wallMs, print, requestLines?.onPage);
   // After the gateway, which writes the last records.
   started.defer(() => ledger.close());
   const exchangeToken = randomBytes(32).toString('base64url');
@@ -208,6 +210,7 @@ export async function startLocal(
       gatewayUrl: gateway.url,
       objects,
       store: ledger.store,
+      stateFolder,
       gateway: { url: gateway.internalUrl ?? '', token: exchangeToken },
       clock: systemClock,
       refresh: async () => void (await read()),

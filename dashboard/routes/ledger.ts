@@ -42,6 +42,33 @@ export function addLedgerRoutes(api: FastifyInstance, door: Door): void {
   for (const name of posted) add('POST', name);
 }
 
+/** The same for programs on one's own machine, at the paths that the ledger of a cluster has; the token is in the header. */
+export function addOpenLedgerRoutes(scope: FastifyInstance, door: Door): void {
+  const add = (method: 'GET' | 'POST', name: string): void => {
+    scope.route({
+      method,
+      url: `/v1/${name}`,
+      async handler(request, reply) {
+        const mark = request.url.indexOf('?');
+        const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+        const { status, text } = await askLedger(door, reply.raw, {
+          method,
+          path: `/v1/${name}`,
+          search: mark === -1 ? '' : request.url.slice(mark),
+          token: token === '' ? noToken : token,
+          ...(method === 'POST' ? { body: JSON.stringify(request.body ?? {}) } : {}),
+        });
+        return reply.status(status).type('application/json').send(text);
+      },
+    });
+  };
+  for (const name of [...questions, 'costs']) add('GET', name);
+  for (const name of posted) add('POST', name);
+}
+
+/** Is nobody's. */
+const noToken = '-';
+
 interface Closing {
   readonly writableFinished: boolean;
   once(event: 'close', listener: () => void): unknown;

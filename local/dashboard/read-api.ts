@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../core/clock.ts';
+import { isSameText } from '../../dashboard/guard/same-origin.ts';
 import { type OpenLedger, openLedger } from '../../dashboard/ledger.ts';
 import type { SignIn } from '../../dashboard/sign-in.ts';
 import { openGatewayAsker } from '../../ledger/ask-gateway.ts';
@@ -21,11 +22,13 @@ export async function startReadApi(options: {
   readonly store: LedgerStore;
   readonly objects: LocalObjects;
   readonly signIn: SignIn;
+  /** Lets programs in, beside the sessions of browsers. */
+  readonly readToken: string;
   readonly clock: Clock;
   readonly gateway: { readonly url: string; readonly token: string };
   onFailure(error: unknown): void;
 }): Promise<LocalReadApi> {
-  const { store, objects, signIn, clock } = options;
+  const { store, objects, signIn, readToken, clock } = options;
   const { hostname, port: gatewayPort } = new URL(options.gateway.url);
   const gateways = openGatewayAsker({
     clock,
@@ -39,7 +42,10 @@ export async function startReadApi(options: {
     gateways,
     clock,
     access: {
-      judge: async (token) => ((await signIn.personOf(token)) === undefined ? 'unknown' : 'allowed'),
+      async judge(token) {
+        const isKnown = isSameText(token, readToken) || (await signIn.personOf(token)) !== undefined;
+        return isKnown ? 'allowed' : 'unknown';
+      },
     },
     budgets: () => objects.list('ApiKey', undefined).flatMap((object) => readBudgets(object) ?? []),
     // The gateway asks the store itself.

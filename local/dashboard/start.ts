@@ -1,5 +1,7 @@
 // The dashboard of local mode: the pages of a cluster over the manifests folder, for the person at the terminal. Wiring only.
 
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
@@ -32,6 +34,8 @@ export interface LocalDashboardOptions {
   readonly gatewayUrl: string;
   readonly objects: LocalObjects;
   readonly store: LedgerStore;
+  /** Gets the token of programs that ask the ledger. */
+  readonly stateFolder: string;
   /** Of its exchange, which says what would happen with a request. */
   readonly gateway: { readonly url: string; readonly token: string };
   readonly clock: Clock;
@@ -59,6 +63,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
   await using started = new AsyncDisposableStack();
   const readApi = await startReadApi({
     ...{ objects, store, gateway, clock, signIn: links.signIn },
+    readToken: await writeReadToken(options.stateFolder),
     onFailure: (error) => print(`The ledger failed to answer: ${wordsOf(error)}`),
   });
   started.defer(() => readApi.close());
@@ -96,6 +101,7 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
     signIn: links.signIn,
     clusterOf: () => cluster,
     ledger: readApi.ledger,
+    opensLedger: true,
     pagesFolder: options.pagesFolder,
     clock,
     log: logTo(print),
@@ -105,6 +111,13 @@ export async function startLocalDashboard(options: LocalDashboardOptions): Promi
   started.defer(() => dashboard.close());
   const parts = started.move();
   return { url: dashboard.url, link: () => links.link(dashboard.url), close: () => parts.disposeAsync() };
+}
+
+/** Another one at each start; readable by the person at the terminal alone. */
+async function writeReadToken(folder: string): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  await writeFile(join(folder, 'read-token'), token, { mode: 0o600 });
+  return token;
 }
 
 /** What went wrong, for the person at the terminal. */

@@ -266,6 +266,7 @@ describe('settings', () => {
       manifestsFolder: 'manifests',
       quickstartFolder: 'docs/examples/quickstart',
       stateFolder: '.penstock',
+      requestLines: true,
       openAi: { apiKey: undefined, baseUrl: undefined },
       anthropic: { apiKey: undefined, baseUrl: undefined },
       gemini: { apiKey: undefined },
