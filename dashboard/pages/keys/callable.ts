@@ -9,11 +9,11 @@ interface Client {
   readonly dialect: DialectName;
 }
 
-/** How a model answered lately, as the ledger counts it. */
+/** How a model answered lately, as the ledger counts its attempts. */
 export interface Lately {
   readonly model?: string;
-  readonly requests: number;
-  readonly errorRate: number;
+  readonly attempts: number;
+  readonly outcomes: { readonly answered?: number };
 }
 
 /** Those first that answer, then those that nobody has asked, and last those that mostly fail; else in their order. */
@@ -22,8 +22,9 @@ export function answeringFirst<Model extends { readonly id: string }>(
   lately: readonly Lately[],
 ): readonly Model[] {
   const rank = ({ id }: Model) => {
-    const { requests, errorRate } = lately.find(({ model }) => model === id) ?? { requests: 0, errorRate: 0 };
-    return requests === 0 ? 1 : errorRate < 0.5 ? 0 : 2;
+    const { attempts = 0, outcomes } = lately.find(({ model }) => model === id) ?? {};
+    // A spare that answers for a dead target is an answer.
+    return attempts === 0 ? 1 : (outcomes?.answered ?? 0) * 4 >= attempts ? 0 : 2;
   };
   return models.toSorted((a, b) => rank(a) - rank(b));
 }

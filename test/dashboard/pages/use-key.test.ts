@@ -41,9 +41,9 @@ describe('a client and a model stand together that', () => {
 
   test('begin with a model that answers, then those that nobody has asked, and last those that fail', () => {
     const lately = [
-      { model: 'claude', requests: 39, errorRate: 1 },
-      { model: 'old', requests: 0, errorRate: 0 },
-      { model: 'all', requests: 90, errorRate: 0.02 },
+      { model: 'claude', attempts: 39, outcomes: { answered: 1 } },
+      { model: 'old', attempts: 0, outcomes: {} },
+      { model: 'all', attempts: 90, outcomes: { answered: 45 } },
     ];
     const inOrder = (rows: typeof lately) => answeringFirst([claude, old, all], rows).map(({ id }) => id);
     expect(inOrder(lately)).toEqual(['all', 'old', 'claude']);
