@@ -1,7 +1,7 @@
 // What is known about one key, and what can be done with it?
 
 import { useState } from 'preact/hooks';
-import { Ago, Badge, Empty, Facts, LastUsed, Meter, Notice } from '../parts/basics.tsx';
+import { Ago, Badge, Facts, LastUsed, Notice } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/object-page.tsx';
@@ -19,7 +19,8 @@ import { placeOfKey } from './read-key.ts';
 import { holds, isImported, versionsOf } from './rotate.ts';
 import { type RotateAttempt, RotateDialog } from './rotate-dialog.tsx';
 import { ReadKey } from './secret-made.tsx';
-import { budgetWords, exhaustedWords, limitWords, sinceWords } from './words.ts';
+import { Spend } from './spend.tsx';
+import { budgetWords, exhaustedWords, limitWords } from './words.ts';
 
 export function KeyDetails({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { session, formats, announce } = useShell();
@@ -232,44 +233,6 @@ function Versions({ apiKey }: { readonly apiKey: ApiKey }) {
           </li>
         ))}
       </ul>
-    </>
-  );
-}
-
-function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
-  const { session, formats } = useShell();
-  const nowMs = useNow();
-  const usage = apiKey.status?.usage;
-  const periods = usage?.periods ?? [];
-  if (usage === undefined)
-    return <Empty title={session.hasLedger ? 'Not used yet' : 'Usage is not recorded: there is no ledger'} />;
-  return (
-    <>
-      <ul class="plain-list spend-list">
-        {periods.map(({ period, start, spend = '0', limit, requests, inputTokens, outputTokens }) => (
-          <li key={period}>
-            <p>
-              <strong>{formats.money(spend)}</strong> {limit !== undefined && <>of {formats.money(limit)} </>}
-              <span class="faint">{sinceWords(period, start, nowMs, formats)}</span>
-            </p>
-            {limit !== undefined && (
-              <Meter
-                share={Number(limit) === 0 ? 1 : Number(spend) / Number(limit)}
-                label={`${formats.money(spend)} of ${formats.money(limit)} used`}
-              />
-            )}
-            <p class="faint small">
-              {formats.counted(requests ?? 0, 'request')} · {formats.compact(inputTokens ?? 0)} tokens in ·{' '}
-              {formats.compact(outputTokens ?? 0)} out
-            </p>
-          </li>
-        ))}
-      </ul>
-      {usage.observedAt !== undefined && (
-        <p class="faint small">
-          Updated <Ago at={usage.observedAt} />. The overview is up to the minute.
-        </p>
-      )}
     </>
   );
 }

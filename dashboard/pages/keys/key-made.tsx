@@ -124,7 +124,10 @@ export function UseKey({
     api.call<Catalog>('ledger/v1/catalog', { method: 'POST', body: { namespace, apiKey: name }, signal }),
   );
   const lately = useAsked(whose && `lately ${namespace}`, (signal) =>
-    api.call<{ readonly rows: readonly Lately[] }>('ledger/v1/models', { query: { namespace, from }, signal }),
+    api.call<{ readonly rows: readonly Lately[] }>('ledger/v1/models', {
+      query: { namespace, from },
+      signal,
+    }),
   );
   // Both, or the model that stands there first would change under the hand.
   const isAnswered = lately.answer !== undefined || lately.error !== undefined;

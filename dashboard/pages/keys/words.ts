@@ -48,17 +48,19 @@ export function sinceWords(
   nowMs: number,
   { time }: Pick<Formats, 'time'>,
 ): string {
-  return start === undefined || nowMs < endMsOf(period, start)
+  const end = endOf(period, start);
+  return start === undefined || end === undefined || nowMs < Date.parse(end)
     ? spanWords(period)
     : `in the ${periodWords(period)} since ${time(start)}`;
 }
 
-/** In UTC, as budgets are counted. */
-function endMsOf(period: string, start: string): number {
+/** Of a period, RFC 3339, in UTC as budgets are counted; undefined: it has none. */
+export function endOf(period: string, start: string | undefined): string | undefined {
+  if (start === undefined || period === 'Total') return undefined;
   const at = new Date(start);
-  return period === 'Month'
-    ? at.setUTCMonth(at.getUTCMonth() + 1)
-    : at.setUTCDate(at.getUTCDate() + (period === 'Week' ? 7 : 1));
+  if (period === 'Month') at.setUTCMonth(at.getUTCMonth() + 1);
+  else at.setUTCDate(at.getUTCDate() + (period === 'Week' ? 7 : 1));
+  return at.toISOString();
 }
 
 /** Empty: none. */
@@ -83,13 +85,12 @@ export function exhaustedWords(
   const { money, time, ago } = formats;
   const sentences = (spec.budgets ?? []).flatMap(({ period, limit, action }) => {
     const used = status?.usage?.periods?.find((one) => one.period === period);
-    const endMs = used?.start === undefined || period === 'Total' ? undefined : endMsOf(period, used.start);
+    const end = endOf(period, used?.start);
     const spend = used?.spend ?? '0';
-    if (action === 'Warn' || Number(spend) < Number(limit) || (endMs !== undefined && endMs <= nowMs))
+    if (action === 'Warn' || Number(spend) < Number(limit) || (end !== undefined && Date.parse(end) <= nowMs))
       return [];
     const name = { Day: 'Daily', Week: 'Weekly', Month: 'Monthly' }[period as string] ?? 'Total';
-    const end = endMs === undefined ? '' : new Date(endMs).toISOString();
-    const until = end === '' ? 'the limit is raised' : `${time(end)} (${ago(end, nowMs)})`;
+    const until = end === undefined ? 'the limit is raised' : `${time(end)} (${ago(end, nowMs)})`;
     return [`${name} budget used up: ${money(spend)} of ${money(limit)}. Refused until ${until}.`];
   });
   return sentences.length === 0 ? undefined : sentences.join(' ');

@@ -2,7 +2,7 @@
 
 import type { BudgetUse } from './ledger.ts';
 
-type Spent = Pick<BudgetUse, 'usedShare' | 'since' | 'resetsAt'>;
+type Spent = { readonly [Field in 'since' | 'resetsAt']?: string | undefined } & Pick<BudgetUse, 'usedShare'>;
 
 /** @returns RFC 3339; undefined: not before it begins again, or nobody knows since when it counts. */
 export function usedUpAt({ usedShare, since, resetsAt }: Spent, nowMs: number): string | undefined {

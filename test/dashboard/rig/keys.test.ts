@@ -267,3 +267,34 @@ test('a search that finds one key says one key, and a spend of the day is that o
   await page.getByRole('link', { name: 'ci-bot-0', exact: true }).click();
   await page.getByText('today', { exact: true }).waitFor();
 });
+
+test('the page of a key shows its last thirty days by model, its pace and its refusals', async () => {
+  const page = await open('/keys/team-a/ci-bot-0');
+  // Nine tenths of a month's budget were spent in its first day.
+  const periods = [
+    { period: 'Month', start: new Date(Date.now() - 86_400_000).toISOString(), spend: '9', limit: '10' },
+  ];
+  await page.route('**/apikeys/ci-bot-0', async (route) => {
+    const response = await route.fetch();
+    const key = await response.json();
+    await route.fulfill({ response, json: { ...key, status: { ...key.status, usage: { periods } } } });
+  });
+  const asked = page.waitForRequest(/ledger\/v1\/series/);
+  await page.reload();
+  const search = new URL((await asked).url()).searchParams;
+  expect([search.get('apiKey'), search.get('by'), search.get('interval')]).toEqual([
+    'team-a/ci-bot-0',
+    'model',
+    'day',
+  ]);
+  await page.getByText('Spend of 30 days by model').first().waitFor({ state: 'attached' });
+  await page.getByText(/At this pace it is used up/).waitFor();
+  const refused = page.getByRole('link', { name: /requests refused in 30 days/ });
+  expect(await refused.getAttribute('href')).toBe(
+    '/requests?apiKey=team-a%2Fci-bot-0&outcome=refused&period=30d',
+  );
+  expect(await page.getByRole('link', { name: 'Requests', exact: true }).last().getAttribute('href')).toBe(
+    '/requests?apiKey=team-a%2Fci-bot-0&period=24h',
+  );
+  expect(await findBarriers(page)).toEqual([]);
+});

@@ -1,0 +1,127 @@
+// What was spent with one key? In the periods of its budgets with their pace, and over thirty days by model.
+
+import { useMemo } from 'preact/hooks';
+import { Chart } from '../overview/chart.tsx';
+import { moneyOf } from '../overview/charts.tsx';
+import type { SeriesAnswer } from '../overview/ledger.ts';
+import { usedUpAt } from '../overview/pace.ts';
+import { periodQuery } from '../overview/period.ts';
+import { stackRows } from '../overview/stack.ts';
+import { Ago, Empty, Meter } from '../parts/basics.tsx';
+import { requestsLink } from '../requests/link.ts';
+import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
+import { Link, useShell } from '../shell/context.tsx';
+import type { ApiKey } from '../words/kube.ts';
+import { endOf, sinceWords } from './words.ts';
+
+/** Others are one colour together. */
+const modelsMax = '5';
+
+export function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
+  const { session, formats } = useShell();
+  const nowMs = useNow();
+  const usage = apiKey.status?.usage;
+  return (
+    <>
+      {usage === undefined ? (
+        <Empty title={session.hasLedger ? 'Not used yet' : 'Usage is not recorded: there is no ledger'} />
+      ) : (
+        <ul class="plain-list spend-list">
+          {(usage.periods ?? []).map(
+            ({ period, start, spend = '0', limit, requests, inputTokens, outputTokens }) => {
+              const share = limit === undefined ? 0 : Number(limit) === 0 ? 1 : Number(spend) / Number(limit);
+              const pace = usedUpAt(
+                { usedShare: share, since: start, resetsAt: endOf(period, start) },
+                nowMs,
+              );
+              return (
+                <li key={period}>
+                  <p>
+                    <strong>{formats.money(spend)}</strong>{' '}
+                    {limit !== undefined && <>of {formats.money(limit)} </>}
+                    <span class="faint">{sinceWords(period, start, nowMs, formats)}</span>
+                  </p>
+                  {limit !== undefined && (
+                    <Meter share={share} label={`${formats.money(spend)} of ${formats.money(limit)} used`} />
+                  )}
+                  {pace !== undefined && <p>At this pace it is used up {formats.time(pace)}.</p>}
+                  <p class="faint small">
+                    {formats.counted(requests ?? 0, 'request')} · {formats.compact(inputTokens ?? 0)} tokens
+                    in · {formats.compact(outputTokens ?? 0)} out
+                  </p>
+                </li>
+              );
+            },
+          )}
+        </ul>
+      )}
+      {usage?.observedAt !== undefined && (
+        <p class="faint small">
+          Updated <Ago at={usage.observedAt} />.
+        </p>
+      )}
+      {session.hasLedger && <OverTime apiKey={apiKey} />}
+    </>
+  );
+}
+
+function OverTime({ apiKey: { metadata } }: { readonly apiKey: ApiKey }) {
+  const { api, formats } = useShell();
+  const { namespace, name } = metadata;
+  const moment = Math.floor(useNow() / everyMinuteMs);
+  const apiKey = `${namespace}/${name}`;
+  const { answer, error } = useAsked(
+    `use of ${apiKey}`,
+    async (signal) => {
+      const query = periodQuery('30d', moment * everyMinuteMs);
+      const { from, to, interval } = query;
+      const asked = { namespace, apiKey, from, to, interval, by: 'model', top: modelsMax, topBy: 'cost' };
+      const { rows } = await api.call<SeriesAnswer>('ledger/v1/series', { query: asked, signal });
+      return { rows, query };
+    },
+    undefined,
+    moment,
+  );
+  const shown = useMemo(() => {
+    if (answer === undefined) return undefined;
+    const { rows, query } = answer;
+    const isPriced = rows.some(({ costUsd }) => Number(costUsd) > 0);
+    const stack = stackRows(
+      rows.map((row) => ({
+        start: row.day ?? '',
+        group: row.isRest ? undefined : (row.model ?? 'none'),
+        value: isPriced ? Number(row.costUsd) : row.requests,
+      })),
+      query.starts,
+    );
+    return { isPriced, stack, query, refused: rows.reduce((sum, row) => sum + (row.refused ?? 0), 0) };
+  }, [answer]);
+  if (error !== undefined) return <p class="hint">The last 30 days could not be loaded: {error.message}</p>;
+  if (shown === undefined) return null;
+  const { isPriced, stack, query, refused } = shown;
+  return (
+    <>
+      {stack.total > 0 && (
+        <Chart
+          label={isPriced ? 'Spend of 30 days by model' : 'Requests of 30 days by model'}
+          kind="columns"
+          series={stack.groups}
+          query={query}
+          isWhole={!isPriced}
+          format={isPriced ? moneyOf(stack.total, formats) : formats.compact}
+        />
+      )}
+      <p>
+        {refused > 0 && (
+          <>
+            <Link to={requestsLink({ apiKey, outcome: 'refused', period: '30d' })}>
+              {formats.counted(refused, 'request')} refused in 30 days
+            </Link>
+            {' · '}
+          </>
+        )}
+        <Link to={requestsLink({ apiKey, period: '24h' })}>Requests</Link>
+      </p>
+    </>
+  );
+}
