@@ -14,6 +14,11 @@ import { Link, useShell } from '../shell/context.tsx';
 import type { ApiKey } from '../words/kube.ts';
 import { endOf, sinceWords } from './words.ts';
 
+interface RefusalsAnswer {
+  readonly total: { readonly refused: number };
+  readonly rows: readonly { readonly code: string; readonly refused: number }[];
+}
+
 /** Others are one colour together. */
 const modelsMax = '5';
 
@@ -75,16 +80,20 @@ function OverTime({ apiKey: { metadata } }: { readonly apiKey: ApiKey }) {
     async (signal) => {
       const query = periodQuery('30d', moment * everyMinuteMs);
       const { from, to, interval } = query;
-      const asked = { namespace, apiKey, from, to, interval, by: 'model', top: modelsMax, topBy: 'cost' };
-      const { rows } = await api.call<SeriesAnswer>('ledger/v1/series', { query: asked, signal });
-      return { rows, query };
+      const asked = { namespace, apiKey, from, to };
+      const byModel = { ...asked, interval, by: 'model', top: modelsMax, topBy: 'cost' };
+      const [{ rows }, refused] = await Promise.all([
+        api.call<SeriesAnswer>('ledger/v1/series', { query: byModel, signal }),
+        api.call<RefusalsAnswer>('ledger/v1/refusals', { query: { ...asked, by: 'code' }, signal }),
+      ]);
+      return { rows, query, refused };
     },
     undefined,
     moment,
   );
   const shown = useMemo(() => {
     if (answer === undefined) return undefined;
-    const { rows, query } = answer;
+    const { rows, query, refused } = answer;
     const isPriced = rows.some(({ costUsd }) => Number(costUsd) > 0);
     const stack = stackRows(
       rows.map((row) => ({
@@ -94,7 +103,7 @@ function OverTime({ apiKey: { metadata } }: { readonly apiKey: ApiKey }) {
       })),
       query.starts,
     );
-    return { isPriced, stack, query, refused: rows.reduce((sum, row) => sum + (row.refused ?? 0), 0) };
+    return { isPriced, stack, query, refused };
   }, [answer]);
   if (error !== undefined) return <p class="hint">The last 30 days could not be loaded: {error.message}</p>;
   if (shown === undefined) return null;
@@ -112,12 +121,13 @@ function OverTime({ apiKey: { metadata } }: { readonly apiKey: ApiKey }) {
         />
       )}
       <p>
-        {refused > 0 && (
+        {refused.total.refused > 0 && (
           <>
             <Link to={requestsLink({ apiKey, outcome: 'refused', period: '30d' })}>
-              {formats.counted(refused, 'request')} refused in 30 days
+              {formats.counted(refused.total.refused, 'request')} refused in 30 days
             </Link>
-            {' · '}
+            {': '}
+            {refused.rows.map(({ code, refused: count }) => `${code} ${formats.number(count)}`).join(' · ')}.{' '}
           </>
         )}
         <Link to={requestsLink({ apiKey, period: '24h' })}>Requests</Link>

@@ -168,7 +168,7 @@ export function answerLedger(
       namespaces: [],
       budgets: [],
       health: [],
-      total: { requests: 0, outcomes: {}, errorRate: 0 },
+      total: { requests: 0, refused: 0, outcomes: {}, errorRate: 0 },
       from,
       to,
       ...more,
@@ -201,6 +201,17 @@ export function answerLedger(
         ...more,
       };
     }
+    case 'refusals':
+      return {
+        from,
+        to,
+        total: { refused: 427 },
+        rows: [
+          { code: 'rate_limit_exceeded', refused: 400 },
+          { code: 'model_not_found', refused: 27 },
+        ],
+        ...more,
+      };
     case 'requests': {
       const countOf = (ms: number) => models.reduce((sum, _, at) => sum + size(ms, at), 0);
       const rowOf = (requests: number) => ({
