@@ -35,9 +35,7 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
           `${one}${new URLSearchParams({ from, to, ...(where === undefined ? {} : { namespace: where }) })}`,
       );
       const ofFirst = Object.values(firstQuestions(where, nowMs)).flatMap(pathOf);
-      // The server adds keys up to owners.
-      const byKey = `/v1/sums?${new URLSearchParams({ ...(where === undefined ? {} : { namespace: where }), from, to, by: 'apiKey', limit: '10000', offset: '0' })}`;
-      return [...ofOverview.flatMap(pathOf), ...ofFirst, byKey, `${path}${search}`, ...others].map((one) => ({
+      return [...ofOverview.flatMap(pathOf), ...ofFirst, `${path}${search}`, ...others].map((one) => ({
         path: one,
         window,
       }));
