@@ -315,7 +315,11 @@ async function expectTaken(parts: FolderParts, change: FileChange): Promise<void
   if (problems.length === 0) return;
   const more = problems.length - problemsReportedMax;
   const reported = [...problems.slice(0, problemsReportedMax), ...(more > 0 ? [`and ${more} more`] : [])];
-  throw new EditRefused(`Nothing was written: ${reported.join('; ')}.`);
+  // There is no platform team to ask on a laptop.
+  const hint = reported.some((problem) => problem.includes('spec.egress.allow'))
+    ? ' In local mode only the namespace default reaches this machine: add it there.'
+    : '';
+  throw new EditRefused(`Nothing was written: ${reported.join('; ')}.${hint}`);
 }
 
 function expectShort(text: string): void {

@@ -97,6 +97,31 @@ test('the catalog and the plan are the gateway’s own', async () => {
   expect([plan.status, plan.body.targets]).toMatchObject([200, [{ order: 1 }, { order: 2 }]]);
 });
 
+test('a connection is tested in this process, as a gateway of a cluster would', async () => {
+  const path = '/api/ledger/v1/connection-check';
+  const saved = await person.ask('POST', path, { namespace: 'default', provider: 'first' });
+  expect([saved.status, saved.body]).toMatchObject([200, { outcome: 'works', models: expect.any(Array) }]);
+  const tenant = { namespace: 'team-a', type: 'Ollama', baseURL: 'http://localhost:11434/v1' };
+  const closed = await person.ask('POST', path, tenant);
+  expect([closed.status, closed.body]).toMatchObject([
+    200,
+    { outcome: 'fails', message: expect.stringMatching(/^localhost:11434: not allowed/) },
+  ]);
+});
+
+test('a provider that its namespace may not reach is refused, and the message names the one that may', async () => {
+  const { status, body } = await person.kube('POST', `${group}/namespaces/team-a/providers`, {
+    metadata: { name: 'ollama' },
+    spec: { type: 'Ollama', baseURL: 'http://127.0.0.1:11434/v1', auth: { type: 'None' } },
+  });
+  expect([status, body.message]).toEqual([
+    400,
+    expect.stringMatching(
+      /^Nothing was written: .*127\.0\.0\.1.* In local mode only the namespace default reaches this machine: add it there\.$/,
+    ),
+  ]);
+});
+
 describe('a new key', () => {
   const key = `psk_${'a'.repeat(43)}0000`;
 
