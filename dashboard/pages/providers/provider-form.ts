@@ -264,7 +264,12 @@ export function providerPatch(before: Provider, form: ProviderForm): { readonly 
 function authPatch({ spec }: Provider, form: ProviderForm): object {
   const [first = { name: 'main' }, ...others] = spec.auth?.keys ?? [];
   const isGone = form.key === '' && form.secret === '';
-  if (!isGone) return { type: 'ApiKey', keys: [{ ...first, secretRef: secretRefOf(form) }, ...others] };
+  const { type = 'None' } = spec.auth ?? {};
+  if (!isGone)
+    return {
+      type: type === 'None' ? 'ApiKey' : type,
+      keys: [{ ...first, secretRef: secretRefOf(form) }, ...others],
+    };
   return others.length > 0 ? { keys: others } : { type: 'None', keys: null };
 }
 

@@ -217,6 +217,17 @@ describe('a Provider that is edited', () => {
     });
   });
 
+  test('keeps the way in which its keys sign, with another Secret too', () => {
+    const keys = [{ name: 'main', secretRef: { name: 'aws', key: 'credentials' } }];
+    const before = providerOf(form, { auth: { type: 'AWS', keys } });
+    const moved = { ...providerFormOf(before), secret: 'aws-2' };
+    expect(providerPatch(before, moved)).toEqual({
+      spec: {
+        auth: { type: 'AWS', keys: [{ name: 'main', secretRef: { name: 'aws-2', key: 'credentials' } }] },
+      },
+    });
+  });
+
   test('gets a new key in a new Secret, since none is changed here', () => {
     const before = providerOf(form);
     const same = { ...providerFormOf(before), key: 'sk-new' };
