@@ -70,7 +70,15 @@ function logQuestions(nowMs: number, namespace: string): readonly ViewQuestion[]
     ...['model=penstock/model-0', 'model=none', 'model=penstock/model-0&outcome=error'],
     ...['provider=platform/p0', 'provider=platform/p0&outcome=error', 'provider=none'],
     ...['outcome=error', 'outcome=refused', 'outcome=answered', 'outcome=interrupted', 'outcome=cancelled'],
-    ...['order=failures', 'status=429', 'status=502', 'status=200', 'status=418', 'code=status_500'],
+    ...[
+      'order=failures',
+      'status=429',
+      'status=502',
+      'status=200',
+      'status=418',
+      'code=status_500',
+      'code=rate_limit_exceeded',
+    ],
     'request=req_00000000000000000000000001',
     'request=none',
   ];
