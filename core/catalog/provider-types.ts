@@ -3,6 +3,7 @@
 
 import { bedrockApisOf } from './bedrock-models.ts';
 import type { UpstreamApi } from './dialects.ts';
+import { vertexApisOf } from './vertex-models.ts';
 
 /** What is a vendor's own, and in no dialect. */
 interface Quirk<Value> {
@@ -37,7 +38,7 @@ interface ProviderTypeFacts {
   /** How it takes its key unless `auth.header` says otherwise. */
   readonly header: { readonly name: string; readonly prefix: string };
   /** The `auth.type` by which it takes credentials that are no key in a header. */
-  readonly signIn?: 'AWS';
+  readonly signIn?: 'AWS' | 'GCP';
   /** Keys of `options` it knows, and the request header each becomes. */
   readonly options: Readonly<Record<string, string>>;
   /** Further keys of `options`, read by its row of gateway/upstream/seats.ts. */
@@ -151,6 +152,27 @@ const rows = {
     priceVendor: 'google',
     ownedBy: 'google',
     telemetryName: 'gcp.gemini',
+  },
+  VertexAI: {
+    title: 'Vertex AI',
+    // Of the location `global`; regions have hosts of their own.
+    baseUrl: 'https://aiplatform.googleapis.com/v1',
+    apis: ['ChatCompletions', 'Messages', 'GenerateContent'],
+    apisOf: vertexApisOf,
+    header: { name: 'x-goog-api-key', prefix: '' },
+    options: {},
+    settings: {
+      project: {
+        pattern: /^[a-z][a-z0-9-]{4,28}[a-z0-9]$|^\d{6,19}$/,
+        text: 'the id or number of a project',
+      },
+      location: { pattern: /^[a-z]+(-[a-z]+\d+)?$/, text: 'global, us, eu or a region such as europe-west4' },
+    },
+    signIn: 'GCP',
+    hasOwnSeats: true,
+    priceVendor: 'google',
+    ownedBy: 'google',
+    telemetryName: 'gcp.vertex_ai',
   },
   OpenRouter: {
     title: 'OpenRouter',

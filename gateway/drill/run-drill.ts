@@ -150,7 +150,10 @@ function openExchange(clock: Clock, view: TableView, { entry, namespace }: Route
 
 /** Reached by nothing, as long as everything is played. */
 const noPools: PipelineParts['pools'] = {
-  poolFor() {
-    throw new Error('a drill opens no connection');
-  },
+  poolFor: noConnection,
+  tokenPool: noConnection,
 };
+
+function noConnection(): never {
+  throw new Error('a drill opens no connection');
+}

@@ -40,7 +40,7 @@ export interface PipelineParts {
   readonly random: () => number;
   readonly health: Health;
   readonly refused: RefusedMembers;
-  readonly pools: Pick<UpstreamPools, 'poolFor'>;
+  readonly pools: Pick<UpstreamPools, 'poolFor' | 'tokenPool'>;
   /** How requests travel to provider types that have a way of their own; absent: none has. */
   readonly seats?: SeatRows | undefined;
   /** In place of upstreams: nothing is sent to any. Absent in all requests but drills. */

@@ -9,8 +9,9 @@ import type { Address, UpstreamAsk } from '../upstream/address.ts';
 import type { Lease } from '../upstream/credential.ts';
 import { baseHeaders } from '../upstream/request-headers.ts';
 import { credentialOf, seatsOf } from '../upstream/seats.ts';
-import { send } from '../upstream/send.ts';
+import { send, type UpstreamCall, type UpstreamReceiver } from '../upstream/send.ts';
 import { sendOnceRenewed } from '../upstream/send-once-renewed.ts';
+import { sendRenewable } from '../upstream/send-renewable.ts';
 import { dialectHeaders, forwardedQuery } from './client-headers.ts';
 import { type Exchange, type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
 
@@ -41,10 +42,10 @@ export function askOf(
 
 /** What requests to the candidate are signed in with now. */
 export function leaseOf(
-  { seats }: Pick<PipelineParts, 'seats'>,
+  { seats, pools }: Pick<PipelineParts, 'seats' | 'pools'>,
   { target: { provider }, endpoint }: Candidate,
 ): Lease | undefined {
-  return credentialOf(seatsOf(seats, provider), provider, endpoint).lease;
+  return credentialOf(seatsOf(seats, provider), provider, endpoint, pools).lease;
 }
 
 type SendingParts = Pick<PipelineParts, 'clock' | 'pools' | 'defaults' | 'play' | 'seats'>;
@@ -66,15 +67,13 @@ export function sendUpstream(
     return parts.play(candidate, { path: address.path + address.query, body: written.body }, receiver);
   }
   const outgoing = seats.bodyFor ? { ...written, body: seats.bodyFor(written.ask, written.body) } : written;
-  const credential = credentialOf(seats, provider, endpoint);
+  const credential = credentialOf(seats, provider, endpoint, parts.pools);
   const { lease } = credential;
-  if (lease && parts.clock.wallMs() < lease.endsAtMs)
-    return sendWith(parts, exchange, candidate, outgoing, address, lease, receiver);
-  return sendOnceRenewed(
-    credential.renew(),
-    (renewed) => sendWith(parts, exchange, candidate, outgoing, address, renewed, receiver),
-    receiver,
-  );
+  const sendBy = (renewed: Lease, to: UpstreamReceiver): UpstreamCall =>
+    sendWith(parts, exchange, candidate, outgoing, address, renewed, to);
+  if (credential.drop) return sendRenewable(credential, parts.clock.wallMs(), sendBy, receiver);
+  if (lease && parts.clock.wallMs() < lease.endsAtMs) return sendBy(lease, receiver);
+  return sendOnceRenewed(credential.renew(), (renewed) => sendBy(renewed, receiver), receiver);
 }
 
 function sendWith(
@@ -84,11 +83,13 @@ function sendWith(
   { ask, framing, body, isNative, upstream }: Outgoing,
   { host, path, query }: Address,
   lease: Lease,
-  receiver: Receiver,
-): Transmission {
+  receiver: UpstreamReceiver,
+): UpstreamCall {
   const { provider } = candidate.target;
   const base = baseHeaders(provider, lease, ask.isStream ? framing.mediaType : 'application/json');
   let headers = base.headers.concat(dialectHeaders(base.ofProvider, exchange, candidate, upstream, isNative));
+  const { headersFor } = seatsOf(parts.seats, provider);
+  if (headersFor) headers = headersFor(ask, headers);
   if (lease.sign) {
     const unsigned = { method: 'POST', host, path, query, headers } as const;
     headers = headers.concat(lease.sign(unsigned, body, parts.clock.wallMs()));

@@ -7,12 +7,15 @@
 import type { Secret } from '../table/secret.ts';
 import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
 import type { Sign } from './sign.ts';
+import type { TokenPools } from './token-request.ts';
 
 export interface Credential {
   /** At hand now, ended or not; undefined: none yet. */
   readonly lease: Lease | undefined;
   /** Called without a valid lease. Concurrent callers share one exchange. Rejects if it fails. */
   renew(): Promise<Lease>;
+  /** The upstream refuses this lease: it is not at hand any more. Absent: what is refused cannot be renewed here. */
+  drop?(lease: Lease): void;
 }
 
 /** What requests are signed in with for a time. Headers that follow from it are kept as long as it is. */
@@ -31,10 +34,14 @@ export interface Lease {
  * Called once for every key of every table. An implementation that exchanges keys for tokens caches them by `endpoint.healthId`, which
  * identifies provider, address and version of the key: tables change more often than those.
  */
-export type CredentialFor = (provider: ProviderView, endpoint: KeyedEndpoint) => Credential;
+export type CredentialFor = (
+  provider: ProviderView,
+  endpoint: KeyedEndpoint,
+  pools: TokenPools,
+) => Credential;
 
 /** The key as it is in the table, or nothing if the provider takes none. */
-export const staticKey: CredentialFor = ({ entry: { auth } }, { key }) =>
+export const staticKey = ({ entry: { auth } }: ProviderView, { key }: KeyedEndpoint): Credential =>
   new StaticKey(auth && key ? [auth.header.toLowerCase(), auth.prefix + key.secret.reveal()] : []);
 
 class StaticKey implements Credential, Lease {

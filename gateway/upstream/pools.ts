@@ -23,6 +23,7 @@ import { makeCountingClient } from './connection-use.ts';
 /** Idle connections are closed before common servers close them: a request must not meet a dying one. */
 const keepAliveMs = 4_000;
 const connectionsMax = 10_000;
+const tokenConnectMs = 10_000;
 
 interface OpenPool {
   readonly pool: Pool;
@@ -87,20 +88,40 @@ export class UpstreamPools {
     return pool;
   }
 
+  /** Of a token service, at an address that is built in: by the provider's proxy and rules, and with nothing else that is the provider's. */
+  tokenPool(provider: ProviderView, origin: string): Pool {
+    const key = `${provider.entry.id} token ${origin} ${provider.connectionPrint}`;
+    const open = this.pools.get(key);
+    if (open) return open.pool;
+    const { proxy } = revealConnection(provider);
+    return this.openPool(key, provider, origin, tokenConnectMs, proxy ? { proxy } : {});
+  }
+
   private findPool(provider: ProviderView, connectMs: number, isFresh: boolean): Pool {
     // A request that began under an older table may still ask for the provider's former connections:
     // it must not leave that pool behind for those who know the new one.
     const key = `${provider.entry.id} ${connectMs} ${isFresh ? 'fresh' : 'kept'} ${provider.connectionPrint}`;
     const open = this.pools.get(key);
     if (open) return open.pool;
-    const pool = new Pool(new URL(provider.entry.baseUrl).origin, {
+    const { origin } = new URL(provider.entry.baseUrl);
+    return this.openPool(key, provider, origin, connectMs, revealConnection(provider));
+  }
+
+  private openPool(
+    key: string,
+    provider: ProviderView,
+    origin: string,
+    connectMs: number,
+    material: ReturnType<typeof revealConnection>,
+  ): Pool {
+    const pool = new Pool(origin, {
       connect: createGuardedConnector({
         rules: this.rules,
         namespace: provider.namespace,
         connectTimeoutMs: connectMs,
         resolve: this.resolve,
         lastAnswers: this.lastAnswers,
-        ...revealConnection(provider),
+        ...material,
       }),
       factory: makeCountingClient,
       connections: connectionsMax,

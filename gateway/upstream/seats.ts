@@ -9,6 +9,9 @@ import { bedrockSeats } from './bedrock/index.ts';
 import type { BodyFor } from './body.ts';
 import { type Credential, type CredentialFor, staticKey } from './credential.ts';
 import { geminiSeats } from './gemini/index.ts';
+import type { HeadersFor } from './headers.ts';
+import type { TokenPools } from './token-request.ts';
+import { vertexSeats } from './vertex-ai/index.ts';
 
 export interface UpstreamSeats {
   readonly addressFor: AddressFor;
@@ -16,6 +19,8 @@ export interface UpstreamSeats {
   readonly framingFor: (ask: UpstreamAsk) => Framing;
   /** Absent: bodies go as their dialect wrote them. */
   readonly bodyFor?: BodyFor;
+  /** Absent: headers go as their dialect and the client wrote them. */
+  readonly headersFor?: HeadersFor;
 }
 
 /** By the type of the Provider; `plainSeats` for all others. */
@@ -25,6 +30,7 @@ export const seatRows: SeatRows = new Map<string, UpstreamSeats>([
   ['AzureOpenAI', azureOpenAiSeats],
   ['Bedrock', bedrockSeats],
   ['Gemini', geminiSeats],
+  ['VertexAI', vertexSeats()],
 ]);
 
 export const plainSeats: UpstreamSeats = {
@@ -41,10 +47,11 @@ export function credentialOf(
   seats: UpstreamSeats,
   provider: ProviderView,
   endpoint: KeyedEndpoint,
+  pools: TokenPools,
 ): Credential {
   const known = credentials.get(endpoint);
   if (known) return known;
-  const credential = seats.credentialFor(provider, endpoint);
+  const credential = seats.credentialFor(provider, endpoint, pools);
   credentials.set(endpoint, credential);
   return credential;
 }

@@ -21,6 +21,8 @@ export type ResolvedCredential =
 export interface CredentialKind {
   readonly types?: readonly string[];
   readonly isValid: (value: string) => Finding | undefined;
+  /** As gateways want it; absent: as it is. */
+  readonly write?: (value: string) => string;
 }
 
 /**
@@ -44,9 +46,10 @@ export function resolveCredential(
     keyNotFound(use, secret);
   if (finding !== undefined) return { kind: 'refused', finding };
   // Editors and --from-file leave one line break behind; it is never part of a key.
-  const value = (secret.data[use.key] ?? '').replace(/\r?\n$/, '');
-  const invalid = kind.isValid(value);
+  const written = (secret.data[use.key] ?? '').replace(/\r?\n$/, '');
+  const invalid = kind.isValid(written);
   if (invalid !== undefined) return { kind: 'refused', finding: invalid };
+  const value = kind.write?.(written) ?? written;
   const credential = {
     id,
     value,

@@ -21,17 +21,18 @@ import { headerTwice } from './checks/header-twice.ts';
 import { invalid } from './checks/invalid.ts';
 import { noUsableKey } from './checks/no-usable-key.ts';
 import { notPermitted } from './checks/not-permitted.ts';
-import { secretValueInvalid } from './checks/secret-value-invalid.ts';
+import type { SecretUse } from './checks/secret-use.ts';
 import { tlsWithoutHttps } from './checks/tls-without-https.ts';
 import { unsupportedProviderValue } from './checks/unsupported-value.ts';
 import { connectionSecretsOf, type ResolvedConnection, resolveConnection } from './connection.ts';
-import { type ResolvedCredential, resolveCredential } from './credentials.ts';
+import { type CredentialKind, type ResolvedCredential, resolveCredential } from './credentials.ts';
 import { upstreamsInOrder } from './dialects.ts';
 import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
 import { buildLimits, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { resolveNamespaces, type SharedWith } from './selector.ts';
+import { serviceAccountKind } from './service-account.ts';
 import {
   type Condition,
   type Finding,
@@ -217,14 +218,15 @@ function resolveKeys(
       key: secretRef.key,
     };
     const id = `${namespace}/${name}/${spec.name}`;
-    const kind = {
-      isValid: (value: string) =>
-        provider.spec.auth.type === 'AWS'
-          ? awsCredentialsInvalid(use, value)
-          : secretValueInvalid(use, value),
-    };
+    const kind = keyKind(provider.spec.auth.type, use);
     return { spec, resolved: resolveCredential(id, use, input.secret(secretRef.name), readers, kind) };
   });
+}
+
+/** Absent: a key that goes into a header. */
+function keyKind(type: ProviderSpec['auth']['type'], use: SecretUse): CredentialKind | undefined {
+  if (type === 'AWS') return { isValid: (value) => awsCredentialsInvalid(use, value) };
+  return type === 'GCP' ? serviceAccountKind(use) : undefined;
 }
 
 type HeaderSpec = NonNullable<ProviderSpec['headers']>[number];
@@ -289,6 +291,13 @@ function limitsOf({ limits, auth }: ProviderSpec) {
   return [limits, ...(auth.keys ?? []).map((key) => key.limits)];
 }
 
+/** By its header the gateway knows a key that is exchanged for tokens, where its type takes keys in another one. */
+function authOf({ type, auth }: ProviderSpec): NonNullable<ProviderEntry['auth']> {
+  if (auth.type === 'GCP') return { header: 'Authorization', prefix: 'Bearer ' };
+  const { header } = PROVIDER_TYPES[type];
+  return { header: auth.header?.name ?? header.name, prefix: auth.header?.prefix ?? header.prefix };
+}
+
 function buildEntry(
   { platform }: ProviderInput,
   { metadata, spec }: Provider,
@@ -311,14 +320,7 @@ function buildEntry(
     ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder.value }),
     ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers.value] }),
     isPlatform: platform.platformNamespaces.includes(metadata.namespace),
-    ...(spec.auth.type === 'None'
-      ? {}
-      : {
-          auth: {
-            header: spec.auth.header?.name ?? facts.header.name,
-            prefix: spec.auth.header?.prefix ?? facts.header.prefix,
-          },
-        }),
+    ...(spec.auth.type === 'None' ? {} : { auth: authOf(spec) }),
     keys: keys
       .flatMap(({ spec: { name, weight, priority, limits }, resolved }) =>
         resolved?.kind === 'usable'

@@ -9,6 +9,8 @@ import {
 import { inWords } from './in-words.ts';
 
 export const typesWithoutAddress = typesThat(({ baseUrl }) => baseUrl === undefined);
+/** Their keys may be those of Google service accounts. */
+export const gcpTypes = typesThat(({ signIn }) => signIn === 'GCP');
 export const typesWithoutApis = typesThat(({ apis }) => apis === undefined);
 export const awsTypes = typesThat(({ signIn }) => signIn === 'AWS');
 export const selfHostedTypes = typesThat(({ isSelfHosted }) => isSelfHosted === true);

@@ -35,6 +35,7 @@ import {
   celIsNoneOf,
   celIsOneOf,
   defaultApis,
+  gcpTypes,
   keyHeaders,
   knownOptions,
   selfHostedTypes,
@@ -151,18 +152,19 @@ const authSchema = withRules(
   z.strictObject(
     {
       type: z
-        .enum(['ApiKey', 'AWS', 'None'])
+        .enum(['ApiKey', 'AWS', 'GCP', 'None'])
         .default('ApiKey')
         .describe(
           'ApiKey: every call carries one of `keys`. AWS: every call is signed with one of `keys`, each an AWS credentials file with ' +
-            `one profile; for ${theTypes(awsTypes)}. None: the upstream takes no key.`,
+            `one profile; for ${theTypes(awsTypes)}. GCP: each of \`keys\` is the JSON key of a service account, and every call carries ` +
+            `a token that Google gives for it; for ${theTypes(gcpTypes)}. None: the upstream takes no key.`,
         ),
       header: authHeaderSchema
         .optional()
         .describe(`How the key is presented; default by type: ${keyHeaders()}.`),
       keys: listMap(keySchema, 'name', 64)
         .optional()
-        .describe('Keys of this upstream; required if type is ApiKey or AWS, else absent.'),
+        .describe('Keys of this upstream; absent if type is None, else required.'),
     },
     {
       error: ({ input }) =>
@@ -174,8 +176,13 @@ const authSchema = withRules(
   [
     {
       cel: "(self.type != 'None') == (has(self.keys) && size(self.keys) > 0)",
-      message: 'keys must hold at least one entry if type is ApiKey or AWS, and none if type is None',
+      message: 'keys must hold at least one entry, and none if type is None',
       check: (auth) => (auth.type !== 'None') === (auth.keys !== undefined && auth.keys.length > 0),
+    },
+    {
+      cel: "self.type != 'GCP' || !has(self.header)",
+      message: 'header is for type ApiKey; tokens of GCP have a header of their own',
+      check: (auth) => auth.type !== 'GCP' || auth.header === undefined,
     },
   ],
 );
@@ -446,6 +453,12 @@ export const providerSpecSchema = withRules(
         !spec.baseURL?.startsWith('http://') ||
         selfHostedTypes.includes(spec.type) ||
         (spec.auth.type === 'None' && !spec.headers?.some((header) => header.valueFrom !== undefined)),
+    },
+    {
+      cel: `self.auth.type != 'GCP' || (${celIsOneOf(gcpTypes)} && has(self.options) && 'project' in self.options)`,
+      message: `auth.type GCP is for ${theTypes(gcpTypes)}, with options.project`,
+      check: (spec) =>
+        spec.auth.type !== 'GCP' || (gcpTypes.includes(spec.type) && spec.options?.project !== undefined),
     },
     {
       cel:

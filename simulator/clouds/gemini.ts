@@ -40,7 +40,7 @@ export interface Scripted {
   readonly chunks?: readonly unknown[];
 }
 
-interface GoogleError {
+export interface GoogleError {
   readonly status: number;
   readonly word: string;
   readonly message: string;
@@ -123,7 +123,7 @@ interface Generation {
 }
 
 /** The answer of its model to a request that is signed in; or a refusal of the request. */
-function generate({ response, body, model, host, isStream, seal, ids, directives }: Generation): void {
+export function generate({ response, body, model, host, isStream, seal, ids, directives }: Generation): void {
   const isThird = model.generation >= 3;
   const known = ids ?? (isThird ? 'given' : 'refused');
   try {
@@ -172,7 +172,7 @@ function play(response: ServerResponse, { status, body, chunks = [] }: Scripted,
   response.end(isEvents ? undefined : JSON.stringify(body ?? chunks[0]));
 }
 
-function refuse(response: ServerResponse, { status, word, message, details }: GoogleError): void {
+export function refuse(response: ServerResponse, { status, word, message, details }: GoogleError): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' });
   response.end(JSON.stringify(googleError({ status, word, message, ...(details ? { details } : {}) })));
 }

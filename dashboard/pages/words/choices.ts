@@ -8,6 +8,7 @@ export const PROVIDER_TYPES = {
   AzureOpenAI: { label: 'Azure OpenAI', needsUrl: true, needsApis: false, needsKey: true },
   Bedrock: { label: 'AWS Bedrock', needsUrl: true, needsApis: false, needsKey: true },
   Gemini: { label: 'Gemini API', needsUrl: false, needsApis: false, needsKey: true },
+  VertexAI: { label: 'Vertex AI', needsUrl: false, needsApis: false, needsKey: true },
   OpenRouter: { label: 'OpenRouter', needsUrl: false, needsApis: false, needsKey: true },
   Mistral: { label: 'Mistral', needsUrl: false, needsApis: false, needsKey: true },
 } as const;
@@ -18,6 +19,7 @@ export const PROVIDER_OPTIONS: { readonly [Type in ProviderType]?: readonly stri
   OpenAI: ['organization', 'project'],
   AzureOpenAI: ['apiVersion'],
   Bedrock: ['region'],
+  VertexAI: ['project', 'location'],
 };
 
 export const APIS = {

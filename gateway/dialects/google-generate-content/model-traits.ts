@@ -1,5 +1,5 @@
 // What does a Gemini model take that its sisters refuse? Read off its name, which says generation and size; a tuned model's name says
-// neither. Sources: shared/wire/clouds.md is not shipped, so the pages are named here: ai.google.dev/gemini-api/docs/{thinking,
+// neither. Sources: ai.google.dev/gemini-api/docs/{thinking,
 // thought-signatures,function-calling,structured-output}, read 2026-11.
 
 export interface ModelTraits {

@@ -28,3 +28,14 @@ export function proxyCredentialInvalid(use: SecretUse, value: string): Finding |
       `characters of printable ASCII, without outer spaces${use.key === 'username' ? ' and without a colon' : ''}`,
   };
 }
+
+/** @param member Of the key, which is wrong; empty: the value is no JSON object. The value itself is never part of the message. */
+export function serviceAccountInvalid(use: SecretUse, member: string): Finding {
+  const what = member === '' ? 'is no JSON object' : `has no valid ${member}`;
+  return {
+    reason: 'SecretValueInvalid',
+    message:
+      `${use.field}: the value of ${use.key} in Secret ${use.secret} ${what}; write the JSON key of a service account as Google gives ` +
+      "it, with Google's own token_uri",
+  };
+}

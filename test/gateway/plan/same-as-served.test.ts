@@ -198,6 +198,9 @@ function buildScene(made: Scene) {
       poolFor() {
         throw new Error('no connection is opened');
       },
+      tokenPool() {
+        throw new Error('no token is asked for');
+      },
     },
     journal: openMemoryJournal(() => {}),
     metrics: new RequestMetrics(),

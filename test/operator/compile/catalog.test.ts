@@ -16,7 +16,7 @@ import { compileOnce, condition, NOW_MS } from './support.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const vendors = Object.values(PROVIDER_TYPES).flatMap(({ priceVendor }) => priceVendor ?? []);
+const vendors = [...new Set(Object.values(PROVIDER_TYPES).flatMap(({ priceVendor }) => priceVendor ?? []))];
 
 /** Every name under which the list itself knows a model, word for word. */
 function namesOf({ id, match }: ModelInfo): string[] {
@@ -39,9 +39,10 @@ const priced = known.flatMap(({ vendor, name, found }) =>
 describe('against the calculation of the list itself', () => {
   test('there is something to compare, of every vendor', () => {
     const count = (vendor: string) => priced.filter((one) => one.vendor === vendor).length;
-    expect(vendors).toEqual(['openai', 'anthropic', 'openrouter', 'mistral']);
+    expect(vendors).toEqual(['openai', 'anthropic', 'google', 'openrouter', 'mistral']);
     expect(count('openai')).toBeGreaterThan(60);
     expect(count('anthropic')).toBeGreaterThan(15);
+    expect(count('google')).toBeGreaterThan(10);
     expect(count('openrouter')).toBeGreaterThan(400);
     expect(count('mistral')).toBeGreaterThan(25);
   });

@@ -95,6 +95,13 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
   ],
   ['ApiKey has no keys', provider({ auth: {} }), 'spec.auth', 'at least one entry'],
   ['None has keys', auth({ type: 'None' }), 'spec.auth', 'none if type is None'],
+  ['GCP is for Vertex AI', auth({ type: 'GCP' }), 'spec', 'auth.type GCP is for the type VertexAI'],
+  [
+    'tokens have a header of their own',
+    auth({ type: 'GCP', header: { name: 'x-key' } }),
+    'spec.auth',
+    'header is for type ApiKey',
+  ],
   ['two keys have one name', auth({ keys: [KEY, KEY] }), 'spec.auth.keys[1].name', 'twice'],
   [
     'a key reaches into another namespace',

@@ -97,12 +97,12 @@ describe('a stream', () => {
     });
   });
 
-  test('cloud 27: that ends before its finish reason is cut, and one that ends behind it is whole', () => {
+  test('cloud 27: that ends before its finish reason is cut, and one that ends after it is whole', () => {
     expect(streamed(chunks.slice(0, 3)).facts.fault).toEqual({ kind: 'truncated' });
     expect(streamed(chunks).facts).toMatchObject({ isComplete: true, fault: undefined });
   });
 
-  test('goes on behind a first chunk that says STOP already', () => {
+  test('goes on after a first chunk that says STOP already', () => {
     const early = streamed([chunk(undefined, 'STOP'), ...chunks]);
     expect(early.facts.isComplete).toBe(true);
     expect(early.choice.parts.map(({ type }) => type)).toContain('tool-call');

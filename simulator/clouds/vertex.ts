@@ -1,0 +1,172 @@
+// What does Vertex AI want that the dialects of its models do not? A project and a location in the path, a token, Claude's version in the
+// body. Gemini answers here; Claude and models of other vendors are a simulator's behind it.
+
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isBag } from '../checks.ts';
+import type { Directives } from '../directives.ts';
+import { makeSeal } from '../seal.ts';
+import { type GoogleError, generate, refuse } from './gemini.ts';
+import { modelOf } from './gemini-request.ts';
+
+interface VertexOptions {
+  readonly project: string;
+  readonly location: string;
+  takes(token: string): boolean;
+  /** Takes calls in express mode. */
+  readonly apiKey?: string;
+  /** Base URL of the simulator, without `/v1`. */
+  readonly upstream: string;
+}
+
+export interface Vertex extends AsyncDisposable {
+  /** Such as `http://127.0.0.1:40123/v1`. */
+  readonly url: string;
+  /** Paths with queries, as they came, and whether they were let in. */
+  readonly calls: { readonly path: string; readonly isLetIn: boolean }[];
+  /** Bodies of the calls that were let in. */
+  readonly bodies: Record<string, unknown>[];
+  directives: Directives;
+}
+
+export async function startVertex(options: VertexOptions): Promise<Vertex> {
+  const server = createServer((incoming, response) => {
+    void receive(incoming).then((body) => answer(vertex, options, incoming, body, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const vertex: Vertex = {
+    url: `http://127.0.0.1:${port}/v1`,
+    calls: [],
+    bodies: [],
+    directives: {},
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return vertex;
+}
+
+async function receive(incoming: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function answer(
+  vertex: Vertex,
+  options: VertexOptions,
+  incoming: IncomingMessage,
+  bytes: Buffer,
+  response: ServerResponse,
+) {
+  const { url = '', headers } = incoming;
+  const isExpress = url.startsWith('/v1/publishers/');
+  const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
+  const isLetIn = isExpress
+    ? options.apiKey !== undefined && headers['x-goog-api-key'] === options.apiKey && token === ''
+    : headers['x-goog-api-key'] === undefined && options.takes(token);
+  vertex.calls.push({ path: url, isLetIn });
+  if (!isLetIn) return refuse(response, unauthenticated);
+  const body = JSON.parse(bytes.toString()) as unknown;
+  if (!isBag(body)) return refuse(response, { ...badArgument, message: 'The body is no object.' });
+  vertex.bodies.push(body);
+  const place = isExpress ? '/v1' : `/v1/projects/${options.project}/locations/${options.location}`;
+  if (!url.startsWith(`${place}/`)) return refuse(response, notFound(url));
+  const path = url.slice(place.length);
+  const [, gemini, verb] =
+    /^\/publishers\/google\/models\/([^/:]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path) ??
+    [];
+  if (gemini !== undefined) {
+    const isStream = verb !== 'generateContent';
+    const { directives } = vertex;
+    return generate({
+      response,
+      body,
+      model: modelOf(gemini),
+      host: 'vertex',
+      isStream,
+      seal: makeSeal('vertex'),
+      ids: undefined,
+      directives,
+    });
+  }
+  const [, claude, way] =
+    /^\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/.exec(path) ?? [];
+  if (claude !== undefined)
+    return askClaude(options, claude, way === 'streamRawPredict', body, incoming, response);
+  if (path !== '/endpoints/openapi/chat/completions') return refuse(response, notFound(url));
+  if (!/^[a-z]+\/[^/]+$/.test(String(body.model)))
+    return refuse(response, { ...badArgument, message: 'Malformed publisher model name.' });
+  forward(options, '/v1/chat/completions', { ...body, model: 'sim' }, {}, response);
+}
+
+function askClaude(
+  options: VertexOptions,
+  model: string,
+  isStream: boolean,
+  { anthropic_version: version, ...body }: Record<string, unknown>,
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+) {
+  if (version !== 'vertex-2023-10-16')
+    return refuse(response, { ...badArgument, message: 'anthropic_version: Field required' });
+  const stray = ['anthropic-version', 'x-api-key'].find((name) => headers[name] !== undefined);
+  if (stray !== undefined)
+    return refuse(response, { ...badArgument, message: `${stray} is no header of this API` });
+  const beta = String(headers['anthropic-beta'] ?? '');
+  if (beta.includes('oauth-'))
+    return refuse(response, { ...badArgument, message: 'Unexpected value for the anthropic-beta header' });
+  const isCounting = model === 'count-tokens';
+  if (!isCounting && body.model !== undefined)
+    return refuse(response, { ...badArgument, message: 'model: Extra inputs are not permitted' });
+  if (isCounting && String(body.model).includes('@')) return refuse(response, notFound(String(body.model)));
+  if ((body.stream === true) !== isStream)
+    return refuse(response, { ...badArgument, message: 'stream does not fit the path' });
+  const sent = { ...body, model: 'sim' };
+  const more = { 'anthropic-version': '2023-06-01', ...(beta === '' ? {} : { 'anthropic-beta': beta }) };
+  forward(options, isCounting ? '/v1/messages/count_tokens' : '/v1/messages', sent, more, response);
+}
+
+function forward(
+  { upstream }: VertexOptions,
+  path: string,
+  body: object,
+  more: Record<string, string>,
+  response: ServerResponse,
+): void {
+  const sent = Buffer.from(JSON.stringify(body));
+  const headers = { 'content-type': 'application/json', 'content-length': String(sent.length), ...more };
+  const call = request(upstream + path, { method: 'POST', headers }, (came) => {
+    response.writeHead(came.statusCode ?? 500, came.headers);
+    came.pipe(response);
+  });
+  call.on('error', () => response.destroy());
+  response.on('close', () => call.destroy());
+  call.end(sent);
+}
+
+const badArgument = { status: 400, word: 'INVALID_ARGUMENT' } as const;
+
+const unauthenticated: GoogleError = {
+  status: 401,
+  word: 'UNAUTHENTICATED',
+  message:
+    'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
+  details: [
+    {
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: 'ACCESS_TOKEN_EXPIRED',
+      domain: 'googleapis.com',
+    },
+  ],
+};
+
+function notFound(what: string): GoogleError {
+  return {
+    status: 404,
+    word: 'NOT_FOUND',
+    message: `Publisher Model or endpoint \`${what}\` was not found or your project does not have access to it.`,
+  };
+}

@@ -1,0 +1,281 @@
+// Are models of Vertex AI reached at the paths of their publishers, with tokens that Google gives for a service account? At a Google that
+// refuses tokens that have ended, and whatever its parser does not know.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { DialectName, UpstreamDialectName } from '../../../core/contract/routing-table.ts';
+import { Secret } from '../../../gateway/table/secret.ts';
+import { type SeatRows, seatRows } from '../../../gateway/upstream/seats.ts';
+import { TokenCredential } from '../../../gateway/upstream/token-credential.ts';
+import { vertexSeats } from '../../../gateway/upstream/vertex-ai/index.ts';
+import { type GoogleTokens, startGoogleTokens } from '../../../simulator/clouds/google-tokens.ts';
+import { startVertex, type Vertex } from '../../../simulator/clouds/vertex.ts';
+import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
+import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
+
+const apiKey = 'AQ.express-key-0123456789abcdef';
+const settings = { project: 'my-project', location: 'europe-west4' };
+const place = '/v1/projects/my-project/locations/europe-west4';
+
+let simulator: Simulator;
+let tokens: GoogleTokens;
+let vertex: Vertex;
+let rows: SeatRows;
+const rigs: Rig[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  tokens = await startGoogleTokens();
+  const { url: upstream } = simulator;
+  vertex = await startVertex({ ...settings, apiKey, upstream, takes: (token) => tokens.takes(token) });
+});
+afterAll(async () => {
+  await vertex[Symbol.asyncDispose]();
+  await tokens[Symbol.asyncDispose]();
+  await simulator.close();
+});
+beforeEach(() => {
+  rows = new Map([...seatRows, ['VertexAI', vertexSeats(tokens.url)]]);
+  Object.assign(tokens, { exchanges: 0, lifetimeS: 3599, isAway: false });
+  vertex.calls.length = 0;
+  vertex.bodies.length = 0;
+});
+afterEach(async () => {
+  for (const rig of rigs.splice(0)) await rig.close();
+});
+
+/** As the operator writes it into the table. */
+function accountKey(more: object = {}): string {
+  const { client_email, private_key, private_key_id } = { ...tokens.key, ...more };
+  return Buffer.from(JSON.stringify({ client_email, private_key, private_key_id })).toString('base64');
+}
+
+function target(
+  upstreamModel: string,
+  dialect: UpstreamDialectName,
+  more: Partial<RigTarget> = {},
+): RigTarget {
+  return {
+    baseUrl: vertex.url,
+    upstreamModel,
+    dialects: [dialect],
+    keys: { main: accountKey() },
+    ...more,
+    providerEntry: {
+      type: 'VertexAI',
+      dialects: [dialect],
+      auth: { header: 'Authorization', prefix: 'Bearer ' },
+      settings,
+      ...more.providerEntry,
+    },
+  };
+}
+
+const gemini = (more: Partial<RigTarget> = {}) => target('gemini-3.8-flash', 'google-generate-content', more);
+
+async function rigOf(...targets: readonly RigTarget[]): Promise<Rig> {
+  const endpoints: DialectName[] = [
+    'openai-chat',
+    'openai-responses',
+    'anthropic-messages',
+    'openai-completions',
+  ];
+  const rig = await startRig(tableOf(targets, { endpoints }), { seats: rows });
+  rigs.push(rig);
+  return rig;
+}
+
+const paths = (): string[] => vertex.calls.map(({ path }) => path);
+
+describe('a model is served', () => {
+  test.each<[string, UpstreamDialectName, string, string]>([
+    [
+      'gemini-3.8-flash',
+      'google-generate-content',
+      '/publishers/google/models/gemini-3.8-flash:generateContent',
+      '/publishers/google/models/gemini-3.8-flash:streamGenerateContent?alt=sse',
+    ],
+    [
+      'google/gemini-2.5-flash',
+      'google-generate-content',
+      '/publishers/google/models/gemini-2.5-flash:generateContent',
+      '/publishers/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+    ],
+    [
+      'claude-sonnet-4-5@20250929',
+      'anthropic-messages',
+      '/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict',
+      '/publishers/anthropic/models/claude-sonnet-4-5@20250929:streamRawPredict',
+    ],
+    [
+      'meta/llama-4-maverick-17b-128e-instruct-maas',
+      'openai-chat',
+      '/endpoints/openapi/chat/completions',
+      '/endpoints/openapi/chat/completions',
+    ],
+    [
+      'gemini-3.8-flash',
+      'openai-chat',
+      '/endpoints/openapi/chat/completions',
+      '/endpoints/openapi/chat/completions',
+    ],
+  ])('%s by %s, for clients of every dialect', async (model, dialect, plain, streamed) => {
+    const rig = await rigOf(target(model, dialect));
+    const endpoints: Endpoint[] = ['chat', 'responses', 'messages', 'completions'];
+    for (const endpoint of endpoints) {
+      for (const isStream of [false, true]) {
+        const seen = await ask(rig, { endpoint, isStream });
+        expect([seen.status, paths().at(-1)]).toEqual([200, place + (isStream ? streamed : plain)]);
+        expect(textOf(seen)).not.toBe('');
+      }
+    }
+    expect(tokens.exchanges).toBe(1);
+  });
+
+  test('in express mode with an API key, without project and token', async () => {
+    const express = gemini({
+      keys: { main: apiKey },
+      providerEntry: { auth: { header: 'x-goog-api-key', prefix: '' }, settings: {} },
+    });
+    const rig = await rigOf(express);
+    expect((await ask(rig)).status).toBe(200);
+    expect(paths()).toEqual(['/v1/publishers/google/models/gemini-3.8-flash:generateContent']);
+    expect(tokens.exchanges).toBe(0);
+  });
+
+  test('cloud 31: of Claude with the betas of its client, but not with the one of its sign-in', async () => {
+    const rig = await rigOf(target('claude-opus-5', 'anthropic-messages'));
+    const headers = {
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'oauth-2025-04-20,interleaved-thinking-2025-05-14',
+    };
+    expect((await ask(rig, { endpoint: 'messages', headers })).status).toBe(200);
+    expect(simulator.calls().at(-1)?.headers['anthropic-beta']).toBe('interleaved-thinking-2025-05-14');
+  });
+});
+
+describe('the token of a service account', () => {
+  test('cloud 9: is asked for once by a hundred first calls', async () => {
+    const rig = await rigOf(gemini());
+    const seen = await Promise.all(Array.from({ length: 100 }, () => ask(rig)));
+    expect(seen.map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
+    expect(tokens.exchanges).toBe(1);
+  });
+
+  test('is kept when the table changes, and asked for again with another key', async () => {
+    const rig = await rigOf(gemini());
+    await ask(rig);
+    rig.offer(tableOf([gemini()]));
+    await ask(rig);
+    expect(tokens.exchanges).toBe(1);
+    rig.offer(tableOf([gemini({ keys: { main: `${accountKey()}\n` } })]));
+    await ask(rig);
+    expect(tokens.exchanges).toBe(2);
+  });
+
+  test('cloud 11: that is refused is renewed once, and the request is sent once more', async () => {
+    const rig = await rigOf(gemini());
+    await ask(rig);
+    tokens.revoke();
+    const seen = await ask(rig, { isStream: true });
+    expect(seen.status).toBe(200);
+    expect(vertex.calls.map(({ isLetIn }) => isLetIn)).toEqual([true, false, true]);
+    expect([tokens.exchanges, rig.records.map(({ outcome }) => outcome)]).toEqual([
+      2,
+      ['answered', 'answered'],
+    ]);
+  });
+
+  test('that is refused again is the platform’s to mend', async () => {
+    tokens.lifetimeS = 0;
+    const rig = await rigOf(gemini());
+    const seen = await ask(rig);
+    expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_auth_failed']);
+    expect(vertex.calls).toHaveLength(2);
+  });
+
+  test('that Google does not give lets the next target take over, and no word of the exchange is shown', async () => {
+    tokens.isAway = true;
+    const rig = await rigOf(
+      gemini(),
+      target('m', 'openai-chat', { baseUrl: `${simulator.url}/v1`, providerEntry: { type: 'OpenAI' } }),
+    );
+    expect((await ask(rig)).status).toBe(200);
+    expect(rig.records.at(-1)).toMatchObject({ outcome: 'answered', target: 't1' });
+    const alone = await rigOf(gemini({ keys: { main: accountKey({ client_email: 'other@example.com' }) } }));
+    tokens.isAway = false;
+    const seen = await ask(alone);
+    expect(seen.status).toBe(502);
+    expect(seen.text).not.toMatch(/eyJ|BEGIN|other@example/);
+  });
+});
+
+describe('a token', () => {
+  const minute = 60_000;
+
+  function scene(lifetimeMs: number) {
+    let now = 0;
+    let given = 0;
+    let failure: string | undefined;
+    const credential = new TokenCredential(
+      async () => {
+        if (failure !== undefined) throw new Error(failure);
+        given += 1;
+        return { token: new Secret(`token-number-${given}`), lifetimeMs };
+      },
+      () => now,
+    );
+    return {
+      credential,
+      given: () => given,
+      at: (ms: number) => {
+        now = ms;
+      },
+      fail: (why: string | undefined) => {
+        failure = why;
+      },
+      settle: () => new Promise((resolve) => setImmediate(resolve)),
+    };
+  }
+
+  test('is renewed in the background before its end, and serves until then', async () => {
+    const { credential, given, at, settle } = scene(60 * minute);
+    await credential.renew();
+    at(50 * minute);
+    expect([credential.lease?.headers[1], given()]).toEqual(['Bearer token-number-1', 1]);
+    at(59 * minute);
+    expect(credential.lease?.headers[1]).toBe('Bearer token-number-1');
+    await settle();
+    expect([credential.lease?.headers[1], given()]).toEqual(['Bearer token-number-2', 2]);
+  });
+
+  test('cloud 10: is not asked for again and again while the renewal fails', async () => {
+    const { credential, at, fail, settle, given } = scene(60 * minute);
+    await credential.renew();
+    fail('away');
+    at(59 * minute);
+    for (let request = 0; request < 50; request += 1) {
+      expect(credential.lease?.headers[1]).toBe('Bearer token-number-1');
+      await settle();
+    }
+    fail(undefined);
+    expect(credential.lease).toBeDefined();
+    await settle();
+    expect(given()).toBe(1);
+    at(59 * minute + 11_000);
+    expect(credential.lease).toBeDefined();
+    await settle();
+    expect(given()).toBe(2);
+  });
+
+  test('cloud 7: of five seconds serves three times five seconds', async () => {
+    const { credential, at, settle } = scene(5_000);
+    for (let second = 0; second < 15; second += 1) {
+      at(second * 1000);
+      const { lease } = credential;
+      const used = lease && lease.endsAtMs > second * 1000 ? lease : await credential.renew();
+      expect(used.endsAtMs).toBeGreaterThan(second * 1000);
+      await settle();
+    }
+  });
+});
