@@ -10,6 +10,7 @@ const FOLDER = join(import.meta.dirname, '../../../operator/compile/checks');
 const SHARED = ['secret-use', 'target-use'];
 /** A check that tells one more way to be wrong, under a reason that another check is named after. */
 const UNDER_ANOTHER_NAME: Readonly<Record<string, string>> = {
+  'aws-credentials-invalid': 'SecretValueInvalid',
   'ca-not-found': 'CANotFound',
   'header-twice': 'Invalid',
   'secret-of-namesake': 'SecretPending',
