@@ -18,6 +18,7 @@ const views = [
   ['/models/plan?model=m', 'Plan a request'],
   ['/providers?namespace=*', 'Providers and routes'],
   ['/providers/new', 'Add provider'],
+  ['/routes/new', 'Add route'],
   ['/providers/team-a/listed', /listed/],
   ['/routes/team-a/listed', /listed/],
   ['/nothing/here', 'Page not found'],
