@@ -220,3 +220,95 @@ describe('an answer that is blocked', () => {
     }
   });
 });
+
+describe('a bill, computed by hand in picodollars', () => {
+  // Of gemini-2.5-pro: 1.25, 0.125 and 10 dollars a million tokens; above 200,000 tokens of input 2.50, 0.25 and 15 for the whole call.
+  const price = {
+    source: 'target',
+    input: 1_250_000,
+    cachedInput: 125_000,
+    output: 10_000_000,
+    tiers: [{ aboveInputTokens: 200_000, input: 2_500_000, cachedInput: 250_000, output: 15_000_000 }],
+  };
+
+  test.each<[string, Record<string, number>, number]>([
+    [
+      'input and output',
+      { promptTokenCount: 1_000, candidatesTokenCount: 200, totalTokenCount: 1_200 },
+      3_250_000_000,
+    ],
+    [
+      'thoughts beside the answer',
+      { promptTokenCount: 1_000, candidatesTokenCount: 200, thoughtsTokenCount: 300, totalTokenCount: 1_500 },
+      6_250_000_000,
+    ],
+    [
+      'thoughts inside the answer',
+      { promptTokenCount: 1_000, candidatesTokenCount: 500, thoughtsTokenCount: 300, totalTokenCount: 1_500 },
+      6_250_000_000,
+    ],
+    [
+      'a part of the input from a cache',
+      {
+        promptTokenCount: 1_000,
+        cachedContentTokenCount: 800,
+        candidatesTokenCount: 10,
+        totalTokenCount: 1_010,
+      },
+      450_000_000,
+    ],
+    [
+      'all of the input from a cache',
+      {
+        promptTokenCount: 1_000,
+        cachedContentTokenCount: 1_000,
+        candidatesTokenCount: 10,
+        totalTokenCount: 1_010,
+      },
+      225_000_000,
+    ],
+    [
+      'what its own tools read',
+      {
+        promptTokenCount: 100,
+        toolUsePromptTokenCount: 900,
+        candidatesTokenCount: 10,
+        totalTokenCount: 1_010,
+      },
+      1_350_000_000,
+    ],
+    ['a blocked prompt', { promptTokenCount: 400, totalTokenCount: 400 }, 500_000_000],
+    [
+      'the longest of the lower tier',
+      { promptTokenCount: 200_000, candidatesTokenCount: 1, totalTokenCount: 200_001 },
+      250_010_000_000,
+    ],
+    [
+      'the shortest of the higher tier',
+      { promptTokenCount: 200_001, candidatesTokenCount: 1, totalTokenCount: 200_002 },
+      500_017_500_000,
+    ],
+    [
+      'a cache in the higher tier',
+      {
+        promptTokenCount: 300_000,
+        cachedContentTokenCount: 100_000,
+        candidatesTokenCount: 100,
+        totalTokenCount: 300_100,
+      },
+      526_500_000_000,
+    ],
+  ])('for %s', async (_, usageMetadata, cost) => {
+    const parts = usageMetadata.candidatesTokenCount === undefined ? [] : [{ text: 'All is well.' }];
+    const candidate = {
+      content: { role: 'model', parts },
+      finishReason: parts.length > 0 ? 'STOP' : 'SAFETY',
+      index: 0,
+    };
+    for (const isStream of [false, true]) {
+      gemini.next = { status: 200, chunks: [{ candidates: [candidate], usageMetadata }] };
+      const { records } = await callsOf([target({ price })], 'chat', isStream);
+      expect(records.map(({ costPicodollars }) => costPicodollars)).toEqual([cost]);
+    }
+  });
+});
