@@ -22,5 +22,6 @@ export const vertexBody: BodyFor = (ask, body) => {
 
 /** Counting is the same for all versions of a model, and takes none. */
 function countedAs({ model }: UpstreamAsk): string {
-  return model.replace(/^publishers\/anthropic\/models\//, '').replace(/@.*$/, '');
+  const [name = model] = model.replace(/^publishers\/anthropic\/models\//, '').split('@');
+  return name;
 }
