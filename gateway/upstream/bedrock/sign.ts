@@ -74,9 +74,17 @@ function pathAsSigned(path: string): string {
   return `/${segments.map(encoded).join('/')}${path.endsWith('/') && segments.length > 0 ? '/' : ''}`;
 }
 
+/** By name, and by value where names are alike. */
 function queryAsSigned(query: string): string {
-  const pairs = [...new URLSearchParams(query)].map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
-  return pairs.sort().join('&');
+  return [...new URLSearchParams(query)]
+    .map(([name, value]) => [encoded(name), encoded(value)] as const)
+    .sort(([a, aValue], [b, bValue]) => compare(a, b) || compare(aValue, bValue))
+    .map((pair) => pair.join('='))
+    .join('&');
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function encoded(text: string): string {
