@@ -3,18 +3,22 @@
 
 import { describe, expect, test } from 'vitest';
 import { drillFaultSchema } from '../../../core/contract/exchange.ts';
-import { type DialectName, dialectNameSchema } from '../../../core/contract/routing-table.ts';
+import {
+  dialectNameSchema,
+  type UpstreamDialectName,
+  upstreamDialectSchema,
+} from '../../../core/contract/routing-table.ts';
 import type { RigTarget } from '../rig.ts';
 import { type Drill, drill, keys, main, spare } from './play-drill.ts';
 
-const native = (dialect: DialectName): Partial<RigTarget> => ({
+const native = (dialect: UpstreamDialectName): Partial<RigTarget> => ({
   dialects: [dialect],
   providerEntry: { dialects: [dialect] },
 });
 
 describe('the next target takes over', () => {
   const pairs = dialectNameSchema.options.flatMap((client) =>
-    dialectNameSchema.options.map((upstream) => [client, upstream] as const),
+    upstreamDialectSchema.options.map((upstream) => [client, upstream] as const),
   );
 
   test.each(pairs)('of a model that is called in %s, and spoken to in %s', async (client, upstream) => {
@@ -114,6 +118,15 @@ describe('what fails says what to change', () => {
     ],
     ['a model that the pod does not have', { id: 'team/other' }, 'does not have the model'],
   ];
+  test.each(upstreamDialectSchema.options)(
+    'a stream of %s that is cut behind its first words',
+    async (dialect) => {
+      const targets = [{ ...main, ...native(dialect) }, spare];
+      const outcome = await drill({ fault: 'CutStream', targets, route: { endpoints: ['openai-chat'] } });
+      expect(outcome.message).toContain('cut off after its first words had reached the caller');
+    },
+  );
+
   test.each(cases)('%s', async (_, asked, part) => {
     const outcome = await drill(asked);
     expect(outcome.message).toContain(part);
