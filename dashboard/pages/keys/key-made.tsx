@@ -80,7 +80,8 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
             </>
           ) : (
             <>
-              <Badge tone="busy">Waiting</Badge> Rolling out to the gateways. This takes about a second.
+              <Badge tone="busy">Waiting</Badge> The gateway does not accept it yet. This takes about a
+              second.
             </>
           )}
         </p>

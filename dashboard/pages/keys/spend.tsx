@@ -120,18 +120,15 @@ function OverTime({ apiKey: { metadata } }: { readonly apiKey: ApiKey }) {
           format={isPriced ? moneyOf(stack.total, formats) : formats.compact}
         />
       )}
-      <p>
-        {refused.total.refused > 0 && (
-          <>
-            <Link to={requestsLink({ apiKey, outcome: 'refused', period: '30d' })}>
-              {formats.counted(refused.total.refused, 'request')} refused in 30 days
-            </Link>
-            {': '}
-            {refused.rows.map(({ code, refused: count }) => `${code} ${formats.number(count)}`).join(' · ')}.{' '}
-          </>
-        )}
-        <Link to={requestsLink({ apiKey, period: '24h' })}>Requests</Link>
-      </p>
+      {refused.total.refused > 0 && (
+        <p>
+          <Link to={requestsLink({ apiKey, outcome: 'refused', period: '30d' })}>
+            {formats.counted(refused.total.refused, 'request')} refused in 30 days
+          </Link>
+          {': '}
+          {refused.rows.map(({ code, refused: count }) => `${code} ${formats.number(count)}`).join(' · ')}.
+        </p>
+      )}
     </>
   );
 }

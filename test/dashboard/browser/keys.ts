@@ -116,6 +116,8 @@ export function keysSuite(stage: () => Stage): void {
     );
     expect(toOthers.join('')).not.toMatch(/Only for the gateway/);
     expect(sent.get(new URL(gatewayUrl).origin)).toContain('Only for the gateway');
+    await m.getByRole('link', { name: id }).click();
+    await page.getByRole('dialog').getByRole('link', { name: 'team-a/player' }).waitFor();
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });

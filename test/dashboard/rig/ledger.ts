@@ -201,17 +201,6 @@ export function answerLedger(
         ...more,
       };
     }
-    case 'refusals':
-      return {
-        from,
-        to,
-        total: { refused: 427 },
-        rows: [
-          { code: 'rate_limit_exceeded', refused: 400 },
-          { code: 'model_not_found', refused: 27 },
-        ],
-        ...more,
-      };
     case 'requests': {
       const countOf = (ms: number) => models.reduce((sum, _, at) => sum + size(ms, at), 0);
       const rowOf = (requests: number) => ({
@@ -244,6 +233,14 @@ export function answerLedger(
     case 'request-log':
       return answerLog(search, nowMs);
     case 'refusals': {
+      if (by === 'code' && !search.has('interval'))
+        return {
+          total: { refused: 427 },
+          rows: [
+            { code: 'rate_limit_exceeded', refused: 400 },
+            { code: 'model_not_found', refused: 27 },
+          ],
+        };
       const rows = [
         ['rate_limit_exceeded', 9],
         ['budget_exceeded', 24],
