@@ -5,7 +5,7 @@ import { refusalSchema } from '../../core/contract/refusal.ts';
 import { usdOf } from '../money.ts';
 import type { LedgerStore, LogPlace, Outcome, RefusalFilter } from '../store/store.ts';
 import { callerStatus, failuresSeenAs } from './caller-status.ts';
-import { failureWords } from './failure-words.ts';
+import { failureWords, refusalWords } from './failure-words.ts';
 import { ERROR_ENDS, type LogQuestion, type Part, writePlace } from './log-question.ts';
 
 type Store = Pick<
@@ -194,7 +194,7 @@ function refusalAnswer(line: string): readonly object[] {
       ...names,
       outcome: 'refused',
       failure: code,
-      ...(message === undefined ? {} : { cause: message }),
+      cause: message ?? refusalWords(code),
       attempts: 0,
       tokens: { input: 0, cachedInput: 0, output: 0 },
       costUsd: '0',

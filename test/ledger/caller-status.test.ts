@@ -6,7 +6,7 @@ import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import { type AttemptFailure, failureCode } from '../../gateway/attempt/failure.ts';
 import { finalError } from '../../gateway/attempt/final-error.ts';
 import { callerStatus, failuresSeenAs } from '../../ledger/read-api/caller-status.ts';
-import { failureWords } from '../../ledger/read-api/failure-words.ts';
+import { failureWords, refusalWords } from '../../ledger/read-api/failure-words.ts';
 import { makeRecord } from '../gateway/meter/make-facts.ts';
 
 const error = { message: 'no', type: 'some_type', code: null, param: null, status: null } as const;
@@ -113,4 +113,6 @@ test('each failure has words that follow the name of an upstream, and one of a n
   );
   expect(failureWords('status_418', undefined)).toBe('answered HTTP 418');
   expect(failureWords('flood', undefined)).toBe('failed (flood)');
+  expect(refusalWords('model_not_found')).toBe('No such model, or not one for this key.');
+  expect(refusalWords('flood')).toBe('The gateway refused it: flood.');
 });

@@ -89,9 +89,15 @@ function RequestFacts({
     <>
       <h3>What happened</h3>
       {attempts.length === 0 ? (
-        <p>
-          <Badge tone={tone}>{word}</Badge> {row.cause ?? `The gateway refused it: ${row.failure}.`}
-        </p>
+        <ol class="attempts">
+          <li>
+            <Badge tone={tone}>{word}</Badge>
+            <span>
+              {row.cause}
+              <span class="under">{row.failure}, without a call to a provider</span>
+            </span>
+          </li>
+        </ol>
       ) : (
         <ol class="attempts">
           {attempts.map((attempt) => (
@@ -153,11 +159,15 @@ function RequestFacts({
                   `${milliseconds(row.durationMs)}${row.firstContentMs === undefined ? '' : `, first token after ${milliseconds(row.firstContentMs)}`}`,
                 ] as const,
               ]),
-          [
-            'Tokens',
-            `${number(input)} in${cachedInput > 0 ? ` (${number(cachedInput)} cached)` : ''}, ${number(output)} out`,
-          ],
-          ['Cost', row.costUsd === null ? 'no price' : money(row.costUsd)],
+          ...(attempts.length === 0
+            ? []
+            : [
+                [
+                  'Tokens',
+                  `${number(input)} in${cachedInput > 0 ? ` (${number(cachedInput)} cached)` : ''}, ${number(output)} out`,
+                ] as const,
+                ['Cost', row.costUsd === null ? 'no price' : money(row.costUsd)] as const,
+              ]),
           ...(row.clientDialect === undefined
             ? []
             : [['Dialect', `${row.clientDialect}${row.isStream ? ', stream' : ''}`] as const]),
