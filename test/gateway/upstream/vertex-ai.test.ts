@@ -11,7 +11,7 @@ import { type GoogleTokens, startGoogleTokens } from '../../../simulator/clouds/
 import { startVertex, type Vertex } from '../../../simulator/clouds/vertex.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
-import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
+import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
 
 const apiKey = 'AQ.express-key-0123456789abcdef';
 const settings = { project: 'my-project', location: 'europe-west4' };
@@ -154,6 +154,20 @@ describe('a model is served', () => {
   });
 });
 
+test('cloud 4: tokens of a request to Claude are counted at the path for that, signed in, without the version of the model', async () => {
+  const rig = await rigOf(target('claude-sonnet-4-5@20250929', 'anthropic-messages'));
+  const answer = await fetch(`${rig.url}/v1/messages/count_tokens`, {
+    method: 'POST',
+    headers: { 'x-api-key': testKey, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'three plain words' }] }),
+  });
+  expect([answer.status, await answer.json()]).toEqual([200, { input_tokens: expect.any(Number) }]);
+  expect(vertex.calls).toEqual([
+    { path: `${place}/publishers/anthropic/models/count-tokens:rawPredict`, isLetIn: true },
+  ]);
+  expect(vertex.bodies.at(-1)).toMatchObject({ model: 'claude-sonnet-4-5' });
+});
+
 describe('the token of a service account', () => {
   test('cloud 9: is asked for once by a hundred first calls', async () => {
     const rig = await rigOf(gemini());
@@ -184,6 +198,14 @@ describe('the token of a service account', () => {
       2,
       ['answered', 'answered'],
     ]);
+  });
+
+  test('serves while the token service is away', async () => {
+    const rig = await rigOf(gemini());
+    await ask(rig);
+    tokens.isAway = true;
+    const seen = await Promise.all(Array.from({ length: 50 }, () => ask(rig)));
+    expect(seen.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
   test('that is refused again is the platform’s to mend', async () => {
