@@ -14,12 +14,14 @@ export async function seriesAnswer(store: Store, asked: Asked) {
   const { from, to, interval = 'day', top } = asked;
   const by = asked.by.filter((dimension) => dimension !== interval);
   const all = [interval, ...by];
-  const refused = await refusedBy(store, asked, all, asked.where);
-  const refusedIn = top && (await refusedBy(store, asked, [interval], asked.where));
-  const found: readonly SeriesRow[] =
+  const [rows, refused, refusedIn] = await Promise.all([
     top === undefined
-      ? withRefusedOnly(await eachRow(store, asked, all), all, asked, refused, emptyRow)
-      : await topRows(store, { ...asked, interval, top: { ...top, dimension: onlyOf(by) } });
+      ? eachRow(store, asked, all)
+      : topRows(store, { ...asked, interval, top: { ...top, dimension: onlyOf(by) } }),
+    refusedBy(store, asked, all, asked.where),
+    top && refusedBy(store, asked, [interval], asked.where),
+  ]);
+  const found = top === undefined ? withRefusedOnly(rows, all, asked, refused, emptyRow) : rows;
   // Those of the largest are all there, and a page of them is cut here.
   const { page, ...more } =
     top === undefined

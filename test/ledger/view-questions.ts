@@ -35,10 +35,16 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
           `${one}${new URLSearchParams({ from, to, ...(where === undefined ? {} : { namespace: where }) })}`,
       );
       const ofFirst = Object.values(firstQuestions(where, nowMs)).flatMap(pathOf);
-      return [...ofOverview.flatMap(pathOf), ...ofFirst, `${path}${search}`, ...others].map((one) => ({
-        path: one,
-        window,
-      }));
+      const refused = ['code', 'apiKey,model,status,code'].map(
+        (by) =>
+          `/v1/refusals?${new URLSearchParams({ from, to, by, ...(where === undefined ? {} : { namespace: where }) })}`,
+      );
+      return [...ofOverview.flatMap(pathOf), ...ofFirst, ...refused, `${path}${search}`, ...others].map(
+        (one) => ({
+          path: one,
+          window,
+        }),
+      );
     }),
   );
   const ofObjects = [
