@@ -10,6 +10,7 @@ import { Table } from '../parts/table.tsx';
 import { SeeRequests } from '../requests/see-requests.tsx';
 import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
+import type { Tone } from '../words/conditions.ts';
 import type { Provider } from '../words/kube.ts';
 import { keyStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
@@ -56,7 +57,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                         'Health',
                         health?.totalPods === undefined || health.totalPods === 0
                           ? 'no recent calls'
-                          : healthWords(health.healthyPods ?? 0, health.totalPods),
+                          : healthWords(health.healthyPods ?? 0, health.totalPods, standing.tone),
                       ],
                       ...(health?.lastTransitionTime === undefined
                         ? []
@@ -153,8 +154,8 @@ function ProviderKeys({ provider }: { readonly provider: Provider }) {
 }
 
 /** One gateway, as in local mode, is no count. */
-function healthWords(healthy: number, total: number): string {
-  if (total === 1) return healthy === 1 ? 'healthy' : 'calls fail; see Status';
+function healthWords(healthy: number, total: number, tone: Tone): string {
+  if (total === 1) return healthy === 1 ? 'healthy' : tone === 'warn' ? 'some calls fail' : 'calls fail';
   return `healthy on ${healthy} of ${total} gateway pods`;
 }
 

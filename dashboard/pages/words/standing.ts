@@ -46,6 +46,7 @@ export function standingOf(object: KubeObject): Standing {
   const conditions = (object.status?.conditions ?? [])
     .filter((condition, _, all) => !isEcho(condition, all) && !(isOff && contradicts(condition)))
     .map((condition) => wordsOf(condition, isOff))
+    .map((words) => (words.reason === 'NoPrice' && isOwn(object) ? { ...words, ...noPriceNeeded } : words))
     .sort((a, b) => placeIn(order, a.type) - placeIn(order, b.type));
   const is = (type: string) => conditionOf(object, type)?.status === 'True';
   const messageOf = (type: string) => conditionOf(object, type)?.message;
@@ -95,6 +96,23 @@ export function standingOf(object: KubeObject): Standing {
   if (troubled) return standingOfTarget('Degraded', 'warn', troubled);
   if (is('ExpiringSoon')) return standing('Expires soon', 'warn', messageOf('ExpiringSoon'));
   return standing('Ready', 'good');
+}
+
+const noPriceNeeded = {
+  title: 'No price needed',
+  tone: 'off',
+  wayOut: 'Calls with your own Provider cost nothing here.',
+} as const;
+
+/** A ModelRoute over Providers of its own namespace, for keys of that namespace alone. */
+function isOwn({ metadata, spec }: KubeObject): boolean {
+  const { targets, allowedNamespaces } = spec as Partial<ModelRoute['spec']>;
+  const isHere = ({ namespace = metadata.namespace }: { readonly namespace?: string }) =>
+    namespace === metadata.namespace;
+  return (
+    (allowedNamespaces?.from ?? 'Same') === 'Same' &&
+    targets?.every(({ providerRef }) => isHere(providerRef)) === true
+  );
 }
 
 type TargetStatus = NonNullable<NonNullable<ModelRoute['status']>['targets']>[number];

@@ -110,6 +110,18 @@ describe('an object is', () => {
     expect(route({ name: 'main', state: 'Ready' })).toMatchObject({ word: 'Ready', tone: 'good' });
   });
 
+  test('not warned of a missing price where calls cost nothing: with Providers of its own, for its own keys', () => {
+    const unpriced = condition('Priced', 'False', 'NoPrice');
+    const tone = (providerRef: object, spec: object = {}) =>
+      standingOf({
+        ...object([ready, unpriced]),
+        spec: { targets: [{ name: 'main', providerRef }], ...spec },
+      }).conditions.find(({ type }) => type === 'Priced')?.tone;
+    expect(tone({ name: 'own' })).toBe('off');
+    expect(tone({ name: 'own', namespace: 'platform' })).toBe('warn');
+    expect(tone({ name: 'own' }, { allowedNamespaces: { from: 'All' } })).toBe('warn');
+  });
+
   test('not said to be ready or served where it is disabled, suspended or has ended', () => {
     const served = condition('Programmed', 'True', 'Programmed');
     const titles = (conditions: readonly Condition[], disabled = false) =>
