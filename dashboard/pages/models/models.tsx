@@ -39,7 +39,7 @@ export function Models() {
     const query = { from: `${new Date(nowMs - useMs).toISOString().slice(0, 13)}:00:00Z`, namespace };
     // Use is an extra: a person without the right sees the models.
     const uses = api
-      .call<{ readonly models: readonly ModelUse[] }>('ledger/v1/models', { query, signal })
+      .call<{ readonly rows: readonly ModelUse[] }>('ledger/v1/models', { query, signal })
       .catch(() => undefined);
     const catalogs = await Promise.all(
       namespaces.slice(0, catalogsMax).map(async (of) => ({
@@ -51,7 +51,7 @@ export function Models() {
         }),
       })),
     );
-    return { catalogs, uses: (await uses)?.models };
+    return { catalogs, uses: (await uses)?.rows };
   };
   const asked = useAsked(question, ask, question && `catalogs ${namespace ?? '*'}`, nowMs);
   // A model that was just added appears as soon as gateways have it; those of the platform change within the minute.

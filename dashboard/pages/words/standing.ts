@@ -54,17 +54,18 @@ export function standingOf(object: KubeObject): Standing {
     word,
     tone,
     message,
-    conditions,
+    // Ready of an object whose calls fail is right for tools that wait, and no news for people.
+    conditions: word === 'Ready' ? conditions : conditions.filter((one) => !isPlainReady(one)),
   });
 
-  const standingOfTarget = (
-    word: string,
-    tone: Tone,
-    { name, message, lastTransitionTime }: TargetStatus,
-  ) => ({
-    ...standing(word, tone, message === undefined ? name : `${name}: ${message}`),
-    since: lastTransitionTime,
-  });
+  const standingOfTarget = (word: string, tone: Tone, target: TargetStatus): Standing => {
+    const { name, message, lastTransitionTime: since } = target;
+    const said = message === undefined ? name : `${name}: ${message}`;
+    const of = standing(word, tone, said);
+    const title = word === 'Failing' ? 'No target answers' : 'Some calls fail';
+    const words = { type: 'Targets', title, reason: 'Targets', message: said, wayOut: undefined, tone };
+    return { ...of, since, conditions: [{ ...words, since: since ?? '' }, ...of.conditions] };
+  };
 
   const ready = conditionOf(object, 'Ready');
   const isJudged = ready !== undefined && !isBehind(object);
@@ -180,4 +181,8 @@ function wordsOf(
 function placeIn(list: readonly string[], word: string): number {
   const at = list.indexOf(word);
   return at === -1 ? list.length : at;
+}
+
+function isPlainReady({ type, tone }: ConditionWords): boolean {
+  return type === 'Ready' && tone === 'good';
 }

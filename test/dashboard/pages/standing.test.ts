@@ -102,6 +102,9 @@ describe('an object is', () => {
       tone: 'warn',
       message: 'main: every call has failed since then: HTTP 500',
     });
+    expect(route({ name: 'main', ...dead }).conditions.map(({ title }) => title)).toEqual([
+      'No target answers',
+    ]);
     const partly = { name: 'spare', state: 'Ready', message: 'some calls fail: HTTP 503' };
     expect(route({ name: 'main', state: 'Ready' }, partly)).toMatchObject({
       word: 'Degraded',

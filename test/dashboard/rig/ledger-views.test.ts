@@ -483,7 +483,7 @@ test('all namespaces have their models at once, with state, provider and use; a 
   await page.route('**/api/ledger/v1/catalog', (route) => route.fulfill({ json: { models } }));
   const use = { requests: 200, attempts: 200, outcomes: { answered: 150, failed: 50 } };
   await page.route('**/api/ledger/v1/models?*', (route) =>
-    route.fulfill({ json: { models: [{ model: 'penstock/large', ...use }] } }),
+    route.fulfill({ json: { rows: [{ model: 'penstock/large', ...use }] } }),
   );
   await goTo(page, '/models');
   const large = page.getByRole('row', { name: /^penstock\/large/ });
