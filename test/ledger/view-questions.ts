@@ -26,7 +26,10 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
       const groupings = GROUPINGS.filter((by) => by !== 'provider' || where === undefined);
       const ofOverview = groupings.flatMap((by) =>
         MEASURES.flatMap((measure) =>
-          Object.values(overviewQuestions({ namespace: where, query, by, measure })),
+          // Requests of one model are asked for by a person who picks one.
+          Object.values(overviewQuestions({ namespace: where, query, by, measure })).filter(
+            (question) => typeof question !== 'function',
+          ),
         ),
       );
       const { path, search } = spendsQuestion(nowMs, where);
@@ -51,7 +54,13 @@ export function viewQuestions(nowMs: number, namespace: string): readonly ViewQu
     'provider=platform%2Fp0',
     ...['', `&namespace=${namespace}`].map((where) => `route=platform%2Fmodel-0${where}`),
   ];
-  const ofPages = ofObjects.map((of) => ({ path: `/v1/health?${of}`, window: '30d' }));
+  const { from, to } = periodQuery('30d', nowMs);
+  const ofKey = new URLSearchParams({ namespace, apiKey: `${namespace}/key-00003`, from, to });
+  const ofPages = [
+    ...ofObjects.map((of) => `/v1/health?${of}`),
+    `/v1/series?${ofKey}&interval=day&by=model&top=5&topBy=cost`,
+    `/v1/refusals?${ofKey}&by=code`,
+  ].map((path) => ({ path, window: '30d' }));
   const since = (ms: number) => `from=${new Date(nowMs - ms).toISOString().slice(0, 19)}Z`;
   const recent = ofObjects.map((of) => ({ path: `/v1/health?${since(600_000)}&${of}`, window: '10m' }));
   const lately = ['', `&namespace=${namespace}`].map((where) => ({

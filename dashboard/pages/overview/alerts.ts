@@ -161,7 +161,7 @@ function alertsOfBudget(budget: BudgetUse, { formats, nowMs }: Telling): Alert[]
           ? `${spent}${resetsAt === undefined ? '' : `; at this pace it lasts until it resets, ${formats.time(resetsAt)}`}`
           : `${spent}; at this pace used up on ${formats.time(end)}, ${formats.ago(end, nowMs)}`,
       since: undefined,
-      to: name === undefined ? undefined : pathOf('keys', namespace, name),
+      to: name === undefined ? `/keys?namespace=${namespace}` : pathOf('keys', namespace, name),
     },
   ];
 }

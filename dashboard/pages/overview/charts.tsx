@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useMemo } from 'preact/hooks';
 import { Answered, Empty, Notice } from '../parts/basics.tsx';
+import { SelectField } from '../parts/fields.tsx';
 import { requestsLink } from '../requests/link.ts';
 import type { Asked } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
@@ -156,15 +157,32 @@ const percentiles = [
   ['p99', 'p99'],
 ] as const satisfies readonly (readonly [keyof FirstContent, string])[];
 
-export function LatencyChart({
-  asked,
-}: {
+interface LatencyProps {
   readonly asked: Asked<{ readonly requests: RequestsAnswer; readonly query: PeriodQuery }>;
-}) {
+  /** Empty: of all. */
+  readonly model: string;
+  readonly models: readonly string[];
+  readonly onModel: (model: string) => void;
+}
+
+export function LatencyChart({ asked, model, models, onModel }: LatencyProps) {
   const { formats } = useShell();
   const title = 'Time to first token';
   return (
     <Panel title={title}>
+      <SelectField
+        label="Model"
+        value={model}
+        onInput={onModel}
+        options={[
+          { value: '', label: 'All models' },
+          ...[...new Set([...models, ...(model === '' ? [] : [model])])].map((value) => ({
+            value,
+            label: value,
+          })),
+        ]}
+        isHiddenLabel
+      />
       <Answered asked={asked} what={title}>
         {({ requests: { total, rows }, query }) => {
           const { firstContentMs } = total;

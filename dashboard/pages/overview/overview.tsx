@@ -44,6 +44,8 @@ const spec = {
   period: { usual: '', words: PERIODS },
   by: { usual: 'model', words: GROUPINGS },
   measure: { usual: 'cost', words: MEASURES },
+  /** Whose time to first token; empty: of all models. */
+  first: { usual: '' },
 } as const;
 
 const periodLabels = {
@@ -55,7 +57,7 @@ const periodLabels = {
 } as const;
 /** Where a column is a minute. */
 const soonMs = 15_000;
-const ownersMs = 5 * everyMinuteMs;
+const daysMs = 5 * everyMinuteMs;
 
 export function Overview() {
   const { api, session, namespace, path, search, go, formats } = useShell();
@@ -94,7 +96,9 @@ export function Overview() {
   const query = useMemo(() => periodQuery(period, nowMs), [period, nowMs]);
   const questions = overviewQuestions({ namespace, query, by, measure });
   const isAsked = session.hasLedger && isKnown && !isEmpty;
-  const when = <Text extends string>(text: Text) => (isAsked ? text : undefined);
+  const when = (text: string | undefined) => (isAsked ? text : undefined);
+  // Over many days, what sums do not have is the most that is asked of the ledger here.
+  const slowMs = query.interval === 'day' ? Math.floor(nowMs / daysMs) : nowMs;
   // One question, so that all of it is of the same time.
   const used = useAsked(
     when(`used in ${period} ${place}`),
@@ -123,6 +127,15 @@ export function Overview() {
     }),
     place,
     nowMs,
+  );
+  const ofModel = useAsked(
+    when(filters.first === '' ? undefined : `first tokens of ${filters.first} in ${period} ${place}`),
+    async (signal) => ({
+      requests: await call<RequestsAnswer>(questions.requestsOf(filters.first), signal),
+      query,
+    }),
+    `first tokens of ${filters.first} in ${place}`,
+    slowMs,
   );
   const refused = useAsked(
     when(`refused in ${period} ${place}`),
@@ -155,8 +168,7 @@ export function Overview() {
       measure,
     }),
     place,
-    // The sums of all keys over many days are the most that is asked of the ledger here.
-    query.interval === 'day' ? Math.floor(nowMs / ownersMs) : nowMs,
+    slowMs,
   );
   const hasKeys = useAsked(
     isEmpty || !session.hasLedger ? `any key in ${place}` : undefined,
@@ -220,7 +232,14 @@ export function Overview() {
           <div class="columns">
             <UseChart asked={series} measure={measure} />
             <FailedChart asked={failed} />
-            <LatencyChart asked={used} />
+            <LatencyChart
+              asked={filters.first === '' ? used : ofModel}
+              model={filters.first}
+              models={topRows(models.answer?.rows ?? [], 'model', 'requests').flatMap(({ name, isRest }) =>
+                isRest ? [] : [name],
+              )}
+              onModel={(model) => change({ first: model })}
+            />
             <RefusedChart asked={refused} />
           </div>
           <div class="tops">

@@ -39,6 +39,7 @@ export function overviewQuestions({ namespace, query, by, measure }: Shown) {
     refusedKeys: ask('refusals', { namespace, from, to, by: 'apiKey' }),
     whole: ask('series', time),
     requests: ask('requests', time),
+    requestsOf: (model: string) => ask('requests', { ...time, model }),
     models: ask('series', { ...time, by: 'model', top: topMax, topBy: measure }),
     keys: ask('series', { ...time, by: 'apiKey', top: topMax, topBy: measure }),
     // From half on, the pace decides; there may be as many as keys.

@@ -417,7 +417,7 @@ describe('problems', () => {
       ],
     });
     expect(alerts.map(({ what, tone, to }) => [what, tone, to])).toEqual([
-      ['Budget of namespace team-a: used up', 'bad', undefined],
+      ['Budget of namespace team-a: used up', 'bad', '/keys?namespace=team-a'],
       ['Budget of team-a/bot: used up', 'warn', '/keys/team-a/bot'],
     ]);
     expect(alerts[0]?.message).toBe(

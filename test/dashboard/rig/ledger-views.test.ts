@@ -200,6 +200,28 @@ test('all figures are of one period, and requests are those that were sent and t
   expect(await tiles.getByRole('link').allInnerTexts()).toEqual(['Requests', 'Refused', 'Errors']);
 });
 
+test('the time to first token is that of one model, where one is picked', async () => {
+  const page = await open('/?period=24h');
+  const panel = page.getByRole('region', { name: 'Time to first token' });
+  const answer = {
+    total: {
+      requests: 4,
+      outcomes: {},
+      errorRate: 0,
+      firstContentMs: { answers: 4, p50: 7, p90: 8, p99: 9 },
+    },
+    rows: [],
+  };
+  await page.route('**/api/ledger/v1/requests?*model=llama*', (route) => route.fulfill({ json: answer }));
+  await panel.getByLabel('Model').selectOption('llama');
+  await panel.locator('.legend').getByText('7 ms', { exact: true }).waitFor();
+  expect(new URL(page.url()).searchParams.get('first')).toBe('llama');
+  // The figure stays that of all.
+  expect(await page.locator('.tiles').getByText('7 ms', { exact: true }).count()).toBe(0);
+  await panel.getByLabel('Model').selectOption('');
+  await panel.locator('.legend').getByText('7 ms', { exact: true }).waitFor({ state: 'detached' });
+});
+
 test('who is refused and why is shown over time, and leads to the requests', async () => {
   const page = await open('/nothing');
   const hour = `${new Date().toISOString().slice(0, 13)}:00:00Z`;
@@ -532,7 +554,7 @@ test('the pages ask the ledger what is measured, and nothing else', async () => 
   const shapeOf = (path: string) => {
     const { pathname, searchParams } = new URL(path, 'http://ledger');
     const given = [...searchParams].map(([name, value]) =>
-      ['from', 'to', 'namespace', 'provider', 'route'].includes(name) ? name : `${name}=${value}`,
+      ['from', 'to', 'namespace', 'apiKey', 'provider', 'route'].includes(name) ? name : `${name}=${value}`,
     );
     return `${pathname} ${given.sort().join(' ')}`;
   };

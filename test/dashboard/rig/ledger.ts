@@ -246,6 +246,16 @@ export function answerLedger(
         ['budget_exceeded', 24],
         ['model_not_found', 60],
       ] as const;
+      // Of one key in thirty days.
+      if (search.has('apiKey'))
+        return {
+          ...{ from, to, total: { refused: 427 } },
+          rows: [
+            { code: 'rate_limit_exceeded', refused: 400 },
+            { code: 'model_not_found', refused: 27 },
+          ],
+          ...more,
+        };
       const keysRefused = keys.map((apiKey, at) => ({ apiKey, refused: 900 >> at }));
       return {
         ...{ from, to, interval },
