@@ -10,6 +10,7 @@ import type {
   Dimension,
   LastFailure,
   LatestRecord,
+  ModelFirstContentRow,
   OutcomesRow,
   Spend,
   Sums,
@@ -18,6 +19,7 @@ import type {
 } from '../store/store.ts';
 import { failureWords } from './failure-words.ts';
 import type { Asked } from './parameters.ts';
+import { firstContentAnswer } from './requests.ts';
 
 const priceOfSchema = z.object({ price: priceSchema.nullable() });
 
@@ -145,14 +147,21 @@ export function costsAnswer({ json, total }: Costs, page: Page): JsonText {
   return new JsonText(`${more.slice(0, -1)},"rows":${json}}`);
 }
 
-/** Sums of a model, how its attempts ended, and what its newest delivered record was billed by. */
-export function modelsAnswer(rows: readonly OutcomesRow[], latest: readonly LatestRecord[], page: Page) {
+/** Sums of a model, how its attempts ended, its first tokens, and what its newest delivered record was billed by. */
+export function modelsAnswer(
+  rows: readonly OutcomesRow[],
+  latest: readonly LatestRecord[],
+  firstContents: readonly ModelFirstContentRow[],
+  page: Page,
+) {
   const lines = new Map(latest.map(({ model, line }) => [model, line]));
+  const begun = Map.groupBy(firstContents, ({ model }) => model);
   return {
     rows: rows.slice(0, page.limit).map(({ group, sums, outcomes }) => ({
       ...group,
       ...sumsAnswer(sums),
       outcomes,
+      ...firstContentAnswer(begun.get(group.model ?? '') ?? []),
       ...pricingAnswer(lines.get(group.model ?? '')),
     })),
     ...moreAnswer(rows.length, page),

@@ -18,7 +18,7 @@ import { serverPatience } from '../../core/kube/server-patience.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Budgeted } from '../budgets.ts';
 import { periodsOf } from '../store/periods.ts';
-import { daysAround } from '../store/spans.ts';
+import { boundsOf, daysAround } from '../store/spans.ts';
 import type { LedgerStore, Spender } from '../store/store.ts';
 import type { Access } from './access.ts';
 import {
@@ -86,6 +86,9 @@ const questionsMax = 32;
 /** Batch of names for questions about thousands: between two batches journals can be stored. */
 const namesAtOnce = 500;
 
+/** Of a longer period the first tokens of models are not read: they are in no sums. */
+const modelFirstContentsMsMax = 2 * 3_600_000;
+
 type Answer = (parts: ReadApiParts, asked: Asked) => Promise<unknown>;
 
 /** What rows are by, where that is not the question's own to say. */
@@ -143,11 +146,13 @@ const answers: Readonly<Record<string, Answer>> = {
     return { from, to, interval, total, rows: page, ...more };
   },
   async '/v1/models'({ store }, asked) {
-    const [rows, latest] = await Promise.all([
+    const { fromMs, toMs } = boundsOf(asked);
+    const [rows, latest, firstContents] = await Promise.all([
       store.outcomes(sumsQueryOf(asked, ['model'])),
       store.latest(asked),
+      toMs - fromMs <= modelFirstContentsMsMax ? store.modelFirstContents(asked) : [],
     ]);
-    return { ...periodOf(asked), ...modelsAnswer(rows, latest, asked) };
+    return { ...periodOf(asked), ...modelsAnswer(rows, latest, firstContents, asked) };
   },
   async '/v1/keys'(parts, asked) {
     const { spends, ...more } = await spendersIn(parts, asked, 'apiKey');

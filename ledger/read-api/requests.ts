@@ -57,7 +57,7 @@ function isRefusal(failure: string): boolean {
 }
 
 /** Nothing where no stream has begun. */
-function firstContentAnswer(rows: readonly FirstContentRow[]) {
+export function firstContentAnswer(rows: readonly Pick<FirstContentRow, 'ms' | 'answers'>[]) {
   const inOrder = rows.toSorted((a, b) => a.ms - b.ms);
   const answers = inOrder.reduce((sum, row) => sum + row.answers, 0);
   if (answers === 0) return {};

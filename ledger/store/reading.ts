@@ -21,7 +21,14 @@ import {
   singleRefusalsQuery,
 } from './refusal-queries.ts';
 import { loggedRequests, logQuery, ownLinesQuery, readAttempts, readPlaces, splitId } from './request-log.ts';
-import { endsQuery, firstContentsQuery, readEnds, readFirstContents } from './request-queries.ts';
+import {
+  endsQuery,
+  firstContentsQuery,
+  modelFirstContentsQuery,
+  readEnds,
+  readFirstContents,
+  readModelFirstContents,
+} from './request-queries.ts';
 import type { DatabaseKind } from './schema.ts';
 import { changedQuery, costsQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
 import { asidesQuery, readState, stateQuery } from './state-queries.ts';
@@ -47,6 +54,7 @@ export function readingOf(
   | 'furtherAnswers'
   | 'ends'
   | 'firstContents'
+  | 'modelFirstContents'
   | 'requestLog'
   | 'attemptsOf'
   | 'records'
@@ -111,6 +119,9 @@ export function readingOf(
     },
     async firstContents(query) {
       return readFirstContents(await rows(firstContentsQuery(kind, query)), query.interval);
+    },
+    async modelFirstContents(query) {
+      return readModelFirstContents(await rows(modelFirstContentsQuery(query)));
     },
     async requestLog(query) {
       const { limit, where } = query;

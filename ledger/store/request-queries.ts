@@ -6,7 +6,7 @@ import { filterConditions, integer, listOf, type Query, type Row, type Value, wi
 import { TWO_DIGIT_STEPS } from './row.ts';
 import type { DatabaseKind } from './schema.ts';
 import { boundsOf, type Interval, intervalMs, isWhole, spanAt, spansIn } from './spans.ts';
-import type { EndsRow, FirstContentRow, IntervalQuery } from './store.ts';
+import type { EndsRow, FirstContentRow, IntervalQuery, ModelFirstContentRow, RecentQuery } from './store.ts';
 
 /** The interval that a record began in: Unix milliseconds of its beginning. */
 const beginningOf = (record: string, interval: Interval): string =>
@@ -82,6 +82,28 @@ export function firstContentsQuery(kind: DatabaseKind, query: IntervalQuery): Qu
 export function readFirstContents(rows: readonly Row[], interval: Interval): FirstContentRow[] {
   return rows.map(({ span, interval_start, ms, answers }) => ({
     interval: span === undefined ? spanAt(Number(interval_start), interval) : String(span),
+    ms: Number(integer(ms)),
+    answers: Number(integer(answers)),
+  }));
+}
+
+export function modelFirstContentsQuery(query: RecentQuery): Query {
+  const values: Value[] = [];
+  const conditions = [
+    'first_content_ms >= 0',
+    ...withinMs(query, values),
+    ...filterConditions(query.where, values),
+  ];
+  return {
+    text: `SELECT model, ${twoDigits} AS ms, COUNT(*) AS answers FROM ledger_records
+      WHERE ${conditions.join(' AND ')} GROUP BY model, ${twoDigits} ORDER BY model, ms`,
+    values,
+  };
+}
+
+export function readModelFirstContents(rows: readonly Row[]): ModelFirstContentRow[] {
+  return rows.map(({ model, ms, answers }) => ({
+    model: String(model),
     ms: Number(integer(ms)),
     answers: Number(integer(answers)),
   }));

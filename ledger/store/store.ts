@@ -254,6 +254,11 @@ export interface FirstContentRow {
   readonly answers: number;
 }
 
+/** The same by model. */
+export interface ModelFirstContentRow extends Omit<FirstContentRow, 'interval'> {
+  readonly model: string;
+}
+
 /** By what refusals can be summed. Minutes are those that their window of ten seconds began in. */
 export const REFUSAL_DIMENSIONS = [
   'day',
@@ -399,6 +404,8 @@ export interface LedgerStore {
   /** A request whose second attempt is still under way has ended as its first one did, until it has ended. */
   ends(query: IntervalQuery): Promise<EndsRow[]>;
   firstContents(query: IntervalQuery): Promise<FirstContentRow[]>;
+  /** Reads every record of the stretch: for an hour or two. */
+  modelFirstContents(query: RecentQuery): Promise<ModelFirstContentRow[]>;
   requestLog(query: LogQuery): Promise<LogPage>;
   /** Lines of all attempts of a request, in their order; of another namespace than the given one there are none. */
   attemptsOf(request: string, namespace: string | undefined): Promise<readonly string[]>;

@@ -104,6 +104,8 @@ export interface ModelUse {
   readonly requests: number;
   readonly attempts: number;
   readonly outcomes: Readonly<Record<string, number>>;
+  /** Absent: it streamed nothing. */
+  readonly firstContentMs?: { readonly p50: number; readonly p90: number };
 }
 
 /**

@@ -24,7 +24,7 @@ import {
 
 /** Each is a question to a gateway. */
 const catalogsMax = 20;
-const useMs = 86_400_000;
+const useMs = 3_600_000;
 
 export function Models() {
   const shell = useShell();
@@ -36,7 +36,8 @@ export function Models() {
   const isKnown = namespace !== undefined || routes.objects !== undefined;
   const question = session.hasLedger && isKnown ? `catalogs ${namespaces.join()}` : undefined;
   const ask = async (signal: AbortSignal) => {
-    const query = { from: `${new Date(nowMs - useMs).toISOString().slice(0, 13)}:00:00Z`, namespace };
+    const minuteOf = (ms: number) => `${new Date(ms).toISOString().slice(0, 16)}:00Z`;
+    const query = { from: minuteOf(nowMs - useMs), to: minuteOf(nowMs + 60_000), namespace };
     // Use is an extra: a person without the right sees the models.
     const uses = api
       .call<{ readonly rows: readonly ModelUse[] }>('ledger/v1/models', { query, signal })
@@ -149,7 +150,7 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
     ...(hasUse
       ? [
           {
-            label: 'Last 24 h',
+            label: 'Last hour',
             isNumber: true,
             cell: ({ id: model, use }: ModelRow) => {
               if (use === undefined) return <span class="faint">no calls</span>;
@@ -168,6 +169,19 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
                 </>
               );
             },
+          },
+          {
+            label: 'First token',
+            isNumber: true,
+            cell: ({ use }: ModelRow) =>
+              use?.firstContentMs === undefined ? (
+                <span class="faint">–</span>
+              ) : (
+                <>
+                  {formats.milliseconds(use.firstContentMs.p50)}
+                  <span class="under">p90 {formats.milliseconds(use.firstContentMs.p90)}</span>
+                </>
+              ),
           },
         ]
       : []),

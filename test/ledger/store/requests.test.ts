@@ -135,5 +135,7 @@ describe.each(kindNames)('requests in %s', (kind) => {
       ['2026-11-21', 1_000_000_000, 1],
     ]);
     expect(await found({ namespace: 'other' })).toEqual([['2026-11-21', 12_000, 1]]);
+    const models = await store.modelFirstContents({ ...query, where: { namespace: 'other' } });
+    expect(models).toEqual([{ model: expect.any(String), ms: 12_000, answers: 1 }]);
   });
 });
