@@ -1,7 +1,7 @@
 // What is known about one key, and what can be done with it?
 
 import { useState } from 'preact/hooks';
-import { Ago, Badge, Facts, LastUsed, Notice } from '../parts/basics.tsx';
+import { Ago, Badge, Facts, LastUsed, Notice, Prose } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Crumbs, ObjectDialogs, ObjectHead, useObjectPage } from '../parts/object-page.tsx';
@@ -83,7 +83,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
               />
               {said !== undefined && (
                 <Notice tone={standing.tone}>
-                  <p>{said}</p>
+                  <p>
+                    <Prose text={said} />
+                  </p>
                 </Notice>
               )}
               <div class="columns">

@@ -51,24 +51,37 @@ export function alertsOf(
   { providers, routes, health, budgets, keys }: Known,
   telling: Telling,
 ): readonly Alert[] {
+  const failing = new Set(providers.filter((one) => standingOf(one).tone === 'bad').map(idOf));
   const alerts = [
-    ...providers.flatMap(alertsOfProvider),
+    ...providers.flatMap((provider) => alertsOfProvider(provider, health, telling)),
     ...routes.flatMap(alertsOfRoute),
-    ...health.flatMap((row) => alertsOfCalls(row, telling)),
+    // Of a provider that fails, its own row counts them.
+    ...health
+      .filter(({ provider }) => !failing.has(provider ?? ''))
+      .flatMap((row) => alertsOfCalls(row, telling)),
     ...budgets.flatMap((budget) => alertsOfBudget(budget, telling)),
     ...keys.flatMap((key) => alertsOfKey(key, telling)),
   ];
   return alerts.sort((a, b) => ranks[a.tone] - ranks[b.tone] || (b.since ?? '').localeCompare(a.since ?? ''));
 }
 
-function alertsOfProvider(provider: Provider): Alert[] {
+const idOf = ({ metadata: { namespace, name } }: Provider) => `${namespace}/${name}`;
+
+function alertsOfProvider(provider: Provider, health: readonly HealthRow[], { formats }: Telling): Alert[] {
   const { namespace, name } = provider.metadata;
   const to = pathOf('providers', namespace, name);
   const ejected = (provider.status?.keys ?? []).filter(
     ({ state }) => !['Active', 'Disabled'].includes(state),
   );
+  const rows = health.filter((row) => row.provider === idOf(provider));
+  const attempts = rows.reduce((sum, row) => sum + row.attempts, 0);
+  const failed = rows.reduce((sum, row) => sum + failedOf(row), 0);
+  const count =
+    failed === 0 ? '' : `; ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`;
   return [
-    ...alertOfStanding(provider, `Provider ${namespace}/${name}`, to),
+    ...alertOfStanding(provider, `Provider ${namespace}/${name}`, to).map((alert) =>
+      alert.tone === 'bad' ? { ...alert, message: alert.message + count } : alert,
+    ),
     ...ejected.map((key) => ({
       tone: key.state === 'RateLimited' ? ('warn' as const) : ('bad' as const),
       what: `Key ${key.name} of ${namespace}/${name}: ${keyStateWords(key.state)}`,
@@ -115,10 +128,14 @@ function newest(conditions: readonly { readonly since: string }[]): string | und
 
 const hourMs = 3_600_000;
 
+function failedOf({ outcomes }: HealthRow): number {
+  return ['failed', 'broken-off', 'interrupted'].reduce((sum, end) => sum + (outcomes[end] ?? 0), 0);
+}
+
 /** Attempts, also those that a retry made good: of a provider that is down with a spare behind it no request fails. */
 function alertsOfCalls(row: HealthRow, { formats, period, nowMs }: Telling): Alert[] {
-  const { outcomes, attempts, lastFailedAt, lastFailure, provider, route, upstreamModel } = row;
-  const failed = ['failed', 'broken-off', 'interrupted'].reduce((sum, end) => sum + (outcomes[end] ?? 0), 0);
+  const { attempts, lastFailedAt, lastFailure, provider, route, upstreamModel } = row;
+  const failed = failedOf(row);
   if (lastFailedAt === undefined || failed === 0) return [];
   const isOver = nowMs - Date.parse(lastFailedAt) > hourMs;
   const why = failureWords(lastFailure);

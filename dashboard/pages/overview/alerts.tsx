@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { KeyRowsAnswer } from '../../api-types.ts';
-import { Ago, Badge, Button } from '../parts/basics.tsx';
+import { Ago, Badge, Button, Prose } from '../parts/basics.tsx';
 import { CsvButton } from '../parts/csv.tsx';
 import { useAsked, useObjects } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
@@ -42,7 +42,7 @@ export function Alerts({ nowMs, period, budgets: ofBudgets, health: ofHealth }: 
     `keys that end in ${place}`,
     (signal) =>
       api.call<KeyRowsAnswer>('rows/apikeys', {
-        query: { namespace, state: 'Ready', sort: 'expires', order: 'asc', limit: 20 },
+        query: { namespace, state: 'ExpiresSoon', sort: 'expires', order: 'asc', limit: 20 },
         signal,
       }),
     `keys that end in ${place}`,
@@ -104,7 +104,11 @@ export function Alerts({ nowMs, period, budgets: ofBudgets, health: ofHealth }: 
                   </span>
                 )}
               </p>
-              {message !== '' && <p class="faint small clamp">{message}</p>}
+              {message !== '' && (
+                <p class="faint small clamp">
+                  <Prose text={message} />
+                </p>
+              )}
             </div>
           </li>
         ))}

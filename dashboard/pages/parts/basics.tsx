@@ -165,6 +165,12 @@ export function Empty({
   );
 }
 
+/** A text of the operator. */
+export function Prose({ text }: { readonly text: string }) {
+  const { formats } = useShell();
+  return <>{formats.prose(text)}</>;
+}
+
 /** How long ago, with the whole time to be read on it. */
 export function Ago({ at }: { readonly at: string | null | undefined }) {
   const { formats } = useShell();

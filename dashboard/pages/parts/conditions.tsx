@@ -3,7 +3,7 @@
 import { countOf } from '../words/format.ts';
 import type { CommonStatus } from '../words/kube.ts';
 import type { ConditionWords } from '../words/standing.ts';
-import { Ago, Badge, Empty } from './basics.tsx';
+import { Ago, Badge, Empty, Prose } from './basics.tsx';
 
 interface ConditionsProps {
   readonly conditions: readonly ConditionWords[];
@@ -65,7 +65,11 @@ function List({ conditions, said }: Pick<ConditionsProps, 'conditions' | 'said'>
                 {reason !== type && ` · ${reason}`} · <Ago at={since} />
               </span>
             </p>
-            {isNews(tone, message, wayOut) && message !== said && <p class="condition-message">{message}</p>}
+            {isNews(tone, message, wayOut) && message !== said && (
+              <p class="condition-message">
+                <Prose text={message} />
+              </p>
+            )}
             {wayOut !== undefined && <p class="way-out">{wayOut}</p>}
           </div>
         </li>

@@ -8,7 +8,7 @@ import type { Tone } from '../words/conditions.ts';
 import { KINDS, type KubeObject, type Plural } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import type { Standing } from '../words/standing.ts';
-import { type Action, Actions, Ago, Badge, Button } from './basics.tsx';
+import { type Action, Actions, Ago, Badge, Button, Prose } from './basics.tsx';
 import { NotDone, useChange } from './change.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { Dialog, YamlDialog } from './dialog.tsx';
@@ -203,7 +203,11 @@ export function State({ tone, word, message, at }: StateProps) {
   return (
     <>
       <Badge tone={tone}>{word}</Badge>
-      {message !== '' && <span class="under">{message}</span>}
+      {message !== '' && (
+        <span class="under">
+          <Prose text={message} />
+        </span>
+      )}
       {at !== undefined && (
         <span class="under">
           <Ago at={at} />

@@ -1,7 +1,7 @@
 // Which providers and routes are there, and what is their status?
 
 import type { ComponentChildren } from 'preact';
-import { Actions, Ago, Answered, Badge, Empty, Notice } from '../parts/basics.tsx';
+import { Actions, Ago, Answered, Badge, Empty, Notice, Prose } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { type Asked, mayAnywhere, useObjects, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
@@ -129,7 +129,11 @@ function standingColumn<Kind extends KubeObject>(): Column<Kind> {
       return (
         <>
           <Badge tone={tone}>{word}</Badge>
-          {message !== undefined && tone !== 'good' && <span class="under clamp">{message}</span>}
+          {message !== undefined && tone !== 'good' && (
+            <span class="under clamp">
+              <Prose text={message} />
+            </span>
+          )}
         </>
       );
     },

@@ -16,6 +16,8 @@ export interface Formats {
   percent(share: number): string;
   /** Day and time with the zone. */
   time(rfc3339: string): string;
+  /** A text of the operator, with its times in UTC as times here. */
+  prose(text: string): string;
   /** To the second, and without its day where that is today. */
   clock(rfc3339: string, nowMs: number): string;
   /** A day that is meant in UTC, as budgets and the ledger count them. */
@@ -80,6 +82,7 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
       return value < 1 && value >= 0.9995 ? `> ${share.format(0.999)}` : share.format(value);
     },
     time: (text) => formatDate(text, moment),
+    prose: (text) => text.replaceAll(rfc3339, (time) => formatDate(time, moment)),
     clock(text, nowMs) {
       const day = formatDate(text, dayHere);
       const time = formatDate(text, secondOfDay);
@@ -101,6 +104,8 @@ export function openFormats(locale?: string, timeZone?: string): Formats {
     },
   };
 }
+
+const rfc3339 = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
 const units = [
   ['year', 31_536_000],
