@@ -35,8 +35,26 @@ export interface Stage {
   visit(look?: Look): Promise<Visitor>;
 }
 
-/** What platform and tenants have: the model `m`, one that answers word by word, one of team-a's own, and a key in each namespace. */
-function objectsAt(url: string): readonly object[] {
+/** What platform and tenants have. */
+export interface Scene {
+  /** @param url Of the simulator. */
+  objects(url: string): readonly object[];
+  /** Ready before the first test: kind, name and namespace. */
+  readonly ready: readonly (readonly [ref: string, namespace: string])[];
+}
+
+/** The model `m`, one that answers word by word, one of team-a's own, and a key in each namespace. */
+const usualScene: Scene = {
+  objects: usualObjects,
+  ready: [
+    ['apikey/known', 'team-a'],
+    ['apikey/known', 'team-b'],
+    ['modelroute/m', 'platform'],
+    ['modelroute/paced', 'platform'],
+  ],
+};
+
+function usualObjects(url: string): readonly object[] {
   // Dollars for a million tokens, so high that a few tokens use up a budget.
   const pricing = { inputPerMillion: '100000', outputPerMillion: '200000' };
   const shared = { pricing, allowedNamespaces: { from: 'All' } };
@@ -56,11 +74,11 @@ function objectsAt(url: string): readonly object[] {
 }
 
 /** @param memoryGib Of the API server, see control planes. */
-export function useStage(memoryGib = 1): () => Stage {
+export function useStage(memoryGib = 1, scene = usualScene): () => Stage {
   const parts = new AsyncDisposableStack();
   let stage: Stage | undefined;
   beforeAll(async () => {
-    stage = await startStage(parts, memoryGib);
+    stage = await startStage(parts, memoryGib, scene);
   }, clusterWaitMs);
   afterAll(() => parts.disposeAsync(), 60_000);
   return () => {
@@ -69,7 +87,7 @@ export function useStage(memoryGib = 1): () => Stage {
   };
 }
 
-async function startStage(parts: AsyncDisposableStack, memoryGib: number): Promise<Stage> {
+async function startStage(parts: AsyncDisposableStack, memoryGib: number, scene: Scene): Promise<Stage> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const simulator = await startSimulator();
@@ -88,7 +106,7 @@ async function startStage(parts: AsyncDisposableStack, memoryGib: number): Promi
   parts.defer(() => installation.stop());
   const { plane } = installation;
   const people = await makePeople(plane);
-  await installation.apply(...objectsAt(simulator.url));
+  await installation.apply(...scene.objects(simulator.url));
   const gatewayUrl = installation.gateways[0]?.url ?? '';
   const dist = await builtCheckout();
   const dashboard = await startProcess(join(dist, 'dashboard.js'), {
@@ -105,9 +123,7 @@ async function startStage(parts: AsyncDisposableStack, memoryGib: number): Promi
   });
   parts.defer(async () => void (await dashboard.stop()));
   await dashboard.line(/dashboard started/);
-  for (const place of ['team-a', 'team-b']) await installation.awaitCondition('apikey/known', 'Ready', place);
-  for (const route of ['m', 'paced'])
-    await installation.awaitCondition(`modelroute/${route}`, 'Ready', 'platform');
+  for (const [ref, place] of scene.ready) await installation.awaitCondition(ref, 'Ready', place);
   const visit = (look?: Look) => openVisitor(browser, look);
   return {
     ...{ installation, simulator, people, dashboard, url, gatewayUrl, visit },
