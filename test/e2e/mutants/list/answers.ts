@@ -281,7 +281,7 @@ export const answers: readonly Mutant[] = [
     file: 'gateway/dialects/anthropic/output-schema.ts',
     from: 'return more === undefined ? !isRecord(properties) : more !== false;',
     to: 'return false;',
-    tests: ['test/gateway/dialects/anthropic/answer-tool.test.ts'],
+    tests: ['test/gateway/dialects/anthropic-messages/answer-tool.test.ts'],
   },
   {
     name: 'a member called as the prototype of every object is a member',

@@ -461,8 +461,8 @@ export const dashboard: readonly Mutant[] = [
   {
     name: 'a key is not listed as disabled while gateways may serve it',
     file: 'dashboard/rows/key-row.ts',
-    from: "return told(spec.disabled ? 'Disabling' : 'Pending', undefined);",
-    to: "return told(spec.disabled ? 'Disabled' : 'Pending', undefined);",
+    from: "return said(spec.disabled ? 'Disabling' : 'Pending', undefined);",
+    to: "return said(spec.disabled ? 'Disabled' : 'Pending', undefined);",
     tests: ['test/dashboard/key-states.test.ts'],
   },
   {

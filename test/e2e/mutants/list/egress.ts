@@ -69,8 +69,8 @@ export const egress: readonly Mutant[] = [
   {
     name: 'a kept connection carries requests of the Provider it was opened for alone',
     file: 'gateway/upstream/pools.ts',
-    from: 'provider.entry.id} ',
-    to: 'provider.entry.baseUrl} ',
+    from: 'provider.entry.id} ${connectMs',
+    to: 'provider.entry.baseUrl} ${connectMs',
     tests: ['test/security/hardening.test.ts'],
   },
   {

@@ -209,8 +209,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'what one request is forbidden takes the key from nobody else',
     file: 'core/contract/refused-key.ts',
-    from: 'return namesCredential;',
-    to: 'return type !== null || code !== null;',
+    from: "return namesCredential || says('refused', message, words);",
+    to: "return type !== null || code !== null || says('refused', message, words);",
     tests: ['test/flow/keys.test.ts'],
   },
   {

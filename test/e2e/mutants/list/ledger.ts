@@ -14,8 +14,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'what the largest leave is told as the rest',
     file: 'ledger/read-api/series.ts',
-    from: 'return rest.attempts > 0 ?',
-    to: 'return rest.attempts < 0 ?',
+    from: 'return sums.attempts > 0 ?',
+    to: 'return sums.attempts < 0 ?',
     tests: ['test/ledger/series.test.ts'],
   },
   {
@@ -336,8 +336,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'tenants are not told which providers are behind a route',
     file: 'ledger/read-api/read-api.ts',
-    from: 'if (namespace !== undefined && hidden !== undefined)',
-    to: 'if (namespace === undefined && hidden !== undefined && hidden !== hidden)',
+    from: 'if (hidden !== undefined)',
+    to: 'if (hidden !== undefined && hidden !== hidden)',
     tests: readApi,
   },
   {
