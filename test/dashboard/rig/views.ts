@@ -162,7 +162,7 @@ export const SHOTS: Readonly<Record<string, Shot>> = {
     async act(page) {
       await fillProvider(page);
       await page.getByRole('button', { name: 'Add provider' }).click();
-      await page.getByText('It is there').waitFor();
+      await page.getByRole('heading', { name: 'Provider added' }).waitFor();
     },
   },
   'not-found': { path: '/nothing/here' },
