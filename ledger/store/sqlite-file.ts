@@ -140,12 +140,31 @@ const otherVolume = 'Give it a volume of block or local storage, or Postgres';
  */
 function openJournal(database: DatabaseSync): string | undefined {
   const ask = (mode: string): string =>
-    String(database.prepare(`PRAGMA journal_mode = ${mode}`).get()?.journal_mode);
+    String(whenFree(database, () => database.prepare(`PRAGMA journal_mode = ${mode}`).get())?.journal_mode);
   if (ask('WAL') === 'wal') return undefined;
   const mode = ask('DELETE');
   if (mode !== 'delete')
     throw new Error(`its file system allows no journal on disk (SQLite answers '${mode}'). ${otherVolume}.`);
   return `its file system has no shared memory for a write-ahead log, so that writing and reading wait for each other. ${otherVolume}.`;
+}
+
+/** For what SQLite refuses at once, whatever its timeout, while another process writes: two that start with a new file meet there. */
+function whenFree<T>(database: DatabaseSync, work: () => T): T {
+  for (let left = busyTries; ; left -= 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (left === 0 || !isBusy(error)) throw error;
+      // Waits for its turn.
+      database.exec('BEGIN IMMEDIATE; COMMIT');
+    }
+  }
+}
+
+const busyTries = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === 5;
 }
 
 function takePages(

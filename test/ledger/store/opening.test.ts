@@ -46,6 +46,25 @@ test('a file that is no database is refused, and named', async () => {
   await expect(openSqliteStore(path)).rejects.toThrow(/ledger\.sqlite: file is not a database/);
 });
 
+test('a file that another process writes at that moment is opened after it', async () => {
+  const other = new DatabaseSync(path);
+  other.exec(
+    'CREATE TABLE ledger_meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL); BEGIN IMMEDIATE',
+  );
+  const opening = openSqliteStore(path);
+  const isSettled = opening.then(
+    () => true,
+    () => true,
+  );
+  // Begun later, with more to do.
+  const later = await openSqliteStore(join(folder, 'other.sqlite'));
+  expect(await Promise.race([isSettled, false])).toBe(false);
+  other.exec('COMMIT');
+  other.close();
+  await (await opening).close();
+  await later.close();
+});
+
 test('of tables of each version the way to the newest is known, and of none that is unknown', () => {
   expect(migrationsFrom(undefined, 'sqlite').length).toBeGreaterThan(0);
   expect(migrationsFrom(String(SCHEMA_VERSION), 'sqlite')).toEqual([]);
