@@ -23,6 +23,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
   let house: House;
   let editor: Browser;
   let viewer: Browser;
+  let nobody: Browser;
   const ends: (() => unknown)[] = [];
 
   beforeAll(async () => {
@@ -52,9 +53,10 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     ends.push(() => ledger.close());
     house = await openHouse(plane(), { ledger });
     ends.push(() => house.close());
-    [editor, viewer] = [openBrowser(house), openBrowser(house)];
+    [editor, viewer, nobody] = [openBrowser(house), openBrowser(house), openBrowser(house)];
     await editor.signIn(people().editor);
     await viewer.signIn(people().viewer);
+    await nobody.signIn(people().nobody);
     const owner = { name: 'Ada', team: 'Search' };
     for (const [name, spec] of [['bot', { owner }] as const, ['idle', {}] as const])
       await editor.ask('/api/kube/apis/penstock.dev/v1alpha1/namespaces/team-a/apikeys', {
@@ -88,6 +90,32 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await viewer.ask(path)).status, path).toBe(404);
   });
 
+  const day = new Date().toISOString().slice(0, 10);
+  const days = `from=${day}&to=${new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)}`;
+
+  test.each([
+    ...['sums', 'series', 'refusals', 'requests', 'request-log', 'models', 'health'].map(
+      (name) => [`ledger/v1/${name}`, 'get', 'apikeys'] as const,
+    ),
+    ['owners', 'list', 'apikeys'] as const,
+    ['ledger/v1/connection-check', 'create', 'providers'] as const,
+  ])('%s answers those who may %s %s, as kubectl says of each', async (path, verb, kind) => {
+    const isCheck = path.endsWith('connection-check');
+    // A test is about a Provider, which has a namespace.
+    for (const [name, browser] of Object.entries({ editor, viewer, nobody }))
+      for (const namespace of ['team-a', 'team-b', ...(isCheck ? [] : [undefined])]) {
+        const place = namespace === undefined ? '-A' : `--namespace=${namespace}`;
+        const as = `--as=system:serviceaccount:team-a:${name}`;
+        const { stdout } = await plane().kubectl(['auth', 'can-i', verb, `${kind}.penstock.dev`, place, as]);
+        const isAllowed = stdout.trim() === 'yes';
+        const { status } = isCheck
+          ? await browser.ask(`/api/${path}`, { method: 'POST', body: { namespace, provider: 'x' } })
+          : await browser.ask(`/api/${path}?${days}${namespace ? `&namespace=${namespace}` : ''}`);
+        // Of those who may test, no gateway is there to be asked.
+        expect([name, namespace, status]).toEqual([name, namespace, isAllowed ? (isCheck ? 503 : 200) : 403]);
+      }
+  });
+
   test('keys are shown with what they have spent as of now', async () => {
     for (const browser of [editor, viewer]) {
       const { body } = await browser.ask('/api/rows/apikeys?namespace=team-a&sort=spend&order=desc');
@@ -100,8 +128,6 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
   });
 
   test('what keys were used for is added up by owner and team, for those who may list them', async () => {
-    const day = new Date().toISOString().slice(0, 10);
-    const days = `from=${day}&to=${new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)}`;
     for (const [browser, where] of [[editor, '&namespace=team-a'] as const, [viewer, ''] as const]) {
       const { status, body } = await browser.ask(`/api/owners?${days}${where}`);
       const named = (rows: readonly { name: string; cost: number; requests: number }[]) =>
