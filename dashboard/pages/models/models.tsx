@@ -163,7 +163,7 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
                   </Link>
                   {failed > 0 && (
                     <Link class="under" to={requestsLink({ model, outcome: 'error' })}>
-                      {formats.percent(failed / use.attempts)} failed
+                      {formats.number(failed)} of {formats.counted(use.attempts, 'attempt')} failed
                     </Link>
                   )}
                 </>

@@ -45,6 +45,7 @@ interface Telling {
   readonly nowMs: number;
 }
 
+const modelsMax = 5;
 const ranks: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, busy: 2, off: 3, good: 4 };
 
 export function alertsOf(
@@ -53,8 +54,8 @@ export function alertsOf(
 ): readonly Alert[] {
   const failing = new Set(providers.filter((one) => standingOf(one).tone === 'bad').map(idOf));
   const alerts = [
-    ...providers.flatMap((provider) => alertsOfProvider(provider, health, telling)),
-    ...routes.flatMap(alertsOfRoute),
+    ...providers.flatMap((provider) => alertsOfProvider(provider, routes, health, telling)),
+    ...routes.flatMap((route) => alertsOfRoute(route, failing)),
     // Of a provider that fails, its own row counts them.
     ...health
       .filter(({ provider }) => !failing.has(provider ?? ''))
@@ -67,7 +68,18 @@ export function alertsOf(
 
 const idOf = ({ metadata: { namespace, name } }: Provider) => `${namespace}/${name}`;
 
-function alertsOfProvider(provider: Provider, health: readonly HealthRow[], { formats }: Telling): Alert[] {
+function providersOf({ spec, metadata }: ModelRoute): readonly string[] {
+  return spec.targets.map(
+    ({ providerRef }) => `${providerRef.namespace ?? metadata.namespace}/${providerRef.name}`,
+  );
+}
+
+function alertsOfProvider(
+  provider: Provider,
+  routes: readonly ModelRoute[],
+  health: readonly HealthRow[],
+  { formats }: Telling,
+): Alert[] {
   const { namespace, name } = provider.metadata;
   const to = pathOf('providers', namespace, name);
   const ejected = (provider.status?.keys ?? []).filter(
@@ -76,8 +88,13 @@ function alertsOfProvider(provider: Provider, health: readonly HealthRow[], { fo
   const rows = health.filter((row) => row.provider === idOf(provider));
   const attempts = rows.reduce((sum, row) => sum + row.attempts, 0);
   const failed = rows.reduce((sum, row) => sum + failedOf(row), 0);
+  const models = routes
+    .filter((route) => providersOf(route).includes(idOf(provider)))
+    .map(({ spec }) => spec.model);
   const count =
-    failed === 0 ? '' : `; ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`;
+    (failed === 0 ? '' : `; ${formats.number(failed)} of ${formats.number(attempts)} attempts failed`) +
+    (models.length === 0 ? '' : `; affects ${models.slice(0, modelsMax).join(', ')}`) +
+    (models.length > modelsMax ? ` and ${formats.number(models.length - modelsMax)} more` : '');
   return [
     ...alertOfStanding(provider, `Provider ${namespace}/${name}`, to).map((alert) =>
       alert.tone === 'bad' ? { ...alert, message: alert.message + count } : alert,
@@ -92,12 +109,15 @@ function alertsOfProvider(provider: Provider, health: readonly HealthRow[], { fo
   ];
 }
 
-function alertsOfRoute(route: ModelRoute): Alert[] {
+function alertsOfRoute(route: ModelRoute, failing: ReadonlySet<string>): Alert[] {
   const { namespace, name } = route.metadata;
   const to = pathOf('routes', namespace, name);
   const { drill } = route.status ?? {};
+  const of = providersOf(route);
+  const isExplained = of.length > 0 && of.every((id) => failing.has(id));
   return [
-    ...alertOfStanding(route, `Route ${namespace}/${name}`, to),
+    // A route of failing providers alone is named by them.
+    ...(isExplained ? [] : alertOfStanding(route, `Route ${namespace}/${name}`, to)),
     ...(drill?.result === 'Failed'
       ? [
           {

@@ -4,24 +4,27 @@ import type { ComponentChildren } from 'preact';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { requestsLink } from '../requests/link.ts';
 import { Link, useShell } from '../shell/context.tsx';
-import type { RequestsAnswer, SeriesAnswer } from './ledger.ts';
+import type { RefusalsAnswer, RequestsAnswer, SeriesAnswer } from './ledger.ts';
 import { longPeriod, type Period, type PeriodQuery } from './period.ts';
-import { errorsOf, figuresOf, overTime } from './totals.ts';
+import { errorsOf, figuresOf, isUnserved, overTime, refusedOverTime } from './totals.ts';
 
 interface FiguresProps {
   readonly requests: RequestsAnswer;
   readonly whole: SeriesAnswer;
+  readonly refusals: RefusalsAnswer;
   readonly query: PeriodQuery;
   readonly period: Period;
 }
 
-export function Figures({ requests, whole, query, period }: FiguresProps) {
+export function Figures({ requests, whole, refusals, query, period }: FiguresProps) {
   const { formats } = useShell();
   const { compact, number, percent, milliseconds } = formats;
-  const of = figuresOf(requests, whole);
+  const of = figuresOf(requests, whole, refusals);
   const { firstContentMs } = of;
   const link = { period: longPeriod(period) };
-  const refused = overTime(whole.rows, query, (row) => row.refused ?? 0, 0);
+  const answered = refusedOverTime(refusals, query);
+  const unserved = refusedOverTime(refusals, query, isUnserved);
+  const failed = overTime(requests.rows, query, errorsOf, 0);
   const sent = overTime(requests.rows, query, (row) => row.requests, 0);
   const ofAll = of.requests === 0 ? '' : `${percent(of.refused / of.requests)} of all`;
   return (
@@ -29,17 +32,17 @@ export function Figures({ requests, whole, query, period }: FiguresProps) {
       <Tile
         name="Requests"
         figure={compact(of.requests)}
-        course={<Sparkline values={sent.map((count, at) => count + (refused[at] ?? 0))} />}
+        course={<Sparkline values={sent.map((count, at) => count + (answered[at] ?? 0))} />}
         to={requestsLink(link)}
       >
-        {of.refused > 0 ? `${number(of.sent)} sent to providers` : 'all sent to providers'}
+        {of.sent < of.requests ? `${number(of.sent)} sent to providers` : 'all sent to providers'}
         {of.rejected > 0 && ` · ${number(of.rejected)} rejected there`}
       </Tile>
       <Tile
         name="Refused"
         tone={of.refused > 0 ? 'warn' : undefined}
         figure={compact(of.refused)}
-        course={<Sparkline values={refused} tone="warn" />}
+        course={<Sparkline values={answered.map((count, at) => count - (unserved[at] ?? 0))} tone="warn" />}
         to={requestsLink({ ...link, outcome: 'refused' })}
       >
         {of.refused > 0 ? `by the gateway · ${ofAll}` : 'by the gateway'}
@@ -48,10 +51,10 @@ export function Figures({ requests, whole, query, period }: FiguresProps) {
         name="Errors"
         tone={of.errors > 0 ? 'bad' : undefined}
         figure={percent(of.errorRate)}
-        course={<Sparkline values={overTime(requests.rows, query, errorsOf, 0)} tone="bad" />}
+        course={<Sparkline values={failed.map((count, at) => count + (unserved[at] ?? 0))} tone="bad" />}
         to={requestsLink({ ...link, outcome: 'error' })}
       >
-        {`${number(of.errors)} of ${number(of.sent)} failed or cut off`}
+        {`${number(of.errors)} of ${number(of.requests)} failed or not served`}
       </Tile>
       <Tile
         name="Time to first token"

@@ -49,12 +49,14 @@ export interface SeriesAnswer {
   readonly isTruncated: boolean;
 }
 
-interface RefusalsRow {
+export interface RefusalsRow {
   readonly minute?: string;
   readonly hour?: string;
   readonly day?: string;
   /** Of our errors: the reason. */
   readonly code?: string;
+  /** HTTP status of the answer. */
+  readonly status?: number;
   /** Left out: of a key that nobody knows. */
   readonly apiKey?: string;
   readonly refused: number;

@@ -103,11 +103,12 @@ export function Overview() {
   const used = useAsked(
     when(`used in ${period} ${place}`),
     async (signal) => {
-      const [requests, whole] = await Promise.all([
+      const [requests, whole, refusals] = await Promise.all([
         call<RequestsAnswer>(questions.requests, signal),
         call<SeriesAnswer>(questions.whole, signal),
+        call<RefusalsAnswer>(questions.refusedStatuses, signal),
       ]);
-      return { requests, whole, query, period, atMs: serverClock.now() };
+      return { requests, whole, refusals, query, period, atMs: serverClock.now() };
     },
     place,
     nowMs,

@@ -1,15 +1,25 @@
 // What do the requests of a period come to, and each of its intervals? Pure: out of what the ledger says of all of it.
 
-import type { FirstContent, RequestsAnswer, RequestsRow, SeriesAnswer, SeriesRow } from './ledger.ts';
+import type {
+  FirstContent,
+  RefusalsAnswer,
+  RefusalsRow,
+  RequestsAnswer,
+  RequestsRow,
+  SeriesAnswer,
+  SeriesRow,
+} from './ledger.ts';
 import type { PeriodQuery } from './period.ts';
 
 interface Figures {
   /** Of callers: those sent to a provider, and those that the gateway refused itself. */
   readonly requests: number;
   readonly sent: number;
+  /** Not let in: over a limit or a budget, or wrong. */
   readonly refused: number;
+  /** Failed, cut off, or not served for want of a provider. */
   readonly errors: number;
-  /** Of those that were sent. */
+  /** Of all requests. */
   readonly errorRate: number;
   /** Rejected by a provider as wrong; no errors. */
   readonly rejected: number;
@@ -24,16 +34,26 @@ export function errorsOf({ outcomes }: Pick<RequestsRow, 'outcomes'>): number {
   return (outcomes.failed ?? 0) + (outcomes['broken-off'] ?? 0) + (outcomes.interrupted ?? 0);
 }
 
-export function figuresOf({ total }: Pick<RequestsAnswer, 'total'>, { rows }: SeriesAnswer): Figures {
+/** The gateway answered it itself, since it could not serve it: to its caller that is an error. */
+export const isUnserved = ({ status = 0 }: RefusalsRow): boolean => status >= 500;
+
+export function figuresOf(
+  { total }: Pick<RequestsAnswer, 'total'>,
+  { rows }: SeriesAnswer,
+  refusals: RefusalsAnswer,
+): Figures {
   const sum = (of: (row: SeriesRow) => number) => rows.reduce((all, row) => all + of(row), 0);
-  const refused = sum((row) => row.refused ?? 0);
-  const errors = errorsOf(total);
+  const answered = refusals.rows.reduce((all, { refused }) => all + refused, 0);
+  const unserved = refusals.rows.filter(isUnserved).reduce((all, { refused }) => all + refused, 0);
+  const refused = answered - unserved;
+  const errors = errorsOf(total) + unserved;
+  const requests = total.requests + answered;
   return {
-    requests: total.requests + refused,
+    requests,
     sent: total.requests,
     refused,
     errors,
-    errorRate: total.requests === 0 ? 0 : Math.min(1, errors / total.requests),
+    errorRate: requests === 0 ? 0 : Math.min(1, errors / requests),
     rejected: total.outcomes.refused ?? 0,
     firstContentMs: total.firstContentMs,
     input: sum(({ tokens }) => tokens.input),
@@ -57,4 +77,16 @@ export function overTime<Row extends Started, None extends number | undefined>(
     const row = byStart.get(start);
     return row === undefined ? none : of(row);
   });
+}
+
+/** The refusals of each start, in order. */
+export function refusedOverTime(
+  { rows }: RefusalsAnswer,
+  query: Pick<PeriodQuery, 'starts' | 'interval'>,
+  isOf: (row: RefusalsRow) => boolean = () => true,
+): readonly number[] {
+  const byStart = Map.groupBy(rows.filter(isOf), (row) => row[query.interval]);
+  return query.starts.map((start) =>
+    (byStart.get(start) ?? []).reduce((sum, { refused }) => sum + refused, 0),
+  );
 }

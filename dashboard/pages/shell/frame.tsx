@@ -107,6 +107,11 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
   const namespace = picked || usual;
   const place = placeOf(path);
   const isOfOne = 'namespace' in place || place.view === 'not-found';
+  useEffect(() => {
+    // On a phone the row of views is wider than the screen.
+    const current = document.querySelector('.ways [aria-current]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [place.view]);
   const isLoading = namespaces === undefined;
   const isNamespaceAsked = !isLoading && namespace === '' && !isOfOne;
 

@@ -229,12 +229,18 @@ describe('figures', () => {
   ];
 
   test('are of one period, and none is of more than its whole', () => {
-    expect(figuresOf({ total }, { rows, isTruncated: false })).toEqual({
+    const refusals = {
+      rows: [
+        { status: 429, refused: 300 },
+        { status: 503, refused: 20 },
+      ],
+    };
+    expect(figuresOf({ total }, { rows, isTruncated: false }, refusals)).toEqual({
       requests: 1320,
       sent: 1000,
-      refused: 320,
-      errors: 10,
-      errorRate: 0.01,
+      refused: 300,
+      errors: 30,
+      errorRate: 30 / 1320,
       rejected: 5,
       firstContentMs: total.firstContentMs,
       input: 10,
@@ -246,7 +252,7 @@ describe('figures', () => {
 
   test('where nothing was asked for there is no error and no waiting', () => {
     const none = { requests: 0, outcomes: {}, errorRate: 0 };
-    expect(figuresOf({ total: none }, { rows: [], isTruncated: false })).toMatchObject({
+    expect(figuresOf({ total: none }, { rows: [], isTruncated: false }, { rows: [] })).toMatchObject({
       ...{ requests: 0, refused: 0, errors: 0, errorRate: 0, firstContentMs: undefined },
     });
   });

@@ -192,7 +192,7 @@ test('all figures are of one period, and requests are those that were sent and t
   expect(texts).toEqual([
     'Requests 100 40 sent to providers',
     'Refused 60 by the gateway · 60% of all',
-    'Errors 25% 10 of 40 failed or cut off',
+    'Errors 7.5% 10 of 133 failed or not served',
     'Time to first token – no streams yet',
     'Tokens 10 9 in · 1 out',
     'Spend $22.18 $0.55 a request',
@@ -509,7 +509,7 @@ test('all namespaces have their models at once, with state, provider and use; a 
   );
   await goTo(page, '/models');
   const large = page.getByRole('row', { name: /^penstock\/large/ });
-  for (const words of ['platform', 'Degraded', 'openai, anthropic', '25% failed'])
+  for (const words of ['platform', 'Degraded', 'openai, anthropic', '50 of 200 attempts failed'])
     await large.getByText(words, { exact: true }).waitFor();
   expect(await page.getByRole('row', { name: /^penstock\/large/ }).count()).toBe(1);
   await page.setViewportSize({ width: 768, height: 900 });

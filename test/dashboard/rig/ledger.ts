@@ -233,6 +233,12 @@ export function answerLedger(
     case 'request-log':
       return answerLog(search, nowMs);
     case 'refusals': {
+      if (by === 'status')
+        return {
+          ...{ from, to, interval, total: { refused: 93 } },
+          rows: starts.slice(-1).map((ms) => ({ [interval]: nameOf(ms), status: 429, refused: 93 })),
+          ...more,
+        };
       if (by === 'code' && !search.has('interval'))
         return {
           total: { refused: 427 },
