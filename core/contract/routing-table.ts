@@ -3,8 +3,9 @@
 // output through the same parser before it publishes.
 
 import { z } from 'zod';
-import { dialectNames, upstreamDialectNames } from '../catalog/dialects.ts';
+import { dialectNames, isUpstreamOnly, upstreamDialectNames } from '../catalog/dialects.ts';
 import { type LimitMember, limitMembers } from '../catalog/limits.ts';
+import { isProviderType, PROVIDER_TYPES } from '../catalog/provider-types.ts';
 import { budgetSchema } from './budget.ts';
 
 /** The table format this code writes. Raised only by a change an older reader would misread. */
@@ -14,7 +15,7 @@ export const TABLE_FORMAT = 1;
  * The newest format this code reads. It runs ahead of `TABLE_FORMAT`: every gateway learns to read an entry before
  * any table holds one, see `neededFormat`.
  */
-export const READER_FORMAT = 2;
+export const READER_FORMAT = 3;
 
 /** How a client speaks. One folder of `gateway/dialects` each. */
 export const dialectNameSchema = z.enum(dialectNames);
@@ -198,7 +199,15 @@ export type ProviderEntry = z.infer<typeof providerEntrySchema>;
  * The oldest reader format that does what this entry says. A table with such an entry is for gateways that all read
  * that format; the rest of the table is for every one.
  */
-export function neededFormat({ tls, proxy }: Pick<ProviderEntry, 'tls' | 'proxy'>): 1 | 2 {
+export function neededFormat({
+  type,
+  dialects,
+  tls,
+  proxy,
+}: Pick<ProviderEntry, 'type' | 'dialects' | 'tls' | 'proxy'>): 1 | 2 | 3 {
+  // An older gateway would send the key of a type that it does not know as it is.
+  const hasOwnSeats = isProviderType(type) && PROVIDER_TYPES[type].hasOwnSeats === true;
+  if (hasOwnSeats || dialects.some(isUpstreamOnly)) return 3;
   return tls === undefined && proxy === undefined ? 1 : 2;
 }
 

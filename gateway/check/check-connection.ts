@@ -50,7 +50,11 @@ export async function checkConnection(
     const reason = await connectOnce(call.baseUrl, route);
     const latencyMs = elapsed();
     return reason === undefined
-      ? { outcome: 'works', message: `Connected in ${latencyMs} ms. This type lists no models.`, latencyMs }
+      ? {
+          outcome: 'odd',
+          message: `Connected in ${latencyMs} ms. The key was not tested: send a request.`,
+          latencyMs,
+        }
       : { outcome: 'fails', message: sentence(reason), latencyMs };
   }
   const answer = await sendOnce(

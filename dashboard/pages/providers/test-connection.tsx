@@ -42,7 +42,7 @@ export function questionOf(form: ProviderForm, isSaved: boolean): Question {
 
 const outcomes: Readonly<Record<Tested['outcome'], readonly [Tone, string]>> = {
   works: ['good', 'Works'],
-  odd: ['warn', 'Unexpected answer'],
+  odd: ['warn', 'Not verified'],
   refused: ['bad', 'Key refused'],
   fails: ['bad', 'Failed'],
 };

@@ -86,10 +86,14 @@ describe('the first fault is named', () => {
   });
 });
 
-test('an entry with TLS settings or a proxy needs a reader of format 2, any other one of format 1', () => {
-  expect(neededFormat({})).toBe(1);
-  expect(neededFormat({ tls: {} })).toBe(2);
-  expect(neededFormat({ proxy: { protocol: 'http', hostname: 'proxy.example', port: 3128 } })).toBe(2);
+test('an entry with TLS settings or a proxy needs a reader of format 2, one of a cloud format 3, any other format 1', () => {
+  const plain = { type: 'OpenAI', dialects: ['openai-chat'] } as const;
+  const proxy = { protocol: 'http', hostname: 'proxy.example', port: 3128 } as const;
+  expect(neededFormat({ ...plain, dialects: [...plain.dialects] })).toBe(1);
+  expect(neededFormat({ ...plain, dialects: [...plain.dialects], tls: {} })).toBe(2);
+  expect(neededFormat({ ...plain, dialects: [...plain.dialects], proxy })).toBe(2);
+  expect(neededFormat({ type: 'VertexAI', dialects: ['openai-chat'] })).toBe(3);
+  expect(neededFormat({ type: 'OpenAICompatible', dialects: ['bedrock-converse'] })).toBe(3);
 });
 
 test('of an entry all credentials are found, those of its connections too', () => {

@@ -160,7 +160,7 @@ describe('a poll', () => {
     const rig = await startRig();
     expect(await poll(rig, { waitMs: 30_000, readyPods: 12 })).toEqual({
       state: expect.any(String),
-      formats: { min: 1, max: 2 },
+      formats: { min: 1, max: 3 },
       health: [],
       drills: [],
     });
