@@ -60,6 +60,9 @@ const ownWords: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'request_timeout',
 ]);
 
+/** Scanners ask for any path: without a key that is no caller's request. */
+const pathErrors: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['method_not_allowed', 'not_found']);
+
 export class RefusalCounter {
   private readonly clock: Clock;
   private readonly journal: RefusalJournal;
@@ -83,6 +86,7 @@ export class RefusalCounter {
 
   /** @param error As it was answered. */
   add(requestId: string, error: GatewayError, refused: Refused): void {
+    if (refused.caller === undefined && pathErrors.has(error.code)) return;
     const nowMs = this.clock.wallMs();
     this.openWindow(nowMs);
     const model = this.modelOf(refused);

@@ -117,6 +117,20 @@ test('of models that nobody has fifty are named in a window, cut, and those of a
   expect(second?.counts[0]?.model).toBe(`[31m${'é'.repeat(96)}`);
 });
 
+test('a path that is none is counted for a key, and for nobody else', () => {
+  const { counter, sums } = open();
+  for (const code of ['not_found', 'method_not_allowed'] as const) {
+    const wrong = new GatewayError(code, 'No.');
+    counter.add('scanner', wrong, { caller: undefined });
+    counter.add('mistyped', wrong, { caller: ci });
+  }
+  counter.close();
+  expect(sums()[0]?.counts.map(({ apiKey, count }) => [apiKey, count])).toEqual([
+    ['team-a/ci', 1],
+    ['team-a/ci', 1],
+  ]);
+});
+
 test('counts are exact whatever comes, with windows, clocks that jump, and an end at any time', () => {
   const step = fc.oneof(
     {
