@@ -100,6 +100,8 @@ export async function openPostgresStore(
   try {
     await inTransaction(writers, async (run) => {
       // Two that start at once would both make what is missing; the lock is taken already.
+      // An index over many records takes longer than a statement may otherwise.
+      await run({ text: 'SET LOCAL statement_timeout = 0', values: [] });
       await run({ text: META_TABLE, values: [] });
       const [found] = await run(metaQuery('schema'));
       for (const text of migrationsFrom(found === undefined ? undefined : String(found.value), 'postgres'))

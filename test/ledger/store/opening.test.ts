@@ -4,11 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openPostgresStore } from '../../../ledger/store/postgres.ts';
 import { migrationsFrom, SCHEMA_VERSION } from '../../../ledger/store/schema.ts';
 import { openSqliteStore } from '../../../ledger/store/sqlite.ts';
 import { makeEntry } from '../make-entry.ts';
+import { startPostgres } from '../postgres.ts';
 
 let folder: string;
 let path: string;
@@ -79,6 +81,26 @@ test('a thread that ends fails what waits for it, and all that comes after', asy
   await expect(
     store.take({ source: 'p', cursor: 'c', entries: [makeEntry()], asides: [] }, 0),
   ).rejects.toThrow(/is closed/);
+});
+
+test('tables in Postgres are brought up to date, however long a statement of it takes', async () => {
+  const server = await startPostgres();
+  try {
+    const place = await server.createDatabase('ledger');
+    const client = new pg.Client({ connectionString: place });
+    await client.connect();
+    await client.query(`CREATE FUNCTION linger() RETURNS event_trigger LANGUAGE plpgsql
+      AS $$ BEGIN PERFORM pg_sleep(0.6); END $$`);
+    await client.query(
+      "CREATE EVENT TRIGGER linger ON ddl_command_start WHEN TAG IN ('DROP INDEX') EXECUTE FUNCTION linger()",
+    );
+    await client.end();
+    // Of the writer, whose own timeout is a minute.
+    const store = await openPostgresStore(`${place}?statement_timeout=300`, () => {});
+    await store.close();
+  } finally {
+    await server.close();
+  }
 });
 
 test('a Postgres that is not there is told without the password in its address', async () => {
