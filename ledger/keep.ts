@@ -6,6 +6,9 @@ import { wait } from '../core/kube/wait.ts';
 import { dayOf } from './store/day-of.ts';
 import type { LedgerState, LedgerStore } from './store/store.ts';
 
+/** A flood of refused calls fills no volume: the newest have rows, and sums count all. */
+const refusalsKept = 1_000_000;
+
 export interface KeepOptions {
   readonly store: Pick<LedgerStore, 'purge' | 'sinkCursor' | 'state'>;
   readonly clock: Clock;
@@ -42,7 +45,10 @@ export function keepYoung(options: KeepOptions): { close(): Promise<void> } {
         // With 0 no day is before it; only cursors go.
         const before = retentionDays === 0 ? '' : dayOf(untilMs - retentionDays * dayMs);
         const upTo = sink === undefined ? undefined : await store.sinkCursor(sink);
-        const gone = await store.purge({ before, upTo, silentSinceMs: untilMs - silentMs, nowMs });
+        const gone = await store.purge({
+          ...{ before, upTo, silentSinceMs: untilMs - silentMs, nowMs },
+          refusalsKept,
+        });
         if (gone > 0) options.onPurged(gone);
       } catch (error) {
         options.onFailed(error instanceof Error ? error.message : 'it failed');

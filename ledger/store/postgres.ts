@@ -10,6 +10,7 @@ import { type Leadership, leadPostgres } from './lead-postgres.ts';
 import {
   purgeAsides,
   purgeCursors,
+  purgeExcessRefusals,
   purgeFirstContents,
   purgeHours,
   purgeRecords,
@@ -99,9 +100,9 @@ export async function openPostgresStore(
 
   try {
     await inTransaction(writers, async (run) => {
-      // Two that start at once would both make what is missing; the lock is taken already.
       // An index over many records takes longer than a statement may otherwise.
       await run({ text: 'SET LOCAL statement_timeout = 0', values: [] });
+      // Two that start at once would both make what is missing; the lock is taken already.
       await run({ text: META_TABLE, values: [] });
       const [found] = await run(metaQuery('schema'));
       for (const text of migrationsFrom(found === undefined ? undefined : String(found.value), 'postgres'))
@@ -137,7 +138,13 @@ export async function openPostgresStore(
     async setSinkCursor(sink, sequence) {
       await write((run) => run(putSink(sink, sequence)));
     },
-    async purge({ before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs, nowMs }) {
+    async purge({
+      before,
+      upTo = Number.MAX_SAFE_INTEGER,
+      refusalsKept = Number.MAX_SAFE_INTEGER,
+      silentSinceMs,
+      nowMs,
+    }) {
       let gone = 0;
       for (;;) {
         const piece = await write(async (run) => {
@@ -153,6 +160,7 @@ export async function openPostgresStore(
             hours: await purge(purgeHours(before, purgeLimit), 'span'),
             firstContents: await purge(purgeFirstContents(before, purgeLimit), 'span'),
             refusals: await purge(purgeRefusals('ledger_refusals', before, purgeLimit), 'id'),
+            excessRefusals: await purge(purgeExcessRefusals(refusalsKept, purgeLimit), 'id'),
             refusalWindows: await purge(purgeRefusals('ledger_refusal_windows', before, purgeLimit), 'id'),
             refusalSums: await purge(purgeRefusalSums(before, purgeLimit), 'span'),
           };

@@ -49,6 +49,14 @@ export const purgeRefusals = (
   values: [startOf(before), limit],
 });
 
+/** Those that are older than the newest so many. */
+export const purgeExcessRefusals = (kept: number, limit: number): Query => ({
+  text: `DELETE FROM ledger_refusals WHERE id IN
+    (SELECT id FROM ledger_refusals WHERE at_ms <=
+      (SELECT at_ms FROM ledger_refusals ORDER BY at_ms DESC LIMIT 1 OFFSET $1) LIMIT $2)`,
+  values: [kept, limit],
+});
+
 /** Also those by day: refusals are known as long as records are. */
 export const purgeRefusalSums = (before: string, limit: number): Query => ({
   text: `DELETE FROM ledger_refusal_spans WHERE (${REFUSAL_KEYS.join(', ')}) IN

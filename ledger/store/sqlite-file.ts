@@ -7,6 +7,7 @@ import { dayOf } from './day-of.ts';
 import {
   purgeAsides,
   purgeCursors,
+  purgeExcessRefusals,
   purgeFirstContents,
   purgeHours,
   purgeRecords,
@@ -41,7 +42,14 @@ export interface SqliteFile {
 
 type Purged = Readonly<
   Record<
-    'records' | 'asides' | 'hours' | 'firstContents' | 'refusals' | 'refusalWindows' | 'refusalSums',
+    | 'records'
+    | 'asides'
+    | 'hours'
+    | 'firstContents'
+    | 'refusals'
+    | 'excessRefusals'
+    | 'refusalWindows'
+    | 'refusalSums',
     number
   >
 >;
@@ -82,7 +90,8 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
     run: (query) => void run(query),
     take: (pages, nowMs) => inTransaction(database, () => takePages(prepare, query, run, pages, nowMs)),
     purgePiece(options, limit) {
-      const { before, upTo = Number.MAX_SAFE_INTEGER, silentSinceMs, nowMs } = options;
+      const { before, upTo = Number.MAX_SAFE_INTEGER, refusalsKept = Number.MAX_SAFE_INTEGER } = options;
+      const { silentSinceMs, nowMs } = options;
       const gone = inTransaction(database, () => {
         // In the same step: what goes now is never taken for new when it comes again.
         const raise = raisePurgedBefore(query(metaQuery(PURGED_BEFORE)), before, nowMs);
@@ -94,6 +103,7 @@ export function openSqliteFile(path: string, isReader: boolean): SqliteFile {
           hours: Number(run(purgeHours(before, limit)).changes),
           firstContents: Number(run(purgeFirstContents(before, limit)).changes),
           refusals: Number(run(purgeRefusals('ledger_refusals', before, limit)).changes),
+          excessRefusals: Number(run(purgeExcessRefusals(refusalsKept, limit)).changes),
           refusalWindows: Number(run(purgeRefusals('ledger_refusal_windows', before, limit)).changes),
           refusalSums: Number(run(purgeRefusalSums(before, limit)).changes),
         };

@@ -360,6 +360,8 @@ export interface PurgeOptions {
   readonly before: string;
   /** Records after this sequence are kept whatever their day: a receiver does not have them yet. */
   readonly upTo?: number | undefined;
+  /** So many single refusals, the newest, are kept; sums of refusals count all. */
+  readonly refusalsKept?: number | undefined;
   /** Unix milliseconds: cursors of journals that were not heard of since go. */
   readonly silentSinceMs: number;
   /** Unix milliseconds. A stored day in the future came from a wrong clock, and is replaced. */

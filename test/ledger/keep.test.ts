@@ -44,6 +44,7 @@ test('days before the kept ones go, at the start and every hour, also after an h
     fake.advance(3_600_000);
   }
   expect(purges[0]).toEqual({
+    refusalsKept: 1_000_000,
     before: '2026-08-24',
     upTo: undefined,
     silentSinceMs: nowMs - 30 * dayMs,
@@ -55,5 +56,11 @@ test('days before the kept ones go, at the start and every hour, also after an h
 test('with nothing to go, cursors of journals that have gone are still forgotten', async () => {
   const { purges } = keep({ retentionDays: 0, sink: 'events' });
   await until(async () => purges.length === 1);
-  expect(purges[0]).toEqual({ before: '', upTo: 7, silentSinceMs: nowMs - 30 * dayMs, nowMs });
+  expect(purges[0]).toEqual({
+    before: '',
+    upTo: 7,
+    refusalsKept: 1_000_000,
+    silentSinceMs: nowMs - 30 * dayMs,
+    nowMs,
+  });
 });
