@@ -3,6 +3,7 @@
 import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { refusalSchema } from '../../core/contract/refusal.ts';
 import { usdOf } from '../money.ts';
+import { minutesAround } from '../store/spans.ts';
 import type { LedgerStore, LogPlace, Outcome, RefusalFilter } from '../store/store.ts';
 import { callerStatus, failuresSeenAs } from './caller-status.ts';
 import { failureWords, refusalWords } from './failure-words.ts';
@@ -30,7 +31,7 @@ export async function requestLogAnswer(store: Store, question: LogQuestion, sees
     to,
     rows: rows.map(({ row }) => row),
     ...nextAnswer(next),
-    ...(isFirst ? { refusedWithoutRow: await refusedWithoutRow(store, question) } : {}),
+    ...(isFirst ? await withoutRowAnswer(store, question) : {}),
   };
 }
 
@@ -171,16 +172,20 @@ function refusedWhere({ asked, outcome, status, code }: LogQuestion): RefusalFil
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Of very many refusals only some have a row; all are counted. */
-async function refusedWithoutRow(store: Store, question: LogQuestion): Promise<number> {
+/** The dashboard asks every two seconds: more rows are not counted. */
+const countedMax = 10_000;
+
+/** Of very many refusals only some have a row; all are in the sums, which know whole minutes. */
+async function withoutRowAnswer(store: Store, question: LogQuestion) {
   const where = refusedWhere(question);
-  if (where === undefined) return 0;
-  const { from, to } = question.asked;
+  if (where === undefined) return { refusedWithoutRow: 0 };
+  const stretch = minutesAround(question.asked);
   const [sums, rows] = await Promise.all([
-    store.refusals({ from, to, by: [], where, limit: 1 }),
-    store.singleRefusalCount({ from, to, where }),
+    store.refusals({ ...stretch, by: [], where, limit: 1 }),
+    store.singleRefusalCount({ ...stretch, where, limit: countedMax + 1 }),
   ]);
-  return Math.max(0, (sums[0]?.refused ?? 0) - rows);
+  if (rows > countedMax) return {};
+  return { refusedWithoutRow: Math.max(0, (sums[0]?.refused ?? 0) - rows) };
 }
 
 function refusalAnswer(line: string): readonly object[] {

@@ -106,18 +106,21 @@ export function singleRefusalsQuery(kind: DatabaseKind, query: SingleRefusalsQue
   const id = kind === 'sqlite' ? 'id' : 'id COLLATE "C"';
   if (before !== undefined)
     conditions.push(`(at_ms, ${id}) < ($${values.push(before.atMs)}, $${values.push(before.id)})`);
+  const order = `ORDER BY at_ms DESC, ${id} DESC`;
+  // An index finds them by itself, and only those of the page are read.
   return {
-    text: `SELECT id, at_ms, line FROM ledger_refusals WHERE ${conditions.join(' AND ')}
-      ORDER BY at_ms DESC, ${id} DESC LIMIT $${values.push(limit)}`,
+    text: `SELECT id, at_ms, line FROM ledger_refusals WHERE id IN
+      (SELECT id FROM ledger_refusals WHERE ${conditions.join(' AND ')} ${order} LIMIT $${values.push(limit)}) ${order}`,
     values,
   };
 }
 
-export function singleRefusalCountQuery(query: Omit<SingleRefusalsQuery, 'before' | 'limit'>): Query {
+export function singleRefusalCountQuery(query: Omit<SingleRefusalsQuery, 'before'>): Query {
   const values: Value[] = [];
   const conditions = singleConditions(query, values);
   return {
-    text: `SELECT COUNT(*) AS refused FROM ledger_refusals WHERE ${conditions.join(' AND ')}`,
+    text: `SELECT COUNT(*) AS refused FROM
+      (SELECT 1 FROM ledger_refusals WHERE ${conditions.join(' AND ')} LIMIT $${values.push(query.limit)}) AS page`,
     values,
   };
 }

@@ -167,8 +167,15 @@ const migrations: readonly ((kind: DatabaseKind) => readonly string[])[] = [
     ),
     // Of a much used model those of one namespace, and the failed ones, are found without a look at each record.
     'CREATE INDEX ledger_records_by_model ON ledger_records (model, started_ms, namespace, outcome)',
-    ...['api_key', 'model', 'status', 'code'].map(
-      (column) => `CREATE INDEX ledger_refusals_by_${column} ON ledger_refusals (${column}, at_ms, id)`,
+    // What else may be asked of them is in the index too: rows are found and counted without a look at each refusal.
+    ...[
+      ['api_key', 'namespace, model, status, code'],
+      ['model', 'namespace, status, code'],
+      ['status', 'namespace, code'],
+      ['code', 'namespace'],
+    ].map(
+      ([column, others]) =>
+        `CREATE INDEX ledger_refusals_by_${column} ON ledger_refusals (${column}, at_ms, id, ${others})`,
     ),
   ],
 ];

@@ -58,3 +58,9 @@ export function daysAround(stretch: Stretch): Stretch {
   const { fromMs, toMs } = boundsOf(stretch);
   return { from: spanAt(fromMs, 'day'), to: spanAt(toMs + intervalMs.day - 1, 'day') };
 }
+
+/** The whole minutes that it touches. */
+export function minutesAround(stretch: Stretch): Stretch {
+  const { fromMs, toMs } = boundsOf(stretch);
+  return { from: spanAt(fromMs, 'minute'), to: spanAt(toMs + intervalMs.minute - 1, 'minute') };
+}

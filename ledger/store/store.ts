@@ -415,7 +415,8 @@ export interface LedgerStore {
   /** Exact sums of refusals, in the order of their groups. */
   refusals(query: RefusalsQuery): Promise<RefusalsRow[]>;
   singleRefusals(query: SingleRefusalsQuery): Promise<SingleRefusal[]>;
-  singleRefusalCount(query: Omit<SingleRefusalsQuery, 'before' | 'limit'>): Promise<number>;
+  /** Counts up to the limit. */
+  singleRefusalCount(query: Omit<SingleRefusalsQuery, 'before'>): Promise<number>;
   /** Lines put aside, the newest first. */
   asides(limit: number): Promise<(Aside & { readonly source: string; readonly atMs: number })[]>;
   /** How far a receiver of records has got; 0 for one that is new. */

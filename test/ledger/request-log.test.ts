@@ -217,6 +217,39 @@ test('a request that the gateway refused is a row too, and those that were only 
   expect(requestsOf((await ask('code=unusable')).body)).toEqual(['req_2']);
 });
 
+test('those that were only counted are counted over the whole minutes that a question touches', async () => {
+  const { body } = await ask('from=2026-11-22T11:10:07Z&to=2026-11-22T11:10:09Z&apiKey=team-a/ci');
+  expect([body.rows, body.refusedWithoutRow]).toEqual([[], 30]);
+  expect((await ask('from=2026-11-22T11:11:00Z&to=2026-11-22T11:39:59Z')).body.refusedWithoutRow).toBe(0);
+});
+
+test('the number of those without a row is left out where very many have one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  started.defer(() => rm(folder, { recursive: true, force: true }));
+  const store = started.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());
+  const at = '2026-11-22T11:10:00.000Z';
+  const sums: RefusalSums = {
+    ...{ kind: 'refusal-sums', id: 'w.1', at, windowMs: 10_000 },
+    counts: [{ ...limited, count: 10_002 }],
+  };
+  const take = async (cursor: string, first: number, last: number) => {
+    const rows = Array.from(
+      { length: last - first + 1 },
+      (_, index): Refusal => ({ kind: 'refusal', id: `req_${first + index}`, at, ...limited }),
+    );
+    const lines = [sums, ...rows].map((line) => JSON.stringify(line)).join('\n');
+    const { skipped: _, ...page } = readPage(Buffer.from(lines));
+    await store.take({ source: 'p', cursor, ...page }, nowMs);
+  };
+  const mine = started.adopt(await serveToAnybody(store, nowMs), (one) => one.close());
+  const without = async () =>
+    (await mine.ask('/v1/request-log?namespace=team-a&limit=1', 'anybody')).body.refusedWithoutRow;
+  await take('c.1', 1, 10_000);
+  expect(await without()).toBe(2);
+  await take('c.2', 10_001, 10_001);
+  expect(await without()).toBeUndefined();
+});
+
 test('failures come first where that is asked for, and pages go on into the others', async () => {
   expect(requestsOf((await ask('')).body)).toEqual(['req_4', 'req_2', 'req_3', 'req_1']);
   for (const order of ['newest', 'failures'])

@@ -92,6 +92,23 @@ test.each(viewQuestions(nowMs, 'team-003').map(({ path, window }) => ({ path, wi
   },
 );
 
+test.each([
+  '',
+  'namespace=team-003',
+  'namespace=team-003&apiKey=team-003/key-00003',
+  'apiKey=team-003/key-00003&model=m&status=429&code=c',
+  'namespace=team-003&model=m',
+  'namespace=team-003&model=m&status=429&code=c',
+  'namespace=team-003&status=429',
+  'namespace=team-003&code=c',
+])('single refusals of %s are found and counted out of one index', async (filter) => {
+  steps.length = 0;
+  await reader.ask(`/v1/request-log?outcome=refused&${filter}`, 'anybody');
+  const found = steps.filter((step) => /ledger_refusals\b/.test(step) && !step.includes('(id=?)'));
+  expect(found).toHaveLength(2);
+  for (const step of found) expect(step).toMatch(/^SEARCH ledger_refusals USING COVERING INDEX/);
+});
+
 test('what is asked without keys for whole hours or days is read from the sums of hours and days', async () => {
   for (const { path, window } of viewQuestions(nowMs, 'team-003')) {
     const isOfMinutes = /m$|^1h$/.test(window) || path.includes('interval=minute');

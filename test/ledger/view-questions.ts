@@ -94,6 +94,9 @@ function logQuestions(nowMs: number, namespace: string): readonly ViewQuestion[]
       'code=status_500',
       'code=rate_limit_exceeded',
     ],
+    ...['code=rate_limit_exceeded', 'status=429', 'model=penstock/model-0'].map(
+      (filter) => `namespace=${namespace}&${filter}`,
+    ),
     'request=req_00000000000000000000000001',
     'request=none',
   ];

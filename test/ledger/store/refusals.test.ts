@@ -118,6 +118,30 @@ describe.each(kindNames)('a ledger in %s', (kind) => {
     expect(await store.singleRefusals(all)).toEqual([]);
   });
 
+  test('single refusals are counted up to a limit', async () => {
+    const lines = Array.from({ length: 5 }, (_, at) =>
+      refusalOf(`req_${at}`, `27T10:00:0${at}.000`, limited),
+    );
+    await store.take(page('c.1', ...lines, refusalOf('req_9', '27T10:00:09.000', { status: 401 })), now);
+    const where = { namespace: 'team-a', apiKey: 'team-a/ci' };
+    expect(await store.singleRefusalCount({ ...hours, where })).toBe(5);
+    expect(await store.singleRefusalCount({ ...hours, where, limit: 3 })).toBe(3);
+    expect(await store.singleRefusalCount({ ...hours, where: { ...where, namespace: 'team-b' } })).toBe(0);
+  });
+
+  test('of many single refusals the newest are kept, and sums count all', async () => {
+    const lines = Array.from({ length: 9 }, (_, at) => refusalOf(`req_${at}`, `27T10:00:0${at}.000`));
+    const sums = sumsOf('p.1', '27T10:00:00.000', [{ status: 429, code: 'rate_limit_exceeded', count: 9 }]);
+    await store.take(page('c.1', ...lines, sums), now);
+    const kept = async (refusalsKept: number) => {
+      await store.purge({ before: '', refusalsKept, silentSinceMs: 0, nowMs: now });
+      return (await store.singleRefusals(hours)).map(({ id }) => id);
+    };
+    expect(await kept(9)).toHaveLength(9);
+    expect(await kept(3)).toEqual(['req_8', 'req_7', 'req_6']);
+    expect(await store.refusals({ ...hours, by: [] })).toEqual([{ group: {}, refused: 9 }]);
+  });
+
   test('windows are counted once, in whatever pages and however often they come', async () => {
     const window = fc.record({
       id: fc.nat({ max: 12 }),
