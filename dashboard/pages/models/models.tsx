@@ -157,12 +157,18 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
               const failed = (use.outcomes.failed ?? 0) + (use.outcomes['broken-off'] ?? 0);
               return (
                 <>
-                  <Link to={requestsLink({ model })}>
+                  <Link to={requestsLink({ model, period: '1h' })}>
                     {formats.compact(use.requests)}
                     <span class="unseen"> requests for {model}</span>
                   </Link>
                   {failed > 0 && (
-                    <Link class="under" to={requestsLink({ model, outcome: 'error' })}>
+                    <Link
+                      class="under"
+                      to={requestsLink({
+                        ...{ model, period: '1h' },
+                        outcome: use.outcomes.failed ? 'failed' : 'broken-off',
+                      })}
+                    >
                       {formats.number(failed)} of {formats.counted(use.attempts, 'attempt')} failed
                     </Link>
                   )}

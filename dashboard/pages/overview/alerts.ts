@@ -11,7 +11,7 @@ import { keyStateWords } from '../words/part-states.ts';
 import { standingOf } from '../words/standing.ts';
 import type { BudgetUse, HealthRow } from './ledger.ts';
 import { isNearEnd, usedUpAt } from './pace.ts';
-import { longPeriod, type Period } from './period.ts';
+import type { Period } from './period.ts';
 
 interface Alert {
   /** `off`: it is over, or may be. */
@@ -59,7 +59,7 @@ export function alertsOf(
     // Of a provider that fails, its own row counts them.
     ...health
       .filter(({ provider }) => !failing.has(provider ?? ''))
-      .flatMap((row) => alertsOfCalls(row, telling)),
+      .flatMap((row) => alertsOfCalls(row, routes, telling)),
     ...budgets.flatMap((budget) => alertsOfBudget(budget, telling)),
     ...keys.flatMap((key) => alertsOfKey(key, telling)),
   ];
@@ -148,17 +148,25 @@ function newest(conditions: readonly { readonly since: string }[]): string | und
 
 const hourMs = 3_600_000;
 
+const failedEnds = ['failed', 'broken-off', 'interrupted'] as const;
+
 function failedOf({ outcomes }: HealthRow): number {
-  return ['failed', 'broken-off', 'interrupted'].reduce((sum, end) => sum + (outcomes[end] ?? 0), 0);
+  return failedEnds.reduce((sum, end) => sum + (outcomes[end] ?? 0), 0);
 }
 
 /** Attempts, also those that a retry made good: of a provider that is down with a spare behind it no request fails. */
-function alertsOfCalls(row: HealthRow, { formats, period, nowMs }: Telling): Alert[] {
+function alertsOfCalls(
+  row: HealthRow,
+  routes: readonly ModelRoute[],
+  { formats, period, nowMs }: Telling,
+): Alert[] {
   const { attempts, lastFailedAt, lastFailure, provider, route, upstreamModel } = row;
   const failed = failedOf(row);
   if (lastFailedAt === undefined || failed === 0) return [];
   const isOver = nowMs - Date.parse(lastFailedAt) > hourMs;
   const why = failureWords(lastFailure);
+  const model = routes.find(({ metadata: of }) => `${of.namespace}/${of.name}` === route)?.spec.model;
+  const outcome = failedEnds.find((end) => row.outcomes[end]);
   return [
     {
       tone: isOver ? 'off' : failed * 2 >= attempts ? 'bad' : 'warn',
@@ -168,7 +176,7 @@ function alertsOfCalls(row: HealthRow, { formats, period, nowMs }: Telling): Ale
         ...(lastFailure === undefined ? [] : [lastFailure.request]),
       ].join(', '),
       since: lastFailedAt,
-      to: requestsLink({ provider, outcome: 'error', period: longPeriod(period) }),
+      to: requestsLink({ provider, model, outcome, period }),
     },
   ];
 }

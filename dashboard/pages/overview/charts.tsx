@@ -10,7 +10,7 @@ import { Link, useShell } from '../shell/context.tsx';
 import type { Formats } from '../words/format.ts';
 import { Chart, type ChartSeries } from './chart.tsx';
 import type { FirstContent, RefusalsAnswer, RequestsAnswer, SeriesAnswer, SeriesRow } from './ledger.ts';
-import { longPeriod, type Period, type PeriodQuery } from './period.ts';
+import type { Period, PeriodQuery } from './period.ts';
 import type { Grouping, Measure } from './questions.ts';
 import { largestOf, stackRows } from './stack.ts';
 import { overTime } from './totals.ts';
@@ -253,9 +253,7 @@ export function RefusedChart({ asked }: { readonly asked: Asked<Refused> }) {
                     {apiKey === undefined ? (
                       'unknown keys'
                     ) : (
-                      <Link to={requestsLink({ apiKey, outcome: 'refused', period: longPeriod(period) })}>
-                        {apiKey}
-                      </Link>
+                      <Link to={requestsLink({ apiKey, outcome: 'refused', period })}>{apiKey}</Link>
                     )}{' '}
                     {formats.number(refused)}
                   </span>

@@ -5,7 +5,7 @@ import { Sparkline } from '../parts/sparkline.tsx';
 import { requestsLink } from '../requests/link.ts';
 import { Link, useShell } from '../shell/context.tsx';
 import type { RefusalsAnswer, RequestsAnswer, SeriesAnswer } from './ledger.ts';
-import { longPeriod, type Period, type PeriodQuery } from './period.ts';
+import type { Period, PeriodQuery } from './period.ts';
 import { errorsOf, figuresOf, isUnserved, overTime, refusedOverTime } from './totals.ts';
 
 interface FiguresProps {
@@ -21,7 +21,7 @@ export function Figures({ requests, whole, refusals, query, period }: FiguresPro
   const { compact, number, percent, milliseconds } = formats;
   const of = figuresOf(requests, whole, refusals);
   const { firstContentMs } = of;
-  const link = { period: longPeriod(period) };
+  const link = { period };
   const answered = refusedOverTime(refusals, query);
   const unserved = refusedOverTime(refusals, query, isUnserved);
   const failed = overTime(requests.rows, query, errorsOf, 0);

@@ -25,7 +25,7 @@ import {
 import { Figures } from './figures.tsx';
 import { FirstCall, FirstCame } from './first-call.tsx';
 import type { RefusalsAnswer, RequestsAnswer, SeriesAnswer } from './ledger.ts';
-import { longPeriod, PERIODS, type Period, periodQuery, periodThatHolds } from './period.ts';
+import { PERIODS, type Period, periodQuery, periodThatHolds } from './period.ts';
 import {
   failedBy,
   firstQuestions,
@@ -251,7 +251,7 @@ export function Overview() {
                     rows={topRows(answer.rows, 'model', answer.measure)}
                     measure={answer.measure}
                     what="Top models"
-                    linkOf={(model) => requestsLink({ model, period: longPeriod(period) })}
+                    linkOf={(model) => requestsLink({ model, period })}
                   />
                 )}
               </Answered>

@@ -68,8 +68,3 @@ export function periodThatHolds(
   if (month === 0) return undefined;
   return week >= month * most ? '7d' : '30d';
 }
-
-/** As other views have it, which begin with an hour. */
-export function longPeriod(period: Period): Exclude<Period, '15m'> {
-  return period === '15m' ? '1h' : period;
-}

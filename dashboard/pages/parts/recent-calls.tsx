@@ -4,7 +4,7 @@ import type { HealthAnswer, HealthRow } from '../overview/ledger.ts';
 import { requestsLink } from '../requests/link.ts';
 import { ApiError } from '../shell/api.ts';
 import { useAsked, useNow } from '../shell/asking.tsx';
-import { Link, useShell } from '../shell/context.tsx';
+import { Link, useAllNamespaces, useShell } from '../shell/context.tsx';
 import { callsIn } from '../words/calls.ts';
 import { Ago } from './basics.tsx';
 
@@ -57,6 +57,7 @@ export function RecentCalls({ rows }: { readonly rows: readonly HealthRow[] }) {
 
 /** Cause, age, and the request to look at. */
 export function LastFailure({ row: { lastFailure, lastFailedAt } }: { readonly row: HealthRow }) {
+  const namespace = useAllNamespaces();
   if (lastFailedAt === undefined) return <span class="faint">never</span>;
   return (
     <span class="under">
@@ -65,7 +66,7 @@ export function LastFailure({ row: { lastFailure, lastFailedAt } }: { readonly r
       {lastFailure && (
         <>
           {' · '}
-          <Link to={requestsLink({ request: lastFailure.request })}>
+          <Link to={requestsLink({ namespace, request: lastFailure.request })}>
             <span class="unseen">request </span>
             {lastFailure.request.slice(0, 12)}…
           </Link>

@@ -1,9 +1,12 @@
 // From an object to its requests: all of them, and those that failed.
 
-import { Link, useShell } from '../shell/context.tsx';
+import { Link, useAllNamespaces, useShell } from '../shell/context.tsx';
 import { type RequestsWanted, requestsLink } from './link.ts';
 
-export function SeeRequests({ of }: { readonly of: RequestsWanted }) {
+/** What is no key is called by keys of any namespace. */
+export function SeeRequests({ of: wanted }: { readonly of: RequestsWanted }) {
+  const all = useAllNamespaces();
+  const of = wanted.apiKey === undefined ? { namespace: all, ...wanted } : wanted;
   const { session } = useShell();
   if (!session.hasLedger) return null;
   return (

@@ -25,6 +25,9 @@ export interface Shell {
   readonly announce: (text: string) => void;
 }
 
+/** In the address, as the choice of all. */
+export const ALL_NAMESPACES = '*';
+
 const ShellContext = createContext<Shell | undefined>(undefined);
 export const ShellProvider = ShellContext.Provider;
 
@@ -73,6 +76,12 @@ export function Link({ to, class: name, current = false, isSure = false, childre
       {children}
     </a>
   );
+}
+
+/** For a link to what may be of other namespaces than the picked one. Undefined: the person chooses among those that they know. */
+export function useAllNamespaces(): string | undefined {
+  const { namespaces, isComplete } = useShell().namespaces;
+  return isComplete && namespaces.length !== 1 ? ALL_NAMESPACES : undefined;
 }
 
 /** The namespace that was picked goes along from view to view. */

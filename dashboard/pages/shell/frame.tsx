@@ -7,7 +7,15 @@ import { Button, Notice } from '../parts/basics.tsx';
 import { openFormats } from '../words/format.ts';
 import type { Api } from './api.ts';
 import { AskNamespace } from './ask-namespace.tsx';
-import { Link, Said, SaidProvider, type Shell, ShellProvider, withNamespace } from './context.tsx';
+import {
+  ALL_NAMESPACES,
+  Link,
+  Said,
+  SaidProvider,
+  type Shell,
+  ShellProvider,
+  withNamespace,
+} from './context.tsx';
 import { HeldBack } from './held-back.tsx';
 import type { Keeping } from './keeping.ts';
 import { useLeaving } from './leaving.tsx';
@@ -42,7 +50,6 @@ const ways = [
 ] as const;
 
 const formats = openFormats();
-const allNamespaces = '*';
 
 /** Where the browser is. */
 const here = () => ({ path: location.pathname, search: location.search });
@@ -102,7 +109,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
   const picked = new URLSearchParams(search).get('namespace');
   // Of one alone, as on a laptop, there is nothing to choose.
   const hasSeveral = namespaces?.isComplete && namespaces.namespaces.length !== 1;
-  const usual = session.namespace ?? (hasSeveral ? allNamespaces : (namespaces?.namespaces[0] ?? ''));
+  const usual = session.namespace ?? (hasSeveral ? ALL_NAMESPACES : (namespaces?.namespaces[0] ?? ''));
   // Empty is no name: it would be asked for as all of them.
   const namespace = picked || usual;
   const place = placeOf(path);
@@ -122,7 +129,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
       api,
       formats,
       namespaces: namespaces ?? { namespaces: [], isComplete: false },
-      namespace: namespace === allNamespaces || namespace === '' ? undefined : namespace,
+      namespace: namespace === ALL_NAMESPACES || namespace === '' ? undefined : namespace,
       path,
       search,
       go,
@@ -169,7 +176,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
                 <Mark /> Penstock
               </Link>
               {!isLoading && !isNamespaceAsked && (
-                <NamespacePicker all={allNamespaces} value={namespace} onPick={pick} />
+                <NamespacePicker all={ALL_NAMESPACES} value={namespace} onPick={pick} />
               )}
               <details class="person" ref={useClosing()}>
                 <summary>

@@ -488,9 +488,22 @@ describe('problems', () => {
         what: 'sim-x at default/first: 39 of 39 attempts failed',
         message: 'last: HTTP 500, req_86e0',
         since: '2026-11-23T00:29:55Z',
-        to: '/requests?provider=default%2Ffirst&outcome=error&period=24h',
+        to: '/requests?provider=default%2Ffirst&outcome=failed&period=24h',
       },
     ]);
+    const [cutOff] = found({ health: [{ ...failing, outcomes: { 'broken-off': 39 } }] });
+    expect(cutOff?.to).toBe('/requests?provider=default%2Ffirst&outcome=broken-off&period=24h');
+  });
+
+  test('are failing calls of a route, and lead to the requests of its model in the same period', () => {
+    const { provider: _, upstreamModel: __, ...calls } = failing;
+    const routes = ['one', 'two'].map((name) => ({
+      metadata: { namespace: 'team-a', name },
+      spec: { model: `model-${name}`, targets: [] },
+    }));
+    const health = [{ ...calls, route: 'team-a/two' }];
+    const [alert] = alertsOf({ ...none, routes, health }, { formats, period: '15m', nowMs });
+    expect(alert?.to).toBe('/requests?model=model-two&outcome=failed&period=15m');
   });
 
   test('are less urgent where most calls are answered, and come last where the last failure is long ago', () => {

@@ -175,7 +175,6 @@ test('all figures are of one period, and requests are those that were sent and t
   const row = {
     attempts: 40,
     requests: 40,
-    refused: 60,
     unpriced: 0,
     costUsd: '22.18',
     tokens: { input: 9, output: 1 },
@@ -190,8 +189,8 @@ test('all figures are of one period, and requests are those that were sent and t
   await tiles.getByText('$22.18').waitFor();
   const texts = (await tiles.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
   expect(texts).toEqual([
-    'Requests 100 40 sent to providers',
-    'Refused 60 by the gateway · 60% of all',
+    'Requests 133 40 sent to providers',
+    'Refused 93 by the gateway · 69.9% of all',
     'Errors 7.5% 10 of 133 failed or not served',
     'Time to first token – no streams yet',
     'Tokens 10 9 in · 1 out',
@@ -477,15 +476,21 @@ test('a target and a provider say what came of their last calls, why the last on
   });
   const health = [row('platform/openai', 'gpt-6.2', 0), row('platform/anthropic', 'claude-opus-5', 39)];
   await page.route('**/api/ledger/v1/health?*', (route) => route.fulfill({ json: { health } }));
-  await page.goto(new URL('/routes/platform/large', page.url()).href);
+  await page.goto(new URL('/routes/platform/large?namespace=platform', page.url()).href);
   const targets = page.getByRole('table', { name: 'Targets in order' });
   await targets.getByRole('row', { name: /^main/ }).getByText('39 calls answered').waitFor();
   const spare = targets.getByRole('row', { name: /^spare/ });
   await spare.getByText(/39 of 39 failed/).waitFor();
   await spare.getByText(/answered HTTP 500, \d+ seconds ago/).waitFor();
   expect(await spare.getByRole('link', { name: /req_/ }).getAttribute('href')).toBe(
-    '/requests?request=req_0123456789abcdef',
+    '/requests?namespace=*&request=req_0123456789abcdef',
   );
+  // The namespace of a request is that of its key.
+  const requests = page.getByRole('link', { name: 'Requests', exact: true });
+  expect(await requests.evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual([
+    '/requests?namespace=platform',
+    '/requests?namespace=*&model=penstock%2Flarge',
+  ]);
   // The badge is what callers feel, and what is fine is folded below what is not.
   await page.getByRole('heading', { level: 1 }).getByText('Degraded').waitFor();
   const status = page.getByRole('region', { name: 'Status' });
@@ -511,6 +516,9 @@ test('all namespaces have their models at once, with state, provider and use; a 
   const large = page.getByRole('row', { name: /^penstock\/large/ });
   for (const words of ['platform', 'Degraded', 'openai, anthropic', '50 of 200 attempts failed'])
     await large.getByText(words, { exact: true }).waitFor();
+  expect(await large.getByRole('link', { name: '50 of 200' }).getAttribute('href')).toBe(
+    '/requests?model=penstock%2Flarge&period=1h&outcome=failed',
+  );
   expect(await page.getByRole('row', { name: /^penstock\/large/ }).count()).toBe(1);
   await page.setViewportSize({ width: 768, height: 900 });
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(768);
