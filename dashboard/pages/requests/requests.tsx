@@ -18,6 +18,7 @@ import {
   causeWords,
   csvRow,
   endWords,
+  type Known,
   type LogAnswer,
   ownerWords,
   type RequestRow,
@@ -51,7 +52,7 @@ const limit = 50;
 const tailMs = 2_000;
 /** Further down somebody reads. */
 const topPx = 120;
-const none: readonly RequestRow[] = [];
+const none: Known = { rows: [], next: undefined };
 
 export function Requests() {
   const shell = useShell();
@@ -77,19 +78,12 @@ export function Requests() {
     tail.moment,
   );
   const { answer, error, again } = asked;
-  const [known, setKnown] = useState<{
-    readonly question: string;
-    readonly rows: readonly RequestRow[];
-    readonly next: string | undefined;
-  }>({ question, rows: none, next: undefined });
+  const [known, setKnown] = useState<Known & { readonly question: string }>({ question, ...none });
   useEffect(() => {
     if (answer === undefined) return;
     setKnown((before) => {
       const isSame = before.question === question && filters.order === 'newest';
-      const rows = withNewest(isSame ? before.rows : none, answer.rows, answer.isTruncated);
-      // Of pages that were joined, the oldest goes on.
-      const hasMore = isSame && rows.length > answer.rows.length;
-      return { question, rows, next: hasMore ? before.next : answer.next };
+      return { question, ...withNewest(isSame ? before : none, answer) };
     });
   }, [answer]);
   const { rows, next } = known;
@@ -104,9 +98,7 @@ export function Requests() {
         query: { ...query, from: fromNow(), before: next },
       });
       setKnown((before) =>
-        before.question === question
-          ? { question, rows: withOlder(before.rows, older.rows), next: older.next }
-          : before,
+        before.question === question ? { question, ...withOlder(before, older) } : before,
       );
     } catch (failed) {
       setOlderError(failed instanceof Error ? failed.message : String(failed));
@@ -235,7 +227,12 @@ export function Requests() {
         </Notice>
       )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: whoever points at a row reads it, and it stays where it is */}
-      <div aria-busy={isLoading} onMouseEnter={() => tail.hold(true)} onMouseLeave={() => tail.hold(false)}>
+      <div
+        class="log"
+        aria-busy={isLoading}
+        onMouseEnter={() => tail.hold(true)}
+        onMouseLeave={() => tail.hold(false)}
+      >
         {isLoading ? (
           <p class="loading" role="status">
             Requests: loading…

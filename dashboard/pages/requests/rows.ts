@@ -67,6 +67,17 @@ export interface LogAnswer {
   readonly refusedWithoutRow?: number;
 }
 
+type KnownRow = RequestRow & { readonly next?: string };
+
+/** What is shown, and where older ones begin; undefined: there are none. */
+export interface Known {
+  readonly rows: readonly KnownRow[];
+  readonly next: string | undefined;
+}
+
+/** Rows that are kept while the newest are followed. */
+export const FOLLOWED_MAX = 500;
+
 const ends: Readonly<Record<RequestRow['outcome'], { readonly word: string; readonly tone: Tone }>> = {
   answered: { word: '', tone: 'good' },
   refused: { word: 'refused', tone: 'warn' },
@@ -126,17 +137,30 @@ export function ownerWords({ owner }: RequestRow): string {
 
 /**
  * What is known, with the newest page before it: a request that has gone on is as the page has it. Where the page ends before what is
- * known begins, there is a gap, and the page is all.
+ * known begins, there is a gap, and the page is all. Of very many the oldest are left out, at the end of a page.
  */
-export function withNewest(known: readonly RequestRow[], page: readonly RequestRow[], isTruncated: boolean) {
+export function withNewest(known: Known, answer: LogAnswer): Known {
+  const page = pageOf(answer);
   const shown = new Set(page.map(({ request }) => request));
-  const isJoined = !isTruncated || known.some(({ request }) => shown.has(request));
-  return isJoined ? [...page, ...known.filter(({ request }) => !shown.has(request))] : page;
+  const older = known.rows.filter(({ request }) => !shown.has(request));
+  const isJoined = !answer.isTruncated || older.length < known.rows.length;
+  if (!isJoined || older.length === 0) return { rows: page, next: answer.next };
+  const rows = [...page, ...older];
+  const end = rows.length > FOLLOWED_MAX ? rows.slice(0, FOLLOWED_MAX).findLastIndex(({ next }) => next) : -1;
+  return end < 0 ? { rows, next: known.next } : { rows: rows.slice(0, end + 1), next: rows[end]?.next };
 }
 
-export function withOlder(known: readonly RequestRow[], page: readonly RequestRow[]) {
-  const shown = new Set(known.map(({ request }) => request));
-  return [...known, ...page.filter(({ request }) => !shown.has(request))];
+export function withOlder({ rows }: Known, answer: LogAnswer): Known {
+  const shown = new Set(rows.map(({ request }) => request));
+  return {
+    rows: [...rows, ...pageOf(answer).filter(({ request }) => !shown.has(request))],
+    next: answer.next,
+  };
+}
+
+/** Its last row knows where the next page begins: rows can be cut there, and loaded again from there. */
+function pageOf({ rows, next }: LogAnswer): readonly KnownRow[] {
+  return rows.map((row, at) => (next !== undefined && at === rows.length - 1 ? { ...row, next } : row));
 }
 
 export const CSV_HEAD = [

@@ -9,6 +9,9 @@ import {
   causeWords,
   csvRow,
   endWords,
+  FOLLOWED_MAX,
+  type Known,
+  type LogAnswer,
   ownerWords,
   type RequestRow,
   withNewest,
@@ -86,13 +89,33 @@ test('a row says the status that the caller saw, and why', () => {
 
 test('the newest page comes before what is known, without one twice, and alone where there is a gap', () => {
   const of = (...names: readonly string[]) => names.map((request) => ({ ...row, request }));
-  const ids = (rows: readonly RequestRow[]) => rows.map(({ request }) => request).join('');
-  expect(ids(withNewest(of('c', 'b', 'a'), of('e', 'd', 'c'), true))).toBe('edcba');
-  expect(ids(withNewest(of('c', 'b', 'a'), of('f', 'e'), true))).toBe('fe');
-  expect(ids(withNewest(of('a'), of('b'), false))).toBe('ba');
-  expect(ids(withOlder(of('c', 'b'), of('b', 'a')))).toBe('cba');
-  const [first] = withNewest(of('a'), [{ ...row, request: 'a', attempts: 2 }], true);
-  expect(first?.attempts).toBe(2);
+  const known = (...names: readonly string[]) => ({ rows: of(...names), next: 'older' });
+  const page = (next: string | undefined, ...names: readonly string[]) => ({
+    ...{ rows: of(...names), isTruncated: next !== undefined },
+    ...(next === undefined ? {} : { next }),
+  });
+  const said = ({ rows, next }: Known) => `${rows.map(({ request }) => request).join('')} ${next}`;
+  expect(said(withNewest(known('c', 'b', 'a'), page('new', 'e', 'd', 'c')))).toBe('edcba older');
+  expect(said(withNewest(known('c', 'b', 'a'), page('new', 'f', 'e')))).toBe('fe new');
+  expect(said(withNewest(known('b', 'a'), page('new', 'b', 'a')))).toBe('ba new');
+  expect(said(withNewest(known('a'), page(undefined, 'b')))).toBe('ba older');
+  expect(said(withOlder(known('c', 'b'), page(undefined, 'b', 'a')))).toBe('cba undefined');
+  const again = { rows: [{ ...row, request: 'a', attempts: 2 }], isTruncated: true, next: 'new' };
+  expect(withNewest(known('a'), again).rows[0]?.attempts).toBe(2);
+});
+
+test('of a tail that is followed for long the newest are kept, and older ones begin right after them', () => {
+  const pageAt = (newest: number): LogAnswer => ({
+    rows: Array.from({ length: 50 }, (_, at) => ({ ...row, request: String(newest - at) })),
+    ...{ isTruncated: true, next: `before ${newest - 49}` },
+  });
+  let known: Known = { rows: [], next: undefined };
+  for (let newest = 1_000; newest <= 2_003; newest += 17) known = withNewest(known, pageAt(newest));
+  const names = known.rows.map(({ request }) => Number(request));
+  expect(names.length).toBeLessThanOrEqual(FOLLOWED_MAX);
+  expect(names.length).toBeGreaterThan(FOLLOWED_MAX - 50);
+  expect(names).toEqual(names.map((_, at) => 2_003 - at));
+  expect(known.next).toBe(`before ${names.at(-1)}`);
 });
 
 test('CSV has a cell for each head', () => {
