@@ -113,6 +113,17 @@ test('the newest follow by themselves, and wait while somebody points at a row, 
   expect(await more()).toBe(0);
 });
 
+test('a row is short on a phone, and has no empty figures', async () => {
+  const page = await open('/requests');
+  await page.setViewportSize({ width: 360, height: 740 });
+  await rowsOf(page).first().waitFor();
+  const heights = await rowsOf(page).evaluateAll((rows) => rows.map((row) => row.clientHeight));
+  expect(Math.max(...heights)).toBeLessThan(150);
+  expect(await rowsOf(page).getByText('–', { exact: true }).locator('visible=true').count()).toBe(0);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  expect(await findBarriers(page)).toEqual([]);
+});
+
 test('older ones are loaded behind those that are shown, and a file has all of them', async () => {
   const page = await open('/requests');
   await page.getByText('1,204 further refusals of this period were only counted').waitFor();
