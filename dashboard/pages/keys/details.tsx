@@ -110,7 +110,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                       [
                         'Created by',
                         imported ? (
-                          'a browser or an import; only its hash is stored'
+                          'the dashboard, or imported; only its hash is stored'
                         ) : (
                           <>
                             {session.mode === 'local' ? 'this machine' : 'the operator'}, in the {place.kind}{' '}

@@ -25,7 +25,7 @@ export function CallersFields({ label, callers, callerNames, problems, onInput }
           { value: 'Selector', label: 'Named namespaces' },
           { value: 'All', label: 'All namespaces' },
         ]}
-        hint="Others than the own one: platform namespaces only."
+        hint="Other namespaces: platform namespaces only."
       />
       {isNamed && (
         <TextField
