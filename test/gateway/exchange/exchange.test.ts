@@ -11,6 +11,7 @@ import {
   JOURNAL_CURSOR_HEADER,
   JOURNAL_PATH,
 } from '../../../core/contract/exchange.ts';
+import { READER_FORMAT } from '../../../core/contract/routing-table.ts';
 import { Drills } from '../../../gateway/drill/drills.ts';
 import { PodState } from '../../../gateway/exchange/pod-state.ts';
 import { buildExchangeServer, type ExchangeServer } from '../../../gateway/exchange/server.ts';
@@ -160,7 +161,7 @@ describe('a poll', () => {
     const rig = await startRig();
     expect(await poll(rig, { waitMs: 30_000, readyPods: 12 })).toEqual({
       state: expect.any(String),
-      formats: { min: 1, max: 3 },
+      formats: { min: 1, max: READER_FORMAT },
       health: [],
       drills: [],
     });

@@ -10,6 +10,7 @@ import {
   JOURNAL_CURSOR_HEADER,
   JOURNAL_PATH,
 } from '../../../core/contract/exchange.ts';
+import { READER_FORMAT } from '../../../core/contract/routing-table.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { rawCall } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
@@ -136,7 +137,7 @@ test('a table in Secrets is served, the exchange tells of it, and the journal of
   expect(status).toBe(200);
   expect(exchangeResponseSchema.parse(json)).toMatchObject({
     table: { epoch: 1, generation: 7, source: 'api' },
-    formats: { min: 1, max: 2 },
+    formats: { min: 1, max: READER_FORMAT },
     health: [{ provider: 'platform/p0', key: 'main', state: 'working' }],
   });
   expect((await exchange(gateway, 'x'.repeat(43))).status).toBe(401);
