@@ -11,7 +11,8 @@ import {
 import { CallFault } from '../../core/kube/own-call.ts';
 import type { GatewayAsker } from '../ask-gateway.ts';
 import type { Access } from './access.ts';
-import { badParameter, noGateway, noToken, notAllowed, tooBusy, tooMany } from './errors.ts';
+import { noGateway, noToken, notAllowed, tooBusy, tooMany } from './errors.ts';
+import { readMembers } from './read-members.ts';
 
 export const CONNECTION_CHECK_PATH = '/v1/connection-check';
 
@@ -50,20 +51,7 @@ export function openCheckPace(clock: Clock): CheckPace {
 
 /** @throws {ApiError} that names the member; never with a value. */
 export function readCheckQuestion(text: string): CheckQuestion {
-  const parsed = checkQuestionSchema.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  if (issue?.code === 'unrecognized_keys')
-    throw badParameter(`${issue.keys.join(', ')}: is no member of this question`);
-  throw badParameter(`${issue?.path.join('.') || 'body'}: ${issue?.message}`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw badParameter('body: is not valid JSON');
-  }
+  return readMembers(checkQuestionSchema, text);
 }
 
 /** The right to write Providers in that namespace: with it, health checks dial the same addresses. @throws {ApiError} */

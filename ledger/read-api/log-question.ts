@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import type { LogPlace, Outcome } from '../store/store.ts';
 import { badParameter } from './errors.ts';
-import { type Asked, readParameters } from './parameters.ts';
+import { type Asked, oneOf, readParameters } from './parameters.ts';
 
 export const LOG_PATH = '/v1/request-log';
 
@@ -34,10 +34,9 @@ export interface LogQuestion {
 }
 
 const mustBeStatus = 'must be an HTTP status from 100 to 599';
-const oneOf = (words: readonly string[]) => `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 const ownSchema = z.object({
-  outcome: z.enum(outcomes, oneOf(outcomes)).optional(),
-  order: z.enum(orders, oneOf(orders)).optional(),
+  outcome: oneOf(outcomes).optional(),
+  order: oneOf(orders).optional(),
   status: z.coerce
     .number(mustBeStatus)
     .int(mustBeStatus)

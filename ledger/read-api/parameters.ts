@@ -42,7 +42,7 @@ const name = z
   .optional();
 
 /** As records have them. */
-function oneOf<const Word extends string>(words: readonly Word[]) {
+export function oneOf<const Word extends string>(words: readonly Word[]) {
   return z.enum(words, `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
 }
 

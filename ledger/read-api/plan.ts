@@ -11,7 +11,8 @@ import {
 } from '../../core/contract/plan.ts';
 import { CallFault } from '../../core/kube/own-call.ts';
 import type { GatewayAnswer, GatewayAsker } from '../ask-gateway.ts';
-import { badParameter, noGateway, notFound } from './errors.ts';
+import { noGateway, notFound } from './errors.ts';
+import { readMembers } from './read-members.ts';
 
 interface Question {
   readonly path: typeof PLAN_PATH | typeof CATALOG_PATH;
@@ -32,20 +33,7 @@ export function isRelayed(pathname: string): pathname is keyof typeof schemas {
 /** @throws {ApiError} that names the member. */
 export function readQuestion(pathname: keyof typeof schemas, text: string): Question {
   const { path, schema } = schemas[pathname];
-  const parsed = schema.safeParse(parseJson(text));
-  if (parsed.success) return { path, asked: parsed.data };
-  const [issue] = parsed.error.issues;
-  if (issue?.code === 'unrecognized_keys')
-    throw badParameter(`${issue.keys.join(', ')}: is no member of this question`);
-  throw badParameter(`${issue?.path.join('.') || 'body'}: ${issue?.message}`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw badParameter('body: is not valid JSON');
-  }
+  return { path, asked: readMembers(schema, text) };
 }
 
 /**
