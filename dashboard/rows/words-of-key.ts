@@ -1,4 +1,4 @@
-// By which words is an ApiKey found that its row does not show? By its own name for people, all that its owner is called, and the hint of each key it stands for.
+// Words beyond its row that find an ApiKey: its display name, all names of its owner, and the hint of each active secret.
 
 import { z } from 'zod';
 

@@ -368,7 +368,7 @@ test('where more keys were used than the ledger is asked for, none of them is ca
   expect([keys.map(({ row }) => row.spend), spendFrom]).toEqual([[null], 'status']);
 });
 
-test('a key is found by its display name, its team, its mail address and the hint of any key it stands for, and so when it was changed', async () => {
+test('a key is found by its display name, its team, its mail address and the hint of any active secret, also after a change', async () => {
   const clock = makeFakeClock();
   const bot = (team: string) => ({
     metadata,

@@ -130,7 +130,7 @@ export function UseKey({
       signal,
     }),
   );
-  // Both, or the model that stands there first would change under the hand.
+  // After both answers: else the chosen model would change a moment after it was shown.
   const isAnswered = lately.answer !== undefined || lately.error !== undefined;
   const models = catalog.answer && isAnswered ? modelsOf(catalog.answer) : [];
   const address = session.gatewayUrl ?? 'https://gateway.example.com';

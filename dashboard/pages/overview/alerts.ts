@@ -12,6 +12,7 @@ import { standingOf } from '../words/standing.ts';
 import type { BudgetUse, HealthRow } from './ledger.ts';
 import { isNearEnd, usedUpAt } from './pace.ts';
 import type { Period } from './period.ts';
+import { errorsOf } from './totals.ts';
 
 interface Alert {
   /** `off`: it is over, or may be. */
@@ -87,7 +88,7 @@ function alertsOfProvider(
   );
   const rows = health.filter((row) => row.provider === idOf(provider));
   const attempts = rows.reduce((sum, row) => sum + row.attempts, 0);
-  const failed = rows.reduce((sum, row) => sum + failedOf(row), 0);
+  const failed = rows.reduce((sum, row) => sum + errorsOf(row), 0);
   const models = routes
     .filter((route) => providersOf(route).includes(idOf(provider)))
     .map(({ spec }) => spec.model);
@@ -150,10 +151,6 @@ const hourMs = 3_600_000;
 
 const failedEnds = ['failed', 'broken-off', 'interrupted'] as const;
 
-function failedOf({ outcomes }: HealthRow): number {
-  return failedEnds.reduce((sum, end) => sum + (outcomes[end] ?? 0), 0);
-}
-
 /** Attempts, also those that a retry made good: of a provider that is down with a spare behind it no request fails. */
 function alertsOfCalls(
   row: HealthRow,
@@ -161,7 +158,7 @@ function alertsOfCalls(
   { formats, period, nowMs }: Telling,
 ): Alert[] {
   const { attempts, lastFailedAt, lastFailure, provider, route, upstreamModel } = row;
-  const failed = failedOf(row);
+  const failed = errorsOf(row);
   if (lastFailedAt === undefined || failed === 0) return [];
   const isOver = nowMs - Date.parse(lastFailedAt) > hourMs;
   const why = failureWords(lastFailure);

@@ -12,7 +12,7 @@ export type Measure = (typeof MEASURES)[number];
 export const GROUPINGS = ['model', 'apiKey', 'namespace', 'provider'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** So many colours are told apart; the last one is that of all others. */
+/** People distinguish about eight colours; the last one is for all others. */
 const seriesMax = 8;
 const topMax = '6';
 /** More than anybody reads. */

@@ -68,7 +68,7 @@ export function withFigures(series: readonly Valued[], count: number): readonly 
     .reverse();
 }
 
-/** Of the largest groups by name, all others together: so many colours are told apart. */
+/** The largest groups by name, and all others as one: people distinguish about eight colours. */
 export function largestOf(rows: readonly StackRow[], most = 7): readonly StackRow[] {
   const totals = new Map<string | undefined, number>();
   for (const { group, value } of rows) totals.set(group, (totals.get(group) ?? 0) + value);

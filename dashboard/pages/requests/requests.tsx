@@ -226,7 +226,7 @@ export function Requests() {
           </p>
         </Notice>
       )}
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: whoever points at a row reads it, and it stays where it is */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the pointer only pauses the live list, so that a row stays where it is read */}
       <div
         class="log"
         aria-busy={isLoading}
