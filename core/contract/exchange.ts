@@ -101,6 +101,20 @@ const targetCallsSchema = z.object({
 });
 export type TargetCalls = z.infer<typeof targetCallsSchema>;
 
+/** What came of the last exchange of one credential that is exchanged for another: a cloud identity, a role, a service account. */
+const credentialStateSchema = z.object({
+  /** `namespace/name` of the Provider. */
+  provider: z.string().min(1),
+  /** Name of the provider key; absent: the gateway's own identity. */
+  key: z.string().min(1).optional(),
+  /** `valid`: what was given has not ended. `failed`: the last exchange failed, even if what was given before has not ended. */
+  state: z.enum(['valid', 'failed']),
+  /** As whom the provider knows the gateway: an ARN, an e-mail address, the id of an application. Never a secret. */
+  identity: z.string().min(1).max(2_048).optional(),
+  /** Of a failure: our words and the code of the service, never its text. */
+  message: z.string().min(1).max(200).optional(),
+});
+
 /** What came of one drill. */
 export const drillOutcomeSchema = z.object({
   /** As in the order. */
@@ -145,6 +159,11 @@ export const exchangeResponseSchema = z.object({
   misconfigured: z
     .array(z.object({ provider: z.string().min(1), upstreamModel: z.string().min(1) }))
     .optional(),
+  /**
+   * Credentials that are exchanged for others, those that no exchange has ended for left out. Absent in the answers of older pods;
+   * older operators do not read it.
+   */
+  credentials: z.array(credentialStateSchema).optional().catch(undefined),
   /** Of the drills that were ordered, those that are over. Absent if the pod is of a version that knows none. */
   drills: z.array(drillOutcomeSchema).optional(),
 });
