@@ -10,7 +10,7 @@ import type { Reply } from './reply.ts';
 type Performance = {
   call: Call;
   reply: Reply;
-  dialect: Dialect;
+  dialect: Pick<Dialect, 'errorBody' | 'errorFrames' | 'responseHeaders'>;
   exchange: Exchange;
   answer: Answer;
   stamp: Stamp;

@@ -1,5 +1,6 @@
 // How does Gemini answer, plain and in chunks? Its calls carry signatures, and ids where it gives them.
 
+import { type Frame, frame } from '../dialect.ts';
 import type { Answer, Choice, Finish, Part, Usage } from '../prompt.ts';
 import { joinPieces } from '../prompt.ts';
 import type { Seal } from '../seal.ts';
@@ -26,24 +27,22 @@ export function plainAnswer(answer: Answer, voice: Voice): unknown {
 }
 
 /** Its chunks, in their order: what is new in each; how it ended in the last, which holds no content. */
-export function* chunksOf(answer: Answer, voice: Voice): Generator<unknown> {
+export function* framesOf(answer: Answer, voice: Voice): Generator<Frame> {
   const running = { ...answer.usage, output: 0, reasoning: 0 };
   for (const choice of answer.choices) {
-    for (const part of streamed(choice, voice)) {
-      yield {
-        candidates: [candidate(choice.index, [part])],
-        usageMetadata: usageOf(running),
-        ...head(voice),
-      };
+    for (const { part, tokens, isThought } of streamed(choice, voice)) {
+      running.output += tokens;
+      if (isThought) running.reasoning += tokens;
+      const usageMetadata = usageOf(running);
+      const chunk = { candidates: [candidate(choice.index, [part])], usageMetadata, ...head(voice) };
+      yield frame(chunk, { outputTokens: tokens, reasoningTokens: isThought ? tokens : 0 });
     }
   }
   for (const [at, choice] of answer.choices.entries()) {
     const isLast = at === answer.choices.length - 1;
-    yield {
-      candidates: [{ finishReason: finishOf(choice.finish), index: choice.index }],
-      usageMetadata: usageOf(isLast ? answer.usage : running),
-      ...head(voice),
-    };
+    const candidates = [{ finishReason: finishOf(choice.finish), index: choice.index }];
+    const usageMetadata = usageOf(isLast ? answer.usage : running);
+    yield frame({ candidates, usageMetadata, ...head(voice) }, { phase: isLast ? 'last' : 'closing' });
   }
 }
 
@@ -68,18 +67,26 @@ function partsOf(choice: Choice, voice: Voice): unknown[] {
   });
 }
 
+interface Streamed {
+  readonly part: unknown;
+  readonly tokens: number;
+  readonly isThought?: true;
+}
+
 /** Text in pieces, its signature on an empty one after it; calls whole. */
-function* streamed(choice: Choice, voice: Voice): Generator<unknown> {
+function* streamed(choice: Choice, voice: Voice): Generator<Streamed> {
   for (const [at, part] of choice.parts.entries()) {
     if (part.kind === 'call') {
-      yield callPart(part, isFirstCall(choice, at), voice);
+      const tokens = part.pieces.reduce((sum, piece) => sum + piece.tokens, part.nameTokens);
+      yield { part: callPart(part, isFirstCall(choice, at), voice), tokens };
       continue;
     }
     const isThought = part.kind === 'reasoning';
     if (isThought && !voice.showsThoughts) continue;
-    for (const { text } of part.pieces) yield { text, ...(isThought ? { thought: true } : {}) };
+    for (const { text, tokens } of part.pieces)
+      yield isThought ? { part: { text, thought: true }, tokens, isThought } : { part: { text }, tokens };
     if (!isThought && voice.signs)
-      yield { text: '', thoughtSignature: voice.seal.make(joinPieces(part.pieces)) };
+      yield { part: { text: '', thoughtSignature: voice.seal.make(joinPieces(part.pieces)) }, tokens: 0 };
   }
 }
 

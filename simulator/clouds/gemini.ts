@@ -3,16 +3,17 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { BadRequest, isBag } from '../checks.ts';
-import type { Directives } from '../directives.ts';
-import { answerAll } from '../mind.ts';
-import { makeSeal, type Seal } from '../seal.ts';
-import { chunksOf, plainAnswer, type Voice } from './gemini-answer.ts';
-import { type GeminiModel, modelOf, readGeminiRequest } from './gemini-request.ts';
+import { isBag } from '../checks.ts';
+import type { Ledger } from '../counts.ts';
+import { type Directives, parseModelName } from '../directives.ts';
+import { makeSeal } from '../seal.ts';
+import { type GeminiModels, startGeminiModels } from './gemini-models.ts';
+import { type GoogleError, refuse } from './google-error.ts';
 
 interface GeminiOptions {
   readonly key: string;
-  readonly models: readonly string[];
+  /** Their names, each with the simulator's model that it is: `sim`, with directives behind it. */
+  readonly models: Readonly<Record<string, string>>;
   /** Whether calls carry ids; absent: from the third generation on. */
   readonly ids?: 'given' | 'refused';
   /** Of its signatures; two of the same key are one provider. */
@@ -26,7 +27,9 @@ export interface Gemini extends AsyncDisposable {
   readonly calls: string[];
   /** Bodies, as they came. */
   readonly bodies: Record<string, unknown>[];
-  /** What its model does; as in the simulator's directives. */
+  /** Calls that were let in to a model. */
+  readonly ledger: Ledger;
+  /** What its models do; as in the simulator's directives. A model's own come first. */
   directives: Directives;
   /** What it answers in place of its model, once: a status with a body, or the chunks of a stream. */
   next: Scripted | undefined;
@@ -40,17 +43,10 @@ export interface Scripted {
   readonly chunks?: readonly unknown[];
 }
 
-export interface GoogleError {
-  readonly status: number;
-  readonly word: string;
-  readonly message: string;
-  readonly details?: readonly unknown[];
-}
-
 export async function startGemini(options: GeminiOptions): Promise<Gemini> {
-  const seal = makeSeal(options.sealKey ?? 'gemini');
+  const models = startGeminiModels('gemini', makeSeal(options.sealKey ?? 'gemini'));
   const server = createServer((incoming, response) => {
-    void receive(incoming).then((body) => answer(gemini, options, seal, incoming, body, response));
+    void receive(incoming).then((body) => answer(gemini, options, models, incoming, body, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -58,6 +54,7 @@ export async function startGemini(options: GeminiOptions): Promise<Gemini> {
     url: `http://127.0.0.1:${port}/v1beta`,
     calls: [],
     bodies: [],
+    ledger: models.ledger,
     directives: {},
     next: undefined,
     async [Symbol.asyncDispose]() {
@@ -77,11 +74,12 @@ async function receive(incoming: IncomingMessage): Promise<Buffer> {
 function answer(
   gemini: Gemini,
   { key, models, ids }: GeminiOptions,
-  seal: Seal,
-  { url = '', headers }: IncomingMessage,
+  { generate }: GeminiModels,
+  incoming: IncomingMessage,
   bytes: Buffer,
   response: ServerResponse,
 ) {
+  const { url = '', headers } = incoming;
   gemini.calls.push(url);
   const { pathname, searchParams } = new URL(url, 'http://gemini');
   const asked = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(pathname);
@@ -89,7 +87,9 @@ function answer(
   if (headers['x-goog-api-key'] !== key || searchParams.has('key') || strays.length > 0)
     return refuse(response, badKey);
   const [, name = '', verb] = asked ?? [];
-  if (!asked || !models.includes(decodeURIComponent(name))) return refuse(response, noModel(name));
+  const model = decodeURIComponent(name);
+  const own = Object.hasOwn(models, model) ? models[model] : undefined;
+  if (!asked || own === undefined) return refuse(response, noModel(name));
   const isStream = verb === 'streamGenerateContent';
   if (isStream && searchParams.get('alt') !== 'sse')
     return refuse(response, { ...badArgument, message: 'alt=sse is missing' });
@@ -99,68 +99,8 @@ function answer(
   const { next } = gemini;
   gemini.next = undefined;
   if (next) return play(response, next, isStream);
-  generate({
-    response,
-    body,
-    model: modelOf(decodeURIComponent(name)),
-    host: 'gemini',
-    isStream,
-    seal,
-    ids,
-    directives: gemini.directives,
-  });
-}
-
-interface Generation {
-  readonly response: ServerResponse;
-  readonly body: Record<string, unknown>;
-  readonly model: GeminiModel;
-  readonly host: 'gemini' | 'vertex';
-  readonly isStream: boolean;
-  readonly seal: Seal;
-  readonly ids: 'given' | 'refused' | undefined;
-  readonly directives: Directives;
-}
-
-/** The answer of its model to a request that is signed in; or a refusal of the request. */
-export function generate({ response, body, model, host, isStream, seal, ids, directives }: Generation): void {
-  const isThird = model.generation >= 3;
-  const known = ids ?? (isThird ? 'given' : 'refused');
-  try {
-    const rules = {
-      needsSignatures: isThird,
-      ids: known,
-      takesResultMedia: isThird,
-      takesAddresses: host === 'vertex',
-      seal,
-    };
-    const { prompt, showsThoughts, hasLogprobs } = readGeminiRequest(body, model, host, rules);
-    const said = answerAll([prompt], directives);
-    const voice: Voice = {
-      model: model.name,
-      id: 'response-of-gemini',
-      showsThoughts,
-      hasLogprobs,
-      signs: isThird,
-      givesIds: known === 'given',
-      seal,
-    };
-    const chunks = isStream ? [...chunksOf(said, voice)] : [plainAnswer(said, voice)];
-    play(response, { status: 200, chunks }, isStream);
-  } catch (error) {
-    if (!(error instanceof BadRequest)) throw error;
-    const field = error.path.join('.');
-    refuse(response, {
-      ...badArgument,
-      message: error.message,
-      details: [
-        {
-          '@type': 'type.googleapis.com/google.rpc.BadRequest',
-          fieldViolations: [{ field, description: error.message }],
-        },
-      ],
-    });
-  }
+  const directives = { ...gemini.directives, ...parseModelName(own).directives };
+  void generate({ incoming, response, body, model, isStream, ids, directives });
 }
 
 function play(response: ServerResponse, { status, body, chunks = [] }: Scripted, isStream: boolean): void {
@@ -170,15 +110,6 @@ function play(response: ServerResponse, { status, body, chunks = [] }: Scripted,
   });
   if (isEvents) for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\r\n\r\n`);
   response.end(isEvents ? undefined : JSON.stringify(body ?? chunks[0]));
-}
-
-export function refuse(response: ServerResponse, { status, word, message, details }: GoogleError): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' });
-  response.end(JSON.stringify(googleError({ status, word, message, ...(details ? { details } : {}) })));
-}
-
-export function googleError({ status, word, message, details }: GoogleError): unknown {
-  return { error: { code: status, message, status: word, ...(details ? { details } : {}) } };
 }
 
 const badArgument: GoogleError = {

@@ -4,10 +4,11 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isBag } from '../checks.ts';
-import type { Directives } from '../directives.ts';
+import type { Ledger } from '../counts.ts';
+import { type Directives, parseModelName } from '../directives.ts';
 import { makeSeal } from '../seal.ts';
-import { type GoogleError, generate, refuse } from './gemini.ts';
-import { modelOf } from './gemini-request.ts';
+import { type GeminiModels, startGeminiModels } from './gemini-models.ts';
+import { type GoogleError, googleError, refuse, wordOf } from './google-error.ts';
 
 interface VertexOptions {
   readonly project: string;
@@ -17,6 +18,8 @@ interface VertexOptions {
   readonly apiKey?: string;
   /** Base URL of the simulator, without `/v1`. */
   readonly upstream: string;
+  /** Names of models, each with the simulator's model that it is. Others are `sim`. */
+  readonly models?: Readonly<Record<string, string>>;
 }
 
 export interface Vertex extends AsyncDisposable {
@@ -26,12 +29,16 @@ export interface Vertex extends AsyncDisposable {
   readonly calls: { readonly path: string; readonly isLetIn: boolean }[];
   /** Bodies of the calls that were let in. */
   readonly bodies: Record<string, unknown>[];
+  /** Calls that were let in to a model of Gemini. */
+  readonly ledger: Ledger;
+  /** What models of Gemini do; a model's own come first. */
   directives: Directives;
 }
 
 export async function startVertex(options: VertexOptions): Promise<Vertex> {
+  const models = startGeminiModels('vertex', makeSeal('vertex'));
   const server = createServer((incoming, response) => {
-    void receive(incoming).then((body) => answer(vertex, options, incoming, body, response));
+    void receive(incoming).then((body) => answer(vertex, options, models, incoming, body, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -39,6 +46,7 @@ export async function startVertex(options: VertexOptions): Promise<Vertex> {
     url: `http://127.0.0.1:${port}/v1`,
     calls: [],
     bodies: [],
+    ledger: models.ledger,
     directives: {},
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -57,6 +65,7 @@ async function receive(incoming: IncomingMessage): Promise<Buffer> {
 function answer(
   vertex: Vertex,
   options: VertexOptions,
+  { generate }: GeminiModels,
   incoming: IncomingMessage,
   bytes: Buffer,
   response: ServerResponse,
@@ -80,17 +89,11 @@ function answer(
     [];
   if (gemini !== undefined) {
     const isStream = verb !== 'generateContent';
-    const { directives } = vertex;
-    return generate({
-      response,
-      body,
-      model: modelOf(gemini),
-      host: 'vertex',
-      isStream,
-      seal: makeSeal('vertex'),
-      ids: undefined,
-      directives,
-    });
+    const directives = {
+      ...vertex.directives,
+      ...parseModelName(options.models?.[gemini] ?? 'sim').directives,
+    };
+    return void generate({ incoming, response, body, model: gemini, isStream, directives });
   }
   const [, claude, way] =
     /^\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/.exec(path) ?? [];
@@ -99,7 +102,8 @@ function answer(
   if (path !== '/endpoints/openapi/chat/completions') return refuse(response, notFound(url));
   if (!/^[a-z]+\/[^/]+$/.test(String(body.model)))
     return refuse(response, { ...badArgument, message: 'Malformed publisher model name.' });
-  forward(options, '/v1/chat/completions', { ...body, model: 'sim' }, {}, response);
+  const behind = options.models?.[String(body.model)] ?? 'sim';
+  forward(options, '/v1/chat/completions', { ...body, model: behind }, {}, response, inGoogleWords);
 }
 
 function askClaude(
@@ -124,7 +128,7 @@ function askClaude(
   if (isCounting && String(body.model).includes('@')) return refuse(response, notFound(String(body.model)));
   if ((body.stream === true) !== isStream)
     return refuse(response, { ...badArgument, message: 'stream does not fit the path' });
-  const sent = { ...body, model: 'sim' };
+  const sent = { ...body, model: options.models?.[model] ?? 'sim' };
   const more = { 'anthropic-version': '2023-06-01', ...(beta === '' ? {} : { 'anthropic-beta': beta }) };
   forward(options, isCounting ? '/v1/messages/count_tokens' : '/v1/messages', sent, more, response);
 }
@@ -135,16 +139,29 @@ function forward(
   body: object,
   more: Record<string, string>,
   response: ServerResponse,
+  wordsOf?: (status: number, body: string) => string,
 ): void {
   const sent = Buffer.from(JSON.stringify(body));
   const headers = { 'content-type': 'application/json', 'content-length': String(sent.length), ...more };
   const call = request(upstream + path, { method: 'POST', headers }, (came) => {
-    response.writeHead(came.statusCode ?? 500, came.headers);
+    const { statusCode: status = 500 } = came;
+    if (status >= 400 && wordsOf) return void receive(came).then((text) => rewrite(status, String(text)));
+    response.writeHead(status, came.headers);
     came.pipe(response);
   });
+  const rewrite = (status: number, text: string) => {
+    response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' });
+    response.end(wordsOf?.(status, text));
+  };
   call.on('error', () => response.destroy());
   response.on('close', () => call.destroy());
   call.end(sent);
+}
+
+/** The OpenAI form wraps errors in a list, and says how long to wait in the body alone. */
+function inGoogleWords(status: number, body: string): string {
+  const { message } = (JSON.parse(body) as { error: { message: string } }).error;
+  return JSON.stringify([googleError({ status, word: wordOf(status), message })]);
 }
 
 const badArgument = { status: 400, word: 'INVALID_ARGUMENT' } as const;

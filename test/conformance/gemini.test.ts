@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 async function geminiOf(ids?: 'given' | 'refused', sealKey = 'gemini'): Promise<Gemini> {
-  const models = [model, 'gemini-2.5-flash'];
+  const models = { [model]: 'sim', 'gemini-2.5-flash': 'sim' };
   const gemini = await startGemini({ key, models, sealKey, ...(ids === undefined ? {} : { ids }) });
   open.push(gemini);
   gemini.directives = { callsAlways: true, calls: 2, reasoningTokens: 8 };

@@ -3,14 +3,15 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DialectName } from '../../../core/contract/routing-table.ts';
-import { type Gemini, googleError, type Scripted, startGemini } from '../../../simulator/clouds/gemini.ts';
+import { type Gemini, type Scripted, startGemini } from '../../../simulator/clouds/gemini.ts';
+import { googleError } from '../../../simulator/clouds/google-error.ts';
 import { ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
 import { startWall } from '../../support/wall.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
 
 const key = 'AIza-key-of-the-project-0123456789';
 const endpoints: readonly Endpoint[] = ['chat', 'responses', 'messages', 'completions'];
-const models = ['gemini-2.5-flash', 'gemini-3.8-flash'];
+const models = { 'gemini-2.5-flash': 'sim', 'gemini-3.8-flash': 'sim' };
 
 let gemini: Gemini;
 

@@ -1,0 +1,34 @@
+// How does Google say that a request failed?
+
+import type { ServerResponse } from 'node:http';
+
+export interface GoogleError {
+  readonly status: number;
+  readonly word: string;
+  readonly message: string;
+  readonly details?: readonly unknown[];
+}
+
+export function refuse(response: ServerResponse, error: GoogleError): void {
+  response.writeHead(error.status, { 'content-type': 'application/json; charset=UTF-8' });
+  response.end(JSON.stringify(googleError(error)));
+}
+
+export function googleError({ status, word, message, details = [] }: GoogleError): unknown {
+  return { error: { code: status, message, status: word, ...(details.length > 0 ? { details } : {}) } };
+}
+
+export function wordOf(status: number): string {
+  return words[status] ?? 'UNKNOWN';
+}
+
+const words: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
