@@ -107,13 +107,14 @@ const credentialStateSchema = z.object({
   provider: z.string().min(1),
   /** Name of the provider key; absent: the gateway's own identity. */
   key: z.string().min(1).optional(),
-  /** `valid`: what was given has not ended. `failed`: the last exchange failed, even if what was given before has not ended. */
+  /** `failed`: the last exchange was refused, or the service is away and what was given before has ended. Else `valid`. */
   state: z.enum(['valid', 'failed']),
   /** As whom the provider knows the gateway: an ARN, an e-mail address, the id of an application. Never a secret. */
   identity: z.string().min(1).max(2_048).optional(),
   /** Of a failure: our words and the code of the service, never its text. */
   message: z.string().min(1).max(200).optional(),
 });
+export type CredentialState = z.infer<typeof credentialStateSchema>;
 
 /** What came of one drill. */
 export const drillOutcomeSchema = z.object({

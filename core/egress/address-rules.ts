@@ -93,6 +93,15 @@ export function parseAddressRules(allow: unknown, clusterCidrs: readonly string[
   };
 }
 
+/**
+ * For addresses that the platform or this program has said, as those of a cloud's token service in the cluster's own network, and the only rules
+ * by which a metadata address is reached. Nothing that a Provider, a Secret or a request names is ever judged by them.
+ */
+export function platformRules(): AddressRules {
+  const everywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr, namespaces: ['*'] }));
+  return { ...parseAddressRules(everywhere), metadata: [] };
+}
+
 /** @throws where one of them is not a CIDR. */
 export function isRangeWithin(inner: string, outer: string): boolean {
   const [innerBlock, outerBlock] = [inner, outer].map((cidr) =>

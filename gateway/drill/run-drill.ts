@@ -26,6 +26,7 @@ import { AnswerRoom } from '../stream/answer-room.ts';
 import { OpenStreams } from '../stream/open-streams.ts';
 import { TimerQueue } from '../stream/timer-queue.ts';
 import type { RouteView, TableView } from '../table/view.ts';
+import { staticKey } from '../upstream/credential.ts';
 import { asWritten } from './as-written.ts';
 import { type DrillFacts, judgeDrill } from './judge-drill.ts';
 import { simulateUpstreams } from './simulated-upstream.ts';
@@ -83,6 +84,7 @@ async function playDrill(
     health: new Health(random),
     refused: new RefusedMembers(),
     pools: noPools,
+    credentials: { of: staticKey },
     play: upstreams.play,
     journal: openMemoryJournal((record) => {
       records.push(record);
@@ -150,10 +152,7 @@ function openExchange(clock: Clock, view: TableView, { entry, namespace }: Route
 
 /** Reached by nothing, as long as everything is played. */
 const noPools: PipelineParts['pools'] = {
-  poolFor: noConnection,
-  tokenPool: noConnection,
+  poolFor() {
+    throw new Error('a drill opens no connection');
+  },
 };
-
-function noConnection(): never {
-  throw new Error('a drill opens no connection');
-}

@@ -1,5 +1,5 @@
 // What does this pod report to the operator? The table that it runs, the one that it refused, the health of its upstreams,
-// and the outcomes of its drills.
+// what came of credentials that are exchanged, and the outcomes of its drills.
 // And when is there news to report?
 
 import { hash } from 'node:crypto';
@@ -14,12 +14,15 @@ import { READER_FORMAT } from '../../core/contract/routing-table.ts';
 import type { Drills } from '../drill/drills.ts';
 import type { Health } from '../route/health.ts';
 import type { TableState, TableStatus } from '../table/status.ts';
+import type { Credentials } from '../upstream/credentials.ts';
 
 interface PodStateParts {
   readonly clock: Clock;
   readonly table: TableStatus;
   readonly health: Health;
   readonly drills: Pick<Drills, 'order' | 'outcomes' | 'onEnd'>;
+  /** Absent: none is exchanged. */
+  readonly credentials?: Pick<Credentials, 'revision' | 'report'>;
 }
 
 /** Upstreams come and go many times a second; an operator wants to know it once. */
@@ -35,6 +38,8 @@ export class PodState {
   private health: readonly UpstreamHealth[] = [];
   private targets: ExchangeResponse['targets'];
   private misconfigured: ExchangeResponse['misconfigured'];
+  private credentials: ExchangeResponse['credentials'];
+  private credentialsRevision = 0;
   private healthRevision = -1;
   private healthReadAtMs = Number.NEGATIVE_INFINITY;
   private said:
@@ -42,6 +47,7 @@ export class PodState {
         readonly of: TableState;
         readonly health: object;
         readonly drills: readonly DrillOutcome[];
+        readonly credentials: ExchangeResponse['credentials'];
         readonly answer: ExchangeResponse;
       }
     | undefined;
@@ -53,12 +59,12 @@ export class PodState {
 
   read(): ExchangeResponse {
     this.readHealth();
-    const { health } = this;
+    const { health, credentials } = this;
     const of = this.parts.table.state();
     const drills = this.parts.drills.outcomes();
-    if (this.said?.of === of && this.said.health === health && this.said.drills === drills) {
-      return this.said.answer;
-    }
+    const { said } = this;
+    const isSame = said?.of === of && said.health === health && said.drills === drills;
+    if (isSame && said.credentials === credentials) return said.answer;
     const misconfigured = this.misconfigured ? { misconfigured: this.misconfigured } : {};
     const targets = this.targets ? { targets: this.targets } : {};
     const content = {
@@ -67,10 +73,11 @@ export class PodState {
       health: [...health],
       ...targets,
       ...misconfigured,
+      ...(credentials ? { credentials } : {}),
       drills: [...drills],
     };
     const answer = { state: hash('sha256', JSON.stringify(content), 'hex').slice(0, 32), ...content };
-    this.said = { of, health, drills, answer };
+    this.said = { of, health, drills, credentials, answer };
     return answer;
   }
 
@@ -111,6 +118,7 @@ export class PodState {
     const nowMs = this.parts.clock.now();
     if (nowMs - this.healthReadAtMs < healthEveryMs) return;
     this.healthReadAtMs = nowMs;
+    this.readCredentials();
     const revision = this.parts.health.revision(nowMs);
     if (revision === this.healthRevision) return;
     this.healthRevision = revision;
@@ -121,6 +129,14 @@ export class PodState {
     this.targets = targets.length === 0 ? undefined : [...targets];
     const misconfigured = this.parts.health.misconfiguredTargets();
     this.misconfigured = misconfigured.length === 0 ? undefined : [...misconfigured];
+  }
+
+  private readCredentials(): void {
+    const { credentials } = this.parts;
+    if (!credentials || credentials.revision === this.credentialsRevision) return;
+    this.credentialsRevision = credentials.revision;
+    const report = credentials.report();
+    this.credentials = report.length === 0 ? undefined : [...report];
   }
 }
 

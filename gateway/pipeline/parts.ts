@@ -25,6 +25,7 @@ import type { TimerQueue } from '../stream/timer-queue.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableView } from '../table/view.ts';
 import type { RequestTracer, RequestTracing } from '../trace/request-tracer.ts';
+import type { Credentials } from '../upstream/credentials.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 import type { SeatRows } from '../upstream/seats.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
@@ -40,7 +41,8 @@ export interface PipelineParts {
   readonly random: () => number;
   readonly health: Health;
   readonly refused: RefusedMembers;
-  readonly pools: Pick<UpstreamPools, 'poolFor' | 'tokenPool'>;
+  readonly pools: Pick<UpstreamPools, 'poolFor'>;
+  readonly credentials: Pick<Credentials, 'of'>;
   /** How requests travel to provider types that have a way of their own; absent: none has. */
   readonly seats?: SeatRows | undefined;
   /** In place of upstreams: nothing is sent to any. Absent in all requests but drills. */

@@ -8,7 +8,7 @@ import type { Candidate } from '../route/plan.ts';
 import type { Address, UpstreamAsk } from '../upstream/address.ts';
 import type { Lease } from '../upstream/credential.ts';
 import { baseHeaders } from '../upstream/request-headers.ts';
-import { credentialOf, seatsOf } from '../upstream/seats.ts';
+import { seatsOf } from '../upstream/seats.ts';
 import { send, type UpstreamCall, type UpstreamReceiver } from '../upstream/send.ts';
 import { sendOnceRenewed } from '../upstream/send-once-renewed.ts';
 import { sendRenewable } from '../upstream/send-renewable.ts';
@@ -42,13 +42,13 @@ export function askOf(
 
 /** What requests to the candidate are signed in with now. */
 export function leaseOf(
-  { seats, pools }: Pick<PipelineParts, 'seats' | 'pools'>,
+  { credentials }: Pick<PipelineParts, 'credentials'>,
   { target: { provider }, endpoint }: Candidate,
 ): Lease | undefined {
-  return credentialOf(seatsOf(seats, provider), provider, endpoint, pools).lease;
+  return credentials.of(provider, endpoint).lease;
 }
 
-type SendingParts = Pick<PipelineParts, 'clock' | 'pools' | 'defaults' | 'play' | 'seats'>;
+type SendingParts = Pick<PipelineParts, 'clock' | 'pools' | 'credentials' | 'defaults' | 'play' | 'seats'>;
 
 export function sendUpstream(
   parts: SendingParts,
@@ -67,11 +67,11 @@ export function sendUpstream(
     return parts.play(candidate, { path: address.path + address.query, body: written.body }, receiver);
   }
   const outgoing = seats.bodyFor ? { ...written, body: seats.bodyFor(written.ask, written.body) } : written;
-  const credential = credentialOf(seats, provider, endpoint, parts.pools);
+  const credential = parts.credentials.of(provider, endpoint);
   const { lease } = credential;
   const sendBy = (renewed: Lease, to: UpstreamReceiver): UpstreamCall =>
     sendWith(parts, exchange, candidate, outgoing, address, renewed, to);
-  if (credential.drop) return sendRenewable(credential, parts.clock.wallMs(), sendBy, receiver);
+  if (credential.refuse) return sendRenewable(credential, parts.clock.wallMs, sendBy, receiver);
   if (lease && parts.clock.wallMs() < lease.endsAtMs) return sendBy(lease, receiver);
   return sendOnceRenewed(credential.renew(), (renewed) => sendBy(renewed, receiver), receiver);
 }

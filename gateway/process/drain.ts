@@ -14,6 +14,7 @@ import type { TokenCounter } from '../meter/token-counter.ts';
 import { GatewayError } from '../request/errors.ts';
 import type { OpenStreams } from '../stream/open-streams.ts';
 import type { GatewayTelemetry } from '../trace/open-telemetry.ts';
+import type { Credentials } from '../upstream/credentials.ts';
 import type { UpstreamPools } from '../upstream/pools.ts';
 import type { GatewayOptions } from './options.ts';
 
@@ -42,6 +43,7 @@ interface DrainParts {
   readonly limiter: Limiter;
   readonly telemetry: GatewayTelemetry | undefined;
   readonly pools: UpstreamPools;
+  readonly credentials: Credentials;
   /** Tables that come from now on are not adopted. */
   stopListening(): void;
 }
@@ -128,10 +130,18 @@ async function handOverRecords({ options, tokens, refusals }: DrainParts): Promi
   await options.journal.close(); // guard: drain-journal
 }
 
-async function closeParts({ limiter, telemetry, pools, internal, exchange }: DrainParts): Promise<void> {
+async function closeParts({
+  limiter,
+  telemetry,
+  pools,
+  credentials,
+  internal,
+  exchange,
+}: DrainParts): Promise<void> {
   await limiter.close();
   // What was used is safe by now; a collector that is gone must not hold the process.
   await telemetry?.close(telemetryFlushMs);
+  credentials.close();
   await pools.close();
   for (const server of [internal, ...(exchange ? [exchange.server, exchange.tls.server] : [])]) {
     server.closeAllConnections();

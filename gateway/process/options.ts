@@ -12,6 +12,7 @@ import type { UnusableAnswer } from '../pipeline/log-cause.ts';
 import type { PipelineDefaults, PipelineParts } from '../pipeline/parts.ts';
 import type { TableHolder } from '../table/holder.ts';
 import type { TableStatus } from '../table/status.ts';
+import type { IdentityEnvironment } from '../upstream/identity/environment.ts';
 import type { UpstreamPoolsOptions } from '../upstream/pools.ts';
 import type { SeatRows } from '../upstream/seats.ts';
 import type { LimitSettings } from './settings.ts';
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   operatorSeenMs?(): number | undefined;
   /** How names of upstreams are looked up; by the system where left out. */
   readonly lookups?: Omit<UpstreamPoolsOptions, 'onLookupMiss'>;
+  /** What the platform says about the identity of this process; absent: it has none. */
+  readonly identity?: IdentityEnvironment | undefined;
   /** The exchange with operator and ledger; absent: none. */
   readonly exchange?: ExchangeOptions;
   /** How limits are kept; each pod its share where left out. */

@@ -8,6 +8,11 @@ import type { DoorBounds } from '../admission/bounds.ts';
 import { matchAddresses } from '../admission/connections.ts';
 import { callBudgetMsDefault } from '../limits/guarded-store.ts';
 import type { StoreAddress } from '../limits/store.ts';
+import {
+  type IdentityEnvironment,
+  identityVariables,
+  readIdentityEnvironment,
+} from '../upstream/identity/environment.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const milliseconds = z.coerce.number().int().min(0);
@@ -118,7 +123,7 @@ const settingsSchema = z.object({
 });
 
 /** The variables that are read. */
-export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
+export const settingNames: readonly string[] = [...Object.keys(settingsSchema.shape), ...identityVariables];
 
 /** Where the routing table comes from. */
 export type TableSettings =
@@ -162,6 +167,7 @@ export interface GatewaySettings {
   readonly telemetry: TelemetrySettings | undefined;
   readonly hasUsageEvents: boolean;
   readonly hasLegacyTokens: boolean;
+  readonly identity: IdentityEnvironment;
 }
 
 export interface LimitSettings {
@@ -205,6 +211,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Gate
     telemetry: readTelemetrySettings(environment, 'penstock-gateway'),
     hasUsageEvents: data.PENSTOCK_USAGE_EVENTS === 'true',
     hasLegacyTokens: data.PENSTOCK_LEGACY_TOKEN_HISTOGRAM === 'true',
+    identity: readIdentityEnvironment(environment),
   });
 }
 

@@ -28,6 +28,7 @@ import { ReadingTurns } from '../stream/reading-turns.ts';
 import { TimerQueue } from '../stream/timer-queue.ts';
 import { TableStatus } from '../table/status.ts';
 import type { GatewayTelemetry, openGatewayTelemetry } from '../trace/open-telemetry.ts';
+import { Credentials } from '../upstream/credentials.ts';
 import { UpstreamPools } from '../upstream/pools.ts';
 import { seatRows } from '../upstream/seats.ts';
 import { adoptTables } from './adopt-tables.ts';
@@ -61,6 +62,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     ...options.lookups,
     onLookupMiss: (how) => metrics.onLookupMiss(how),
   });
+  const seats = options.seats ?? seatRows;
+  const credentials = new Credentials({ clock, pools, seats, environment: options.identity ?? {} });
   const streams = new OpenStreams();
   const timers = new TimerQueue(clock);
   const state: DrainState = { isDraining: false, isOver: false };
@@ -108,7 +111,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     onLook: (isBusy) => turns.look(isBusy),
   });
   const failures = openFailureLimiter(bounds.failedKeysPerMinute, clock.now);
-  const stopListening = adoptTables(holder, { pools, limiter, health, metrics });
+  const stopListening = adoptTables(holder, { pools, credentials, limiter, health, metrics });
   const defaults = pipelineDefaults(options);
   const connections = new ClientConnections(clock, defaults.timeouts.clientWriteMs);
   const { tlsFolder } = options;
@@ -124,7 +127,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     health,
     refused: new RefusedMembers(),
     pools,
-    seats: options.seats ?? seatRows,
+    credentials,
+    seats,
     endpoints: options.endpoints,
     journal,
     tokens,
@@ -178,7 +182,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     options.exchange &&
     buildExchangeServer({
       clock,
-      state: new PodState({ clock, table: tableStatus, health, drills }),
+      state: new PodState({ clock, table: tableStatus, health, drills, credentials }),
       journal: options.exchange.journal,
       token: () => options.exchange?.token(),
       plan: { clock, random, health, holder, limits: limiter, pod: hostname() },
@@ -238,6 +242,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       limiter,
       telemetry,
       pools,
+      credentials,
     },
     stopListening,
   });

@@ -4,19 +4,27 @@
 // A new key in the table is a new credential. So the two renewals meet in one place: a renewal that fails is a failed attempt, and
 // after that route/renew.ts looks for a newer key.
 
+import type { Pool } from 'undici';
 import type { Secret } from '../table/secret.ts';
 import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
+import type { IdentityEnvironment } from './identity/environment.ts';
+import type { HostClocks } from './identity/host-clocks.ts';
 import type { Sign } from './sign.ts';
-import type { TokenPools } from './token-request.ts';
 
 export interface Credential {
   /** At hand now, ended or not; undefined: none yet. */
   readonly lease: Lease | undefined;
   /** Called without a valid lease. Concurrent callers share one exchange. Rejects if it fails. */
   renew(): Promise<Lease>;
-  /** The upstream refuses this lease: it is not at hand any more. Absent: what is refused cannot be renewed here. */
-  drop?(lease: Lease): void;
+  /**
+   * The upstream has answered a request with this lease. True: it refuses the lease, and the request may be sent once more, with the one
+   * at hand or with a new one. Absent: what is refused cannot be renewed here.
+   */
+  refuse?(lease: Lease, status: number, header: HeaderReader): boolean;
 }
+
+/** @param name In lower case. */
+export type HeaderReader = (name: string) => string | undefined;
 
 /** What requests are signed in with for a time. Headers that follow from it are kept as long as it is. */
 export interface Lease {
@@ -30,15 +38,49 @@ export interface Lease {
   readonly secrets?: readonly Secret[];
 }
 
-/**
- * Called once for every key of every table. An implementation that exchanges keys for tokens caches them by `endpoint.healthId`, which
- * identifies provider, address and version of the key: tables change more often than those.
- */
+/** Called once for every key of every table. What is exchanged for a key is kept by `means`: tables change more often than keys. */
 export type CredentialFor = (
   provider: ProviderView,
   endpoint: KeyedEndpoint,
-  pools: TokenPools,
+  means: CredentialMeans,
 ) => Credential;
+
+/** What provider types get credentials with. */
+export interface CredentialMeans {
+  readonly pools: TokenPools;
+  readonly environment: IdentityEnvironment;
+  readonly clocks: HostClocks;
+  /** Unix milliseconds. */
+  nowMs(): number;
+  /** One that is exchanged again and again: the same for the same key of the same Provider, whichever table it is in. */
+  renewed(
+    provider: ProviderView,
+    endpoint: KeyedEndpoint,
+    exchange: ExchangeCredential,
+    judge?: JudgeRefusal,
+  ): Credential;
+}
+
+export interface TokenPools {
+  /** Of a service at an address that is built in: by the rules and the proxy of the provider. */
+  tokenPool(provider: ProviderView, origin: string): Pool;
+  /** At an address that the platform has said, or that is built in; metadata too. Never at one of a Provider or a Secret. */
+  platformPool(origin: string): Pool;
+}
+
+/** What a service gave. */
+export interface Given extends Omit<Lease, 'endsAtMs'> {
+  /** 0: unknown; then it is taken to be short. Infinity: it has no end. */
+  readonly lifetimeMs: number;
+  /** As whom the provider knows us: an ARN, an e-mail address, the id of an application. Never a secret. */
+  readonly identity?: string;
+}
+
+/** @throws {ExchangeError} Whatever else it throws is not shown. */
+export type ExchangeCredential = () => Promise<Given>;
+
+/** Does an answer refuse what the request was signed in with? `ended`: another may be taken. `time`: the same, at another time. */
+export type JudgeRefusal = (status: number, header: HeaderReader) => 'ended' | 'time' | undefined;
 
 /** The key as it is in the table, or nothing if the provider takes none. */
 export const staticKey = ({ entry: { auth } }: ProviderView, { key }: KeyedEndpoint): Credential =>

@@ -3,7 +3,7 @@
 // certificate, authority or proxy carries no new request.
 
 import { Pool } from 'undici';
-import { parseAddressRules } from '../../core/egress/address-rules.ts';
+import { type AddressRules, parseAddressRules, platformRules } from '../../core/egress/address-rules.ts';
 import { createGuardedConnector } from '../../core/egress/connect.ts';
 import {
   createLookupLanes,
@@ -19,6 +19,7 @@ import {
 } from '../../core/egress/resolve.ts';
 import { type ProviderView, revealConnection, type TableView } from '../table/view.ts';
 import { makeCountingClient } from './connection-use.ts';
+import type { TokenPools } from './credential.ts';
 
 /** Idle connections are closed before common servers close them: a request must not meet a dying one. */
 const keepAliveMs = 4_000;
@@ -41,10 +42,12 @@ export interface UpstreamPoolsOptions {
   onLookupMiss?(how: LookupMiss): void;
 }
 
-export class UpstreamPools {
+export class UpstreamPools implements TokenPools {
   private readonly resolve: Resolve;
   private readonly lastAnswers: LastAnswers;
   private readonly pools = new Map<string, OpenPool>();
+  /** By origin. Whatever they are asked for is built in or said by the platform, so no table closes them. */
+  private readonly platformPools = new Map<string, Pool>();
   /** The pool found last for a provider: most providers have one connect timeout. */
   private latest = new WeakMap<ProviderView, { readonly connectMs: number; readonly pool: Pool }>();
   private rules = parseAddressRules([]);
@@ -88,13 +91,21 @@ export class UpstreamPools {
     return pool;
   }
 
-  /** Of a token service, at an address that is built in: by the provider's proxy and rules, and with nothing else that is the provider's. */
+  /** Of its connection only the proxy is used: certificates and authorities of the Provider are for its host alone. */
   tokenPool(provider: ProviderView, origin: string): Pool {
     const key = `${provider.entry.id} token ${origin} ${provider.connectionPrint}`;
     const open = this.pools.get(key);
     if (open) return open.pool;
     const { proxy } = revealConnection(provider);
     return this.openPool(key, provider, origin, tokenConnectMs, proxy ? { proxy } : {});
+  }
+
+  platformPool(origin: string): Pool {
+    const open = this.platformPools.get(origin);
+    if (open) return open;
+    const pool = this.makePool(origin, platformRules(), 'platform', tokenConnectMs, {});
+    this.platformPools.set(origin, pool);
+    return pool;
   }
 
   private findPool(provider: ProviderView, connectMs: number, isFresh: boolean): Pool {
@@ -114,10 +125,22 @@ export class UpstreamPools {
     connectMs: number,
     material: ReturnType<typeof revealConnection>,
   ): Pool {
-    const pool = new Pool(origin, {
+    const pool = this.makePool(origin, this.rules, provider.namespace, connectMs, material);
+    this.pools.set(key, { pool, fingerprint: this.fingerprint(provider) });
+    return pool;
+  }
+
+  private makePool(
+    origin: string,
+    rules: AddressRules,
+    namespace: string,
+    connectMs: number,
+    material: ReturnType<typeof revealConnection>,
+  ): Pool {
+    return new Pool(origin, {
       connect: createGuardedConnector({
-        rules: this.rules,
-        namespace: provider.namespace,
+        rules,
+        namespace,
         connectTimeoutMs: connectMs,
         resolve: this.resolve,
         lastAnswers: this.lastAnswers,
@@ -134,16 +157,15 @@ export class UpstreamPools {
       bodyTimeout: 0,
       maxHeaderSize: 16 * 1024,
     });
-    this.pools.set(key, { pool, fingerprint: this.fingerprint(provider) });
-    return pool;
   }
 
   /** Cuts every connection. */
   async close(): Promise<void> {
-    const open = [...this.pools.values()];
+    const open = [...this.pools.values().map(({ pool }) => pool), ...this.platformPools.values()];
     this.pools.clear();
+    this.platformPools.clear();
     this.latest = new WeakMap();
-    await Promise.all(open.map(({ pool }) => pool.destroy()));
+    await Promise.all(open.map((pool) => pool.destroy()));
   }
 
   private fingerprint({ connectionPrint }: ProviderView): string {

@@ -2,15 +2,14 @@
 // that does not differ from the others needs no row; one that does is a folder beside this file, and a row here.
 
 import { type Framing, serverSentEvents } from '../dialects/events/framing.ts';
-import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
+import type { ProviderView } from '../table/view.ts';
 import { type AddressFor, dialectAddress, type UpstreamAsk } from './address.ts';
 import { azureOpenAiSeats } from './azure-openai/index.ts';
 import { bedrockSeats } from './bedrock/index.ts';
 import type { BodyFor } from './body.ts';
-import { type Credential, type CredentialFor, staticKey } from './credential.ts';
+import { type CredentialFor, staticKey } from './credential.ts';
 import { geminiSeats } from './gemini/index.ts';
 import type { HeadersFor } from './headers.ts';
-import type { TokenPools } from './token-request.ts';
 import { vertexSeats } from './vertex-ai/index.ts';
 
 export interface UpstreamSeats {
@@ -42,19 +41,3 @@ export const plainSeats: UpstreamSeats = {
 export function seatsOf(rows: SeatRows | undefined, { entry }: ProviderView): UpstreamSeats {
   return rows?.get(entry.type) ?? plainSeats;
 }
-
-export function credentialOf(
-  seats: UpstreamSeats,
-  provider: ProviderView,
-  endpoint: KeyedEndpoint,
-  pools: TokenPools,
-): Credential {
-  const known = credentials.get(endpoint);
-  if (known) return known;
-  const credential = seats.credentialFor(provider, endpoint, pools);
-  credentials.set(endpoint, credential);
-  return credential;
-}
-
-/** Kept as long as the table view they belong to. */
-const credentials = new WeakMap<KeyedEndpoint, Credential>();

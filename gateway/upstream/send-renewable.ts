@@ -1,22 +1,23 @@
-// How is a request sent that is signed in with a token? The token is renewed before where it has ended; and once more where the upstream
+// How is a request sent that is signed in with what can be renewed? It is renewed before where it has ended; and once more where the upstream
 // refuses it all the same: for the attempt all of it is one transmission.
 
 import type { Credential, Lease } from './credential.ts';
 import type { UpstreamCall, UpstreamReceiver } from './send.ts';
 import { sendOnceRenewed } from './send-once-renewed.ts';
 
-/** @param nowMs Unix milliseconds. */
+/** @param wallMs Unix milliseconds. */
 export function sendRenewable(
   credential: Credential,
-  nowMs: number,
+  wallMs: () => number,
   sendBy: (lease: Lease, to: UpstreamReceiver) => UpstreamCall,
   receiver: UpstreamReceiver,
 ): UpstreamCall {
-  return new RenewableCall(credential, nowMs, sendBy, receiver);
+  return new RenewableCall(credential, wallMs, sendBy, receiver);
 }
 
 class RenewableCall implements UpstreamCall {
   private readonly credential: Credential;
+  private readonly wallMs: () => number;
   private readonly sendBy: (lease: Lease, to: UpstreamReceiver) => UpstreamCall;
   private readonly receiver: UpstreamReceiver;
   private call: UpstreamCall;
@@ -24,18 +25,15 @@ class RenewableCall implements UpstreamCall {
 
   constructor(
     credential: Credential,
-    nowMs: number,
+    wallMs: () => number,
     sendBy: (lease: Lease, to: UpstreamReceiver) => UpstreamCall,
     receiver: UpstreamReceiver,
   ) {
     this.credential = credential;
+    this.wallMs = wallMs;
     this.sendBy = sendBy;
     this.receiver = receiver;
-    const { lease } = credential;
-    this.call =
-      lease && nowMs < lease.endsAtMs
-        ? this.sendFirst(lease)
-        : this.sendRenewed((renewed) => this.sendFirst(renewed));
+    this.call = this.sendWithValid((lease) => this.sendFirst(lease));
   }
 
   get isSent(): boolean {
@@ -56,7 +54,9 @@ class RenewableCall implements UpstreamCall {
     this.call.resume();
   }
 
-  private sendRenewed(sendWith: (lease: Lease) => UpstreamCall): UpstreamCall {
+  private sendWithValid(sendWith: (lease: Lease) => UpstreamCall): UpstreamCall {
+    const { lease } = this.credential;
+    if (lease && this.wallMs() < lease.endsAtMs) return sendWith(lease);
     return sendOnceRenewed(this.credential.renew(), sendWith, this.receiver);
   }
 
@@ -65,14 +65,13 @@ class RenewableCall implements UpstreamCall {
     let isRefused = false;
     const call = this.sendBy(lease, {
       onHead: (status, header) => {
-        if (status !== 401) {
+        if (!this.credential.refuse?.(lease, status, header)) {
           receiver.onHead(status, header);
           return;
         }
         isRefused = true;
         call.abort();
-        this.credential.drop?.(lease);
-        this.call = this.sendRenewed((renewed) => this.sendBy(renewed, receiver));
+        this.call = this.sendWithValid((another) => this.sendBy(another, receiver));
         if (this.isPaused) this.call.pause();
       },
       onBody: (chunk) => {

@@ -38,6 +38,7 @@ import {
   revealConnection,
   type TableView,
 } from '../../gateway/table/view.ts';
+import { staticKey } from '../../gateway/upstream/credential.ts';
 import { UpstreamPools } from '../../gateway/upstream/pools.ts';
 import { createCompiler } from '../../operator/compile/compile.ts';
 import { buildCheck } from '../../operator/probe/check.ts';
@@ -261,6 +262,7 @@ const unusedController: Dispatcher.DispatchController = {
 const unusedParts: Omit<PipelineParts, 'pools'> = {
   clock: systemClock,
   random: () => 0,
+  credentials: { of: staticKey },
   health: new Health(() => 0),
   refused: new RefusedMembers(),
   journal: openMemoryJournal(() => {}),

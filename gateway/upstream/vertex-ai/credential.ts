@@ -7,22 +7,16 @@ import { parseJson } from '../../../core/parse-json.ts';
 import { asRecord } from '../../json/record.ts';
 import { Secret } from '../../table/secret.ts';
 import type { KeyedEndpoint, ProviderView } from '../../table/view.ts';
-import { type CredentialFor, staticKey } from '../credential.ts';
-import { type GivenToken, TokenCredential } from '../token-credential.ts';
-import { askForToken, type TokenPools } from '../token-request.ts';
+import { type CredentialFor, type CredentialMeans, type Given, staticKey } from '../credential.ts';
+import { askForToken } from '../identity/ask-service.ts';
+import { ExchangeError } from '../identity/exchange-error.ts';
+import { bearer } from '../renewed-credential.ts';
 
-/** By key and its version: tables change more often. */
 export function vertexCredential(tokenUrl: URL): CredentialFor {
-  const known = new Map<string, TokenCredential>();
-  return (provider, endpoint, pools) => {
-    if (provider.entry.auth?.header.toLowerCase() !== 'authorization') return staticKey(provider, endpoint);
-    for (const [id, { isUnused }] of known) if (isUnused) known.delete(id);
-    const credential =
-      known.get(endpoint.healthId) ??
-      new TokenCredential(() => exchange(provider, endpoint, pools, tokenUrl));
-    known.set(endpoint.healthId, credential);
-    return credential;
-  };
+  return (provider, endpoint, means) =>
+    provider.entry.auth?.header.toLowerCase() === 'authorization'
+      ? means.renewed(provider, endpoint, () => exchange(provider, endpoint, means, tokenUrl))
+      : staticKey(provider, endpoint);
 }
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
@@ -32,9 +26,9 @@ const lifetimeS = 3_600;
 async function exchange(
   provider: ProviderView,
   { key }: KeyedEndpoint,
-  pools: TokenPools,
+  { pools }: CredentialMeans,
   tokenUrl: URL,
-): Promise<GivenToken> {
+): Promise<Given> {
   const account = readAccount(key?.secret);
   const nowS = Math.floor(Date.now() / 1000);
   const assertion = await new SignJWT({ scope })
@@ -44,13 +38,14 @@ async function exchange(
     .setIssuedAt(nowS)
     .setExpirationTime(nowS + lifetimeS)
     .sign(createPrivateKey(account.privateKey.reveal()));
-  const answer = await askForToken(pools, provider, tokenUrl, {
+  const answer = await askForToken(pools.tokenPool(provider, tokenUrl.origin), tokenUrl, {
     grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     assertion,
   });
   const { access_token: token, expires_in: lifetime } = answer;
-  if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) throw new Error(`${tokenUrl.host} gave no token`);
-  return { token: new Secret(token), lifetimeMs: typeof lifetime === 'number' ? lifetime * 1000 : 0 };
+  if (typeof token !== 'string' || !/^[!-~]+$/.test(token))
+    throw new ExchangeError(`${tokenUrl.host} gave no token`, true);
+  return bearer(new Secret(token), typeof lifetime === 'number' ? lifetime * 1000 : 0, account.email);
 }
 
 /** As the operator has checked it and written it down: in base64, so that it is one word. */
@@ -58,6 +53,6 @@ function readAccount(secret: Secret | undefined) {
   const account = asRecord(parseJson(Buffer.from(secret?.reveal() ?? '', 'base64').toString('utf8')));
   const { client_email: email, private_key: privateKey, private_key_id: keyId } = account ?? {};
   if (typeof email !== 'string' || typeof privateKey !== 'string')
-    throw new Error('the key is of no service account');
+    throw new ExchangeError('the key is of no service account', true);
   return { email, privateKey: new Secret(privateKey), keyId: typeof keyId === 'string' ? keyId : '' };
 }

@@ -20,6 +20,7 @@ import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
 import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 import { offerTable } from '../../../gateway/table/sources/memory.ts';
+import { staticKey } from '../../../gateway/upstream/credential.ts';
 import { UpstreamPools } from '../../../gateway/upstream/pools.ts';
 import { openRaw, type RawConnection } from '../../support/raw-client.ts';
 import { tableOf } from '../rig.ts';
@@ -48,6 +49,7 @@ beforeAll(async () => {
     health: new Health(() => 0),
     refused: new RefusedMembers(),
     pools,
+    credentials: { of: staticKey },
     journal: openMemoryJournal(() => {}),
     metrics: new Metrics({
       tableGeneration: () => 1,

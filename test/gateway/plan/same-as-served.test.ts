@@ -28,6 +28,7 @@ import { AnswerRoom } from '../../../gateway/stream/answer-room.ts';
 import { OpenStreams } from '../../../gateway/stream/open-streams.ts';
 import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
+import { staticKey } from '../../../gateway/upstream/credential.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { tableOf } from '../rig.ts';
 import { nameOf } from '../route/candidates.ts';
@@ -198,10 +199,8 @@ function buildScene(made: Scene) {
       poolFor() {
         throw new Error('no connection is opened');
       },
-      tokenPool() {
-        throw new Error('no token is asked for');
-      },
     },
+    credentials: { of: staticKey },
     journal: openMemoryJournal(() => {}),
     metrics: new RequestMetrics(),
     streams: new OpenStreams(),

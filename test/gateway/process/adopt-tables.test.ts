@@ -12,6 +12,7 @@ test('health and metrics adopt a table once where only its keys change', () => {
   const holder = new TableHolder();
   adoptTables(holder, {
     pools: { adopt: ({ generation }) => adopted.push(`pools ${generation}`) },
+    credentials: { adopt: ({ generation }) => adopted.push(`credentials ${generation}`) },
     limiter: { expectBudgets: () => {} },
     health: { adopt: (table) => adopted.push(`health ${'generation' in table && table.generation}`) },
     metrics: { adopt: (table) => adopted.push(`metrics ${'generation' in table && table.generation}`) },
@@ -20,8 +21,8 @@ test('health and metrics adopt a table once where only its keys change', () => {
   holder.offer({ ...view, generation: 2, keys: new Map() });
   holder.offer({ ...view, generation: 3, routes: [...view.routes] });
   expect(adopted).toEqual([
-    ...['pools 1', 'health 1', 'metrics 1'],
-    ...['pools 2'],
-    ...['pools 3', 'health 3', 'metrics 3'],
+    ...['pools 1', 'credentials 1', 'health 1', 'metrics 1'],
+    ...['pools 2', 'credentials 2'],
+    ...['pools 3', 'credentials 3', 'health 3', 'metrics 3'],
   ]);
 });

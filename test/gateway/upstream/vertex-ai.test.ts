@@ -3,9 +3,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DialectName, UpstreamDialectName } from '../../../core/contract/routing-table.ts';
-import { Secret } from '../../../gateway/table/secret.ts';
 import { type SeatRows, seatRows } from '../../../gateway/upstream/seats.ts';
-import { TokenCredential } from '../../../gateway/upstream/token-credential.ts';
 import { vertexSeats } from '../../../gateway/upstream/vertex-ai/index.ts';
 import { type GoogleTokens, startGoogleTokens } from '../../../simulator/clouds/google-tokens.ts';
 import { startVertex, type Vertex } from '../../../simulator/clouds/vertex.ts';
@@ -229,75 +227,5 @@ describe('the token of a service account', () => {
     const seen = await ask(alone);
     expect(seen.status).toBe(502);
     expect(seen.text).not.toMatch(/eyJ|BEGIN|other@example/);
-  });
-});
-
-describe('a token', () => {
-  const minute = 60_000;
-
-  function scene(lifetimeMs: number) {
-    let now = 0;
-    let given = 0;
-    let failure: string | undefined;
-    const credential = new TokenCredential(
-      async () => {
-        if (failure !== undefined) throw new Error(failure);
-        given += 1;
-        return { token: new Secret(`token-number-${given}`), lifetimeMs };
-      },
-      () => now,
-    );
-    return {
-      credential,
-      given: () => given,
-      at: (ms: number) => {
-        now = ms;
-      },
-      fail: (why: string | undefined) => {
-        failure = why;
-      },
-      settle: () => new Promise((resolve) => setImmediate(resolve)),
-    };
-  }
-
-  test('is renewed in the background before its end, and serves until then', async () => {
-    const { credential, given, at, settle } = scene(60 * minute);
-    await credential.renew();
-    at(50 * minute);
-    expect([credential.lease?.headers[1], given()]).toEqual(['Bearer token-number-1', 1]);
-    at(59 * minute);
-    expect(credential.lease?.headers[1]).toBe('Bearer token-number-1');
-    await settle();
-    expect([credential.lease?.headers[1], given()]).toEqual(['Bearer token-number-2', 2]);
-  });
-
-  test('cloud 10: is not asked for again and again while the renewal fails', async () => {
-    const { credential, at, fail, settle, given } = scene(60 * minute);
-    await credential.renew();
-    fail('away');
-    at(59 * minute);
-    for (let request = 0; request < 50; request += 1) {
-      expect(credential.lease?.headers[1]).toBe('Bearer token-number-1');
-      await settle();
-    }
-    fail(undefined);
-    expect(credential.lease).toBeDefined();
-    await settle();
-    expect(given()).toBe(1);
-    at(59 * minute + 11_000);
-    expect(credential.lease).toBeDefined();
-    await settle();
-    expect(given()).toBe(2);
-  });
-
-  test('cloud 7: of five seconds serves three times five seconds', async () => {
-    const { credential, at, settle } = scene(5_000);
-    for (let second = 0; second < 15; second += 1) {
-      at(second * 1000);
-      const { lease } = credential;
-      const used = lease && lease.endsAtMs > second * 1000 ? lease : await credential.renew();
-      expect(used.endsAtMs).toBeGreaterThan(second * 1000);
-      await settle();
-    }
   });
 });

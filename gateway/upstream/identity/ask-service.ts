@@ -1,0 +1,84 @@
+// How is a service asked that gives credentials? One small request, one small answer; never at an address that a Secret or a request names.
+
+import type { Pool } from 'undici';
+import { EgressError, systemCode } from '../../../core/egress/egress-error.ts';
+import { parseJson } from '../../../core/parse-json.ts';
+import { asRecord, type JsonRecord } from '../../json/record.ts';
+import { codeInWords, ExchangeError } from './exchange-error.ts';
+
+interface ServiceRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface ServiceAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** @param name In lower case. */
+  header(name: string): string | undefined;
+}
+
+const timeoutMs = 10_000;
+const bytesMax = 64 * 1024;
+
+/** @throws {ExchangeError} where there is no answer. */
+async function askService(
+  pool: Pool,
+  url: URL,
+  { method, headers, body }: ServiceRequest,
+): Promise<ServiceAnswer> {
+  try {
+    const answer = await pool.request({
+      method,
+      path: url.pathname + url.search,
+      headers,
+      body: body ?? null,
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of answer.body) {
+      const piece: unknown = chunk;
+      if (!Buffer.isBuffer(piece)) continue;
+      bytes += piece.length;
+      if (bytes > bytesMax)
+        throw new ExchangeError(`${url.host} sent more than ${bytesMax / 1024} KiB`, false);
+      chunks.push(piece);
+    }
+    const header = (name: string): string | undefined => {
+      const value = answer.headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    };
+    return { status: answer.statusCode, text: Buffer.concat(chunks).toString('utf8'), header };
+  } catch (error) {
+    throw error instanceof ExchangeError ? error : unanswered(url, error);
+  }
+}
+
+function unanswered(url: URL, error: unknown): ExchangeError {
+  for (let at = error; at instanceof Error; at = at.cause)
+    if (at instanceof EgressError) return new ExchangeError(at.message, false);
+  const isLate = error instanceof Error && error.name === 'TimeoutError';
+  const fact = isLate ? `did not answer within ${timeoutMs / 1000} s` : 'broke the connection';
+  return new ExchangeError(`${url.host} ${fact}${codeInWords(systemCode(error))}`, false);
+}
+
+/**
+ * Asks with a form for members in JSON, as services of OAuth 2 want it.
+ *
+ * @throws {ExchangeError} where it gives none.
+ */
+export async function askForToken(
+  pool: Pool,
+  url: URL,
+  form: Readonly<Record<string, string>>,
+): Promise<JsonRecord> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
+  const body = new URLSearchParams(form).toString();
+  const { status, text } = await askService(pool, url, { method: 'POST', headers, body });
+  const members = asRecord(parseJson(text));
+  if (status === 200 && members) return members;
+  const refusal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  throw new ExchangeError(`${url.host} answered ${status}${codeInWords(members?.error)}`, refusal);
+}

@@ -1,0 +1,30 @@
+// How far is the clock of a host from ours? Learnt where a host refuses a signature for its time; each host for itself, for one could be wrong
+// on purpose.
+
+/** A signature holds for five minutes around the clock of the host. */
+const offMinMs = 30_000;
+/** Beyond this the oldest is forgotten: one more request to it is sent twice. */
+const hostsMax = 1_000;
+
+export class HostClocks {
+  private readonly offsets = new Map<string, number>();
+
+  /** To be added to our time; 0: none is known. */
+  offsetMs(host: string): number {
+    return this.offsets.get(host) ?? 0;
+  }
+
+  /**
+   * @param date The header of that name.
+   * @returns Whether its clock is another than was thought, so that a new signature may be taken.
+   */
+  learn(host: string, date: string | undefined, nowMs: number): boolean {
+    const offsetMs = Date.parse(date ?? '') - nowMs;
+    if (!(Math.abs(offsetMs - this.offsetMs(host)) > offMinMs)) return false;
+    this.offsets.delete(host);
+    this.offsets.set(host, offsetMs);
+    const [oldest] = this.offsets.keys();
+    if (this.offsets.size > hostsMax && oldest !== undefined) this.offsets.delete(oldest);
+    return true;
+  }
+}

@@ -1,0 +1,125 @@
+// When is a credential exchanged again? Before its end, by the one that keeps it; by the request that finds it ended; and where it was
+// refused. One exchange at a time, shared by all that wait for it; one that fails leaves what there is, and is not repeated at once.
+
+import type { Secret } from '../table/secret.ts';
+import type {
+  Credential,
+  ExchangeCredential,
+  Given,
+  HeaderReader,
+  JudgeRefusal,
+  Lease,
+} from './credential.ts';
+import { ExchangeError } from './identity/exchange-error.ts';
+
+/** What came of the last exchange. */
+interface ExchangeState {
+  readonly state: 'valid' | 'failed';
+  readonly identity?: string;
+  readonly message?: string;
+}
+
+export function bearer(token: Secret, lifetimeMs: number, identity?: string): Given {
+  const headers = ['authorization', `Bearer ${token.reveal()}`];
+  return { headers, secrets: [token], lifetimeMs, ...(identity === undefined ? {} : { identity }) };
+}
+
+/** Renewed so long before its end, or in its last quarter where it is shorter: a service may be away for minutes. */
+const aheadMs = 10 * 60_000;
+/** Of what has an unknown lifetime. */
+const shortMs = 60_000;
+/** After the first failure in a row; twice as long after each further one. */
+const pauseMinMs = 1_000;
+const pauseMaxMs = 60_000;
+/** Between exchanges because of a refusal: what is refused each time would be exchanged by each request. */
+const refusalPauseMs = 1_000;
+
+export class RenewedCredential implements Credential {
+  private readonly exchange: ExchangeCredential;
+  private readonly nowMs: () => number;
+  private readonly judge: JudgeRefusal;
+  private current: Lease | undefined;
+  private identity: string | undefined;
+  private refusedAtMs = Number.NEGATIVE_INFINITY;
+  private dueAtMs = 0;
+  private failures = 0;
+  private failure: Error | undefined;
+  private underWay: Promise<Lease> | undefined;
+
+  constructor(exchange: ExchangeCredential, nowMs: () => number, judge: JudgeRefusal = refusesBearer) {
+    this.exchange = exchange;
+    this.nowMs = nowMs;
+    this.judge = judge;
+  }
+
+  get lease(): Lease | undefined {
+    return this.current;
+  }
+
+  /** Unix milliseconds of the next exchange, where no request needs one before; Infinity: never, or one is under way. */
+  get renewAtMs(): number {
+    return this.underWay === undefined ? this.dueAtMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Undefined before the end of the first exchange. A service that is away is no failure until what it gave has ended. */
+  get state(): ExchangeState | undefined {
+    const { failure, identity } = this;
+    const known = identity === undefined ? {} : { identity };
+    const isServing = this.current !== undefined && this.nowMs() < this.current.endsAtMs;
+    if (failure && !(isServing && !isRefusal(failure)))
+      return { state: 'failed', ...known, message: inWords(failure) };
+    return this.current && { state: 'valid', ...known };
+  }
+
+  /** Rejects at once after a failure of late. */
+  renew(): Promise<Lease> {
+    if (this.failure && this.nowMs() < this.dueAtMs) return Promise.reject(this.failure);
+    this.underWay ??= this.take().finally(() => {
+      this.underWay = undefined;
+    });
+    return this.underWay;
+  }
+
+  refuse(lease: Lease, status: number, header: HeaderReader): boolean {
+    const refusal = this.judge(status, header);
+    if (refusal === undefined) return false;
+    if (refusal === 'time' || this.current !== lease) return true;
+    const now = this.nowMs();
+    if (now - this.refusedAtMs < refusalPauseMs) return false;
+    this.refusedAtMs = now;
+    this.current = undefined;
+    return true;
+  }
+
+  private async take(): Promise<Lease> {
+    try {
+      const { lifetimeMs, identity, ...given } = await this.exchange();
+      const known = lifetimeMs > 0 ? lifetimeMs : shortMs;
+      const now = this.nowMs();
+      // A few seconds less than it says: a request needs some to arrive.
+      const endsAtMs = now + known - Math.min(5_000, known / 10);
+      this.dueAtMs = endsAtMs - Math.min(aheadMs, known / 4) * (1 - Math.random() / 5);
+      this.current = { ...given, endsAtMs };
+      this.identity = identity;
+      this.failures = 0;
+      this.failure = undefined;
+      return this.current;
+    } catch (error) {
+      this.failure = error instanceof Error ? error : new Error(String(error));
+      const pauseMs = Math.min(pauseMaxMs, pauseMinMs * 2 ** this.failures);
+      this.failures += 1;
+      this.dueAtMs = this.nowMs() + pauseMs * (1 - Math.random() / 5);
+      throw this.failure;
+    }
+  }
+}
+
+const refusesBearer: JudgeRefusal = (status) => (status === 401 ? 'ended' : undefined);
+
+function isRefusal(failure: Error): boolean {
+  return failure instanceof ExchangeError && failure.isRefusal;
+}
+
+function inWords(failure: Error): string {
+  return failure instanceof ExchangeError ? failure.message : 'the gateway could not exchange it';
+}

@@ -1,0 +1,237 @@
+// When is a credential exchanged, how often, and what is reported of it? With a clock that the test turns, and a service that does what the
+// test says.
+
+import { describe, expect, test } from 'vitest';
+import { Secret } from '../../../gateway/table/secret.ts';
+import { buildTableView, type TableView } from '../../../gateway/table/view.ts';
+import type { Given, Lease } from '../../../gateway/upstream/credential.ts';
+import { Credentials } from '../../../gateway/upstream/credentials.ts';
+import { ExchangeError } from '../../../gateway/upstream/identity/exchange-error.ts';
+import { HostClocks } from '../../../gateway/upstream/identity/host-clocks.ts';
+import { bearer } from '../../../gateway/upstream/renewed-credential.ts';
+import { makeFakeClock } from '../../support/fake-clock.ts';
+import { tableOf } from '../rig.ts';
+import { cloudType, rowWith } from './imaginary-cloud.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+function viewOf(keys: number): TableView {
+  const values = Array.from({ length: keys }, (_, at) => [`k${at}`, `value-of-the-key-${at}`]);
+  const target = {
+    baseUrl: 'https://models.cloud.example',
+    provider: 'team/cloud',
+    keys: Object.fromEntries(values),
+    providerEntry: { type: cloudType },
+  };
+  return buildTableView(tableOf([target]));
+}
+
+/** A gateway without requests: its credentials alone. */
+function scene(lifetimeMs = hour, keys = 1) {
+  const clock = makeFakeClock();
+  const service = {
+    asked: 0,
+    running: 0,
+    runningMax: 0,
+    lifetimeMs,
+    failure: undefined as Error | undefined,
+  };
+  const exchange = async (): Promise<Given> => {
+    service.asked += 1;
+    service.runningMax = Math.max(service.runningMax, ++service.running);
+    const token = new Secret(`token-number-${service.asked}`);
+    await new Promise((resolve) => setImmediate(resolve));
+    service.running -= 1;
+    if (service.failure) throw service.failure;
+    return bearer(token, service.lifetimeMs, 'gateway@cloud.example');
+  };
+  const seats = rowWith({
+    credentialFor: (provider, endpoint, means) => means.renewed(provider, endpoint, exchange),
+  });
+  const noPool = (): never => {
+    throw new Error('no connection is needed');
+  };
+  const pools = { tokenPool: noPool, platformPool: noPool };
+  const credentials = new Credentials({ clock, pools, seats, environment: {} });
+  const view = viewOf(keys);
+  const [provider] = view.providers.values();
+  const [endpoint] = provider?.endpoints ?? [];
+  if (!provider || !endpoint) throw new Error('the table has a provider with a key');
+  credentials.adopt(view);
+  /** What began at this moment comes to its end. */
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    ...{ clock, service, credentials, settle },
+    credential: credentials.of(provider, endpoint),
+    pass: async (ms: number, stepMs: number, look?: () => void): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += stepMs) {
+        clock.advance(stepMs);
+        await settle();
+        look?.();
+      }
+    },
+  };
+}
+
+const tokenOf = (lease: Lease | undefined): string | undefined => lease?.headers[1];
+const away = new ExchangeError('sts.example did not answer within 10 s', false);
+const refused = new ExchangeError('the role does not trust this identity (AccessDenied)', true);
+const stateIn = (credentials: Credentials) => credentials.report().map(({ state }) => state);
+
+describe('a credential that is exchanged', () => {
+  test('is at hand before the first request, and its identity is reported', async () => {
+    const { credential, credentials, settle } = scene();
+    expect([credential.lease, credentials.report()]).toEqual([undefined, []]);
+    await settle();
+    expect(tokenOf(credential.lease)).toBe('Bearer token-number-1');
+    expect(credentials.report()).toEqual([
+      { provider: 'team/cloud', key: 'k0', state: 'valid', identity: 'gateway@cloud.example' },
+    ]);
+  });
+
+  test('is one of eight at once where a table names many', async () => {
+    const { service, credentials, settle } = scene(hour, 50);
+    for (let turn = 0; turn < 10; turn += 1) await settle();
+    expect([service.asked, service.runningMax, credentials.report().length]).toEqual([50, 8, 50]);
+  });
+
+  test('is renewed before its end, though no request comes', async () => {
+    const { credential, clock, service, pass } = scene(hour);
+    await pass(5 * hour, minute, () => expect(credential.lease?.endsAtMs).toBeGreaterThan(clock.wallMs()));
+    expect(service.asked).toBeGreaterThan(5);
+    expect(service.asked).toBeLessThan(8);
+  });
+
+  test('cloud 7: of five seconds serves three times five seconds', async () => {
+    const { credential, clock, service, pass, settle } = scene(5 * second);
+    await settle();
+    await pass(15 * second, 100, () => expect(credential.lease?.endsAtMs).toBeGreaterThan(clock.wallMs()));
+    expect(service.asked).toBeLessThan(8);
+  });
+
+  test('cloud 10: is not asked for again and again where the service gives the same one until shortly before its end', async () => {
+    const { clock, service, pass } = scene();
+    const endsAtMs = hour;
+    await pass(hour - 5 * minute, 10 * second, () => {
+      service.lifetimeMs = endsAtMs - clock.wallMs();
+    });
+    expect(service.asked).toBeLessThan(5);
+  });
+
+  test('serves through five minutes in which the service is away, whenever they begin', async () => {
+    for (const from of [20, 30, 40, 44, 49]) {
+      const { credential, credentials, clock, service, pass } = scene(hour);
+      const look = (): void => {
+        expect(credential.lease?.endsAtMs).toBeGreaterThan(clock.wallMs());
+        expect(stateIn(credentials)).toEqual(['valid']);
+      };
+      await pass(from * minute, minute, look);
+      service.failure = away;
+      await pass(5 * minute, second, look);
+      service.failure = undefined;
+      await pass(20 * minute, 10 * second, look);
+    }
+  });
+
+  test('is asked for ever more seldom while the service is away, and not by requests', async () => {
+    const { credential, credentials, service, pass, settle } = scene(minute);
+    await settle();
+    service.failure = away;
+    await pass(10 * minute, second, () => {
+      credential.renew().catch(() => {});
+    });
+    expect(service.asked).toBeGreaterThan(10);
+    expect(service.asked).toBeLessThan(30);
+    expect(credentials.report()).toMatchObject([
+      { state: 'failed', message: 'sts.example did not answer within 10 s' },
+    ]);
+    await expect(credential.renew()).rejects.toThrow('sts.example did not answer within 10 s');
+    service.failure = undefined;
+    await pass(minute, second);
+    expect(stateIn(credentials)).toEqual(['valid']);
+    expect(credential.lease).toBeDefined();
+  });
+
+  test('that the service refuses is reported at once, though what it gave before serves to its end', async () => {
+    const { credential, credentials, clock, service, pass } = scene(hour);
+    await pass(minute, minute);
+    service.failure = refused;
+    const { revision } = credentials;
+    await pass(55 * minute, minute);
+    expect(credentials.report()).toEqual([
+      {
+        ...{ provider: 'team/cloud', key: 'k0', state: 'failed', identity: 'gateway@cloud.example' },
+        message: 'the role does not trust this identity (AccessDenied)',
+      },
+    ]);
+    expect(credentials.revision).toBe(revision + 1);
+    expect(credential.lease?.endsAtMs).toBeGreaterThan(clock.wallMs());
+  });
+
+  test('whose exchange fails for a reason of our own is reported without its words', async () => {
+    const { credentials, service, pass, settle } = scene(10 * second);
+    service.failure = new Error('secret-access-key-of-somebody');
+    await settle();
+    await pass(minute, second);
+    expect(credentials.report()).toMatchObject([
+      { state: 'failed', message: 'the gateway could not exchange it' },
+    ]);
+  });
+
+  test('that is refused with 401 is renewed once in a second, by all requests together', async () => {
+    const { credential, service, settle, clock } = scene();
+    await settle();
+    const { lease } = credential;
+    if (!lease) throw new Error('it has been exchanged');
+    const noHeader = (): undefined => undefined;
+    expect([403, 429, 500].map((status) => credential.refuse?.(lease, status, noHeader))).toEqual([
+      ...[false, false, false],
+    ]);
+    expect([1, 2, 3].map(() => credential.refuse?.(lease, 401, noHeader))).toEqual([true, true, true]);
+    await Promise.all([credential.renew(), credential.renew()]);
+    const { lease: next } = credential;
+    if (!next) throw new Error('it has been renewed');
+    expect(tokenOf(next)).toBe('Bearer token-number-2');
+    expect(credential.refuse?.(next, 401, noHeader)).toBe(false);
+    expect(credential.refuse?.(lease, 401, noHeader)).toBe(true);
+    clock.advance(second);
+    expect(credential.refuse?.(next, 401, noHeader)).toBe(true);
+    expect(service.asked).toBe(2);
+  });
+
+  test('is forgotten with the table that named it, and no timer is left', async () => {
+    const { credentials, clock, settle, service } = scene();
+    await settle();
+    credentials.adopt(viewOf(1));
+    await settle();
+    expect([service.asked, clock.pending().length]).toEqual([1, 1]);
+    credentials.adopt(buildTableView(tableOf([])));
+    expect([credentials.report(), clock.pending()]).toEqual([[], []]);
+  });
+});
+
+describe('the clock of a host', () => {
+  const noon = Date.UTC(2026, 10, 27, 12);
+
+  test('is learnt once from its answer, for that host alone', () => {
+    const clocks = new HostClocks();
+    const date = new Date(noon + 10 * minute).toUTCString();
+    expect(clocks.learn('a.example', date, noon)).toBe(true);
+    expect(clocks.learn('a.example', date, noon + second)).toBe(false);
+    expect([clocks.offsetMs('a.example'), clocks.offsetMs('b.example')]).toEqual([10 * minute, 0]);
+  });
+
+  test.each([undefined, '', 'yesterday'])('is not learnt from the date %j', (date) => {
+    expect(new HostClocks().learn('a.example', date, noon)).toBe(false);
+  });
+
+  test('is remembered of a thousand hosts', () => {
+    const clocks = new HostClocks();
+    for (let at = 0; at <= 1_000; at += 1) clocks.learn(`${at}.example`, new Date(noon).toUTCString(), 0);
+    expect([clocks.offsetMs('0.example'), clocks.offsetMs('1.example')]).toEqual([0, noon]);
+  });
+});
