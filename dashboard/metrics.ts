@@ -25,7 +25,7 @@ export function createMetrics(): DashboardMetrics {
   // The first of its kind is an increase, which what was not there before does not have.
   for (const way of WAYS) for (const outcome of OUTCOMES) signIns.inc({ way, outcome }, 0);
   let countStreams = (): number => 0;
-  addGauge(registry, table.streams, (tell) => tell(countStreams()));
+  addGauge(registry, table.streams, (report) => report(countStreams()));
 
   return {
     registry,

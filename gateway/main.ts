@@ -7,7 +7,7 @@ import { openServiceAccountClient } from '../core/kube/service-account.ts';
 import { openSpendClient, type SpendClient } from './exchange/ask-spend.ts';
 import { openFileJournal } from './meter/journal.ts';
 import type { JournalReport } from './meter/journal-report.ts';
-import { writeUnclaimed } from './meter/unclaimed.ts';
+import { writeUnacknowledged } from './meter/unacknowledged.ts';
 import { leaveNoDump } from './process/leave-no-dump.ts';
 import { type GatewaySettings, readSettings, settingNames, type TableSettings } from './process/settings.ts';
 import { type RunningGateway, startGateway } from './process/start.ts';
@@ -69,7 +69,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
     },
     replayed: (records) => log('info', 'attempts were in flight when an earlier process ended', { records }),
     damaged: (lines) => log('error', 'damaged journal lines were quarantined', { lines }),
-    unclaimed: (lines) => writeUnclaimed(lines, (text) => process.stdout.write(text)),
+    unacknowledged: (lines) => writeUnacknowledged(lines, (text) => process.stdout.write(text)),
   };
   const journal = openFileJournal(journalFolder, systemClock, journalReport, bounds);
   const tableStatus = new TableStatus(systemClock.wallMs);

@@ -6,28 +6,29 @@
 //
 // `admitGood` runs before the body is read (endpoints/server.ts; `admit` on Fastify's way); endpoints/incoming.ts reads the body, takes a
 // place among the requests in flight and calls `serve`. Attempts follow each other in attempt/call.ts; what one is made of is in
-// pipeline/attempt-ends.ts, what is recorded of it in pipeline/call-job.ts. A request waits for the end of a turn of the event loop when its
+// pipeline/attempt-io.ts, what is recorded of it in pipeline/call-job.ts. A request waits for the end of a turn of the event loop when its
 // body is whole, and when pieces of its answer have come (stream/turn-end.ts). A plain answer is written before its attempt is recorded; the
 // end of a stream after it.
 
+import type { AttemptIo } from './attempt/attempt-io.ts';
 import { Call, type CallOutcome } from './attempt/call.ts';
-import type { AttemptEnds } from './attempt/ends.ts';
 import { brokenOffError, noAnswerRoom } from './attempt/final-error.ts';
 import { authenticate, type Credential, readCredential } from './auth/authenticate.ts';
 import { onAnswerClosed, type Served } from './endpoints/client-connection.ts';
 import { nanodollarsOf } from './limits/nanodollars.ts';
 import type { RatedAttempt } from './meter/ledger.ts';
 import { answerHead } from './pipeline/answer-head.ts';
-import { openEnds, passesThrough } from './pipeline/attempt-ends.ts';
+import { openEnds, passesThrough } from './pipeline/attempt-io.ts';
 import { costOfCaller } from './pipeline/budgets.ts';
 import { CallBodies } from './pipeline/call-bodies.ts';
 import { type CallEnd, type CallingRequest, UpstreamJob } from './pipeline/call-job.ts';
 import { estimateInputOfBody, estimateSpend, type SpendEstimate } from './pipeline/estimate-spend.ts';
+import { failRequest, type Saturated } from './pipeline/fail-request.ts';
 import {
   enterRequest,
   type Granted,
+  limitStateHeaders,
   setHeaders,
-  standingHeaders,
   tokensOfCaller,
 } from './pipeline/limits.ts';
 import { logFailure } from './pipeline/log-failure.ts';
@@ -42,7 +43,6 @@ import { routeExchange } from './pipeline/route-exchange.ts';
 import { servedHead } from './pipeline/served-head.ts';
 import { SeveralCalls } from './pipeline/several-calls.ts';
 import { StreamedAnswer, type StreamedRequest } from './pipeline/streamed-answer.ts';
-import { type Full, tellFailure } from './pipeline/tell-failure.ts';
 import { type Unasked, unaskedOf } from './pipeline/unasked.ts';
 import type { Caller } from './request/caller.ts';
 import { GatewayError, statusOf } from './request/errors.ts';
@@ -50,7 +50,7 @@ import type { RequestHead } from './request/request-head.ts';
 import { ModelUnavailableError } from './route/find-model.ts';
 import type { Candidate } from './route/plan.ts';
 import type { AnswerShare } from './stream/answer-room.ts';
-import { type LeaveSignal, Leaving } from './stream/leaving.ts';
+import { Cancellation, type CancelSignal } from './stream/cancellation.ts';
 import type { OpenRequest } from './stream/open-streams.ts';
 import { type Staged, turnEnd } from './stream/turn-end.ts';
 import type { TableHolder } from './table/holder.ts';
@@ -189,11 +189,11 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /** By the limits of the ApiKey and of the ModelRoute; undefined if they have none. */
   private granted: Granted | undefined;
   /** What its answer says of them: names and values in turn. */
-  private standings = noHeaders;
+  private limitStates = noHeaders;
   private spend: SpendEstimate | undefined;
   private inputEstimate: number | undefined;
   /** Candidates whose quotas are used up. */
-  private full: Map<Candidate, Full> | undefined;
+  private saturated: Map<Candidate, Saturated> | undefined;
   /** What the caller has used, and what it costs the caller. */
   private tokens = 0;
   private picodollars = 0;
@@ -203,8 +203,8 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /** Of the answer; 499: the client went away first. */
   private status = 200;
   private brokenOffBy: GatewayError | undefined;
-  private hasLeft = false;
-  private leaving: Leaving | undefined;
+  private isCancelled = false;
+  private cancellation: Cancellation | undefined;
   private isClosed: boolean;
   private isOver = false;
 
@@ -241,9 +241,9 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
 
   private onGranted(granted: Granted | undefined): void {
     this.granted = granted;
-    if (granted) this.standings = standingHeaders(this.parts, this.exchange, granted.standings);
+    if (granted) this.limitStates = limitStateHeaders(this.parts, this.exchange, granted.limitStates);
     // Where it took a moment, the client may have left, or the process be going.
-    if (this.hasLeft) {
+    if (this.isCancelled) {
       this.onOutcomes([]);
       return;
     }
@@ -294,11 +294,11 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     if (this.brokenOffBy) throw this.brokenOffBy;
     for (const outcome of outcomes) {
       if (outcome.type === 'failed')
-        throw tellFailure(this.parts, this.exchange, outcome, this.full ?? new Map());
+        throw failRequest(this.parts, this.exchange, outcome, this.saturated ?? new Map());
       if (outcome.type === 'broken-off') throw brokenOffError(outcome.failure, this.exchange.facts.model);
     }
-    if (this.hasLeft) this.status = 499;
-    return !this.hasLeft;
+    if (this.isCancelled) this.status = 499;
+    return !this.isCancelled;
   }
 
   private writeAnswer(outcomes: readonly CallOutcome<Answer>[]): void {
@@ -331,7 +331,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   /** An answer that was held until it was whole, as fast as its client reads. */
   private release(streamed: StreamedAnswer, outcomes: readonly CallOutcome<Answer>[]): void {
     streamed
-      .release(this.leaveSignal())
+      .release(this.cancelSignal())
       .then(() => (this.mayAnswer(outcomes) ? this.endStream() : this.end()))
       .catch((error: unknown) => this.fail(error));
   }
@@ -350,7 +350,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     streamed?.stop();
     this.wasForNothing = true;
     if (!exchange.response.headersSent) {
-      setHeaders(exchange.response, this.standings);
+      setHeaders(exchange.response, this.limitStates);
       exchange.response.setHeader('x-penstock-attempts', String(this.attempts));
     }
     this.end(error);
@@ -396,16 +396,16 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
 
   /** The client has left. */
   leave(): void {
-    if (this.hasLeft) return;
-    this.hasLeft = true;
+    if (this.isCancelled) return;
+    this.isCancelled = true;
     this.call?.leave();
-    this.leaving?.leave();
+    this.cancellation?.cancel();
   }
 
-  private leaveSignal(): LeaveSignal {
-    this.leaving ??= new Leaving();
-    if (this.hasLeft) this.leaving.leave();
-    return this.leaving;
+  private cancelSignal(): CancelSignal {
+    this.cancellation ??= new Cancellation();
+    if (this.isCancelled) this.cancellation.cancel();
+    return this.cancellation;
   }
 
   /** What it costs is known when all its tokens are counted, which may take a moment longer than the answer. */
@@ -442,7 +442,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   private askSeveral(several: SeveralCalls): void {
     const { callsAtOnce } = this.parts.defaults;
     several
-      .run(this, callsAtOnce, this.leaveSignal(), this.callBodies())
+      .run(this, callsAtOnce, this.cancelSignal(), this.callBodies())
       .then((outcomes) => this.onOutcomes(outcomes))
       .catch((error: unknown) => this.fail(error));
   }
@@ -465,7 +465,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
     return this.inputEstimate;
   }
 
-  open(candidate: Candidate, call: number): AttemptEnds<Answer> {
+  open(candidate: Candidate, call: number): AttemptIo<Answer> {
     const { parts, exchange, share, streamed } = this;
     const bodies = (): CallBodies => this.callBodies();
     const ends = openEnds(parts, exchange, candidate, call, share, bodies, streamed?.streaming);
@@ -479,17 +479,17 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
   }
 
   fullUntil(candidate: Candidate): number {
-    return this.full?.get(candidate)?.untilMs ?? 0;
+    return this.saturated?.get(candidate)?.untilMs ?? 0;
   }
 
-  noteFull(candidate: Candidate, full: Full): void {
-    this.full ??= new Map();
-    this.full.set(candidate, full);
+  noteSaturated(candidate: Candidate, saturated: Saturated): void {
+    this.saturated ??= new Map();
+    this.saturated.set(candidate, saturated);
   }
 
   /** A quota that was used up for one call may have room for the next: other requests may have ended. */
-  forgetFull(): void {
-    this.full?.clear();
+  forgetSaturated(): void {
+    this.saturated?.clear();
   }
 
   onStart(candidate: Candidate, call: number): number {
@@ -525,7 +525,7 @@ class Run implements OpenRequest, CallingRequest, StreamedRequest, CallEnd, Serv
 
   head(): string[] {
     const head = servedHead(this.exchange, this.servers(), this.attempts, this.parts.defaults.showProvider);
-    for (const word of this.standings) head.push(word);
+    for (const word of this.limitStates) head.push(word);
     return head;
   }
 

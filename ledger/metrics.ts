@@ -42,19 +42,19 @@ export function createMetrics({ lags, isLeading, eventsUntakenMs }: LedgerReadin
   const eventsSent = addCounter(registry, table.eventsSent);
   const eventsFailed = addCounter(registry, table.eventsFailures);
   const eventsLeftOut = addCounter(registry, table.eventsLeftOut);
-  addGauge(registry, table.journals, (tell) => {
+  addGauge(registry, table.journals, (report) => {
     const counts = { read: 0, behind: 0, failing: 0 };
     for (const { lagMs, failure } of lags())
       counts[failure !== undefined ? 'failing' : lagMs > 0 ? 'behind' : 'read'] += 1;
-    for (const [state, count] of Object.entries(counts)) tell(count, state);
+    for (const [state, count] of Object.entries(counts)) report(count, state);
   });
-  addGauge(registry, table.lag, (tell) => {
+  addGauge(registry, table.lag, (report) => {
     let longestMs = 0;
     for (const { lagMs } of lags()) longestMs = Math.max(longestMs, lagMs);
-    tell(longestMs / 1_000);
+    report(longestMs / 1_000);
   });
-  addGauge(registry, table.leads, (tell) => tell(isLeading() ? 1 : 0));
-  addGauge(registry, table.eventsUntaken, (tell) => tell(eventsUntakenMs() / 1_000));
+  addGauge(registry, table.leads, (report) => report(isLeading() ? 1 : 0));
+  addGauge(registry, table.eventsUntaken, (report) => report(eventsUntakenMs() / 1_000));
 
   return {
     registry,

@@ -75,7 +75,7 @@ export async function startLocal(
       gateway.metrics.onLedgerDropped(records);
       print(`${records} ledger records were lost.`);
     },
-    unclaimed: async () => print('The journal is full: the oldest ledger records were dropped.'),
+    unacknowledged: async () => print('The journal is full: the oldest ledger records were dropped.'),
   });
   const ledgerFile = join(stateFolder, 'ledger.sqlite');
   const requestLines = settings.requestLines === false ? undefined : openRequestLines(print, systemClock);

@@ -122,52 +122,52 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
 }
 
 function addReadings(registry: Registry, readings: OperatorReadings): void {
-  addGauge(registry, table.leaderElectionMasterStatus, (tell) =>
-    tell(readings.isLeader() ? 1 : 0, 'operator'),
+  addGauge(registry, table.leaderElectionMasterStatus, (report) =>
+    report(readings.isLeader() ? 1 : 0, 'operator'),
   );
-  addGauge(registry, table.tableGeneration, (tell) => tell(readings.tableGeneration()));
-  addGauge(registry, table.objects, (tell) => {
-    for (const { kind, ready, count } of readings.objects()) tell(count, kind, ready);
+  addGauge(registry, table.tableGeneration, (report) => report(readings.tableGeneration()));
+  addGauge(registry, table.objects, (report) => {
+    for (const { kind, ready, count } of readings.objects()) report(count, kind, ready);
   });
-  addGauge(registry, table.conditions, (tell) => {
+  addGauge(registry, table.conditions, (report) => {
     for (const { kind, condition, status, count } of readings.conditions())
-      tell(count, kind, condition, status);
+      report(count, kind, condition, status);
   });
-  addGauge(registry, table.gatewayPods, (tell) => {
+  addGauge(registry, table.gatewayPods, (report) => {
     const words = [...readings.podLags()].map(lagWord);
-    for (const lag of lags) tell(words.filter((word) => word === lag).length, lag);
+    for (const lag of lags) report(words.filter((word) => word === lag).length, lag);
   });
-  addGauge(registry, table.heldAbsences, (tell) => {
-    for (const { kind, count } of readings.heldAbsences()) tell(count, kind);
+  addGauge(registry, table.heldAbsences, (report) => {
+    for (const { kind, count } of readings.heldAbsences()) report(count, kind);
   });
-  addGauge(registry, table.heldForms, (tell) => {
-    for (const { kind, count } of readings.heldForms()) tell(count, kind);
+  addGauge(registry, table.heldForms, (report) => {
+    for (const { kind, count } of readings.heldForms()) report(count, kind);
   });
-  addGauge(registry, table.spendAge, (tell) => {
+  addGauge(registry, table.spendAge, (report) => {
     const spend = readings.spend();
-    if (spend !== undefined) tell(spend.newsAgeMs / 1000);
+    if (spend !== undefined) report(spend.newsAgeMs / 1000);
   });
-  addGauge(registry, table.exhaustedKeys, (tell) => {
+  addGauge(registry, table.exhaustedKeys, (report) => {
     const spend = readings.spend();
-    if (spend !== undefined) tell(spend.exhaustedKeys);
+    if (spend !== undefined) report(spend.exhaustedKeys);
   });
-  addGauge(registry, table.pinned, (tell) => tell(readings.isPinned() ? 1 : 0));
-  addGauge(registry, table.certificatesFailing, (tell) => tell(readings.certificatesFail() ? 1 : 0));
-  addGauge(registry, table.unreadableNamespaces, (tell) => tell(readings.unreadableNamespaces()));
-  addGauge(registry, table.crdMismatch, (tell) => {
-    for (const { crd, isOther } of readings.crdMismatches()) tell(isOther ? 1 : 0, crd);
+  addGauge(registry, table.pinned, (report) => report(readings.isPinned() ? 1 : 0));
+  addGauge(registry, table.certificatesFailing, (report) => report(readings.certificatesFail() ? 1 : 0));
+  addGauge(registry, table.unreadableNamespaces, (report) => report(readings.unreadableNamespaces()));
+  addGauge(registry, table.crdMismatch, (report) => {
+    for (const { crd, isOther } of readings.crdMismatches()) report(isOther ? 1 : 0, crd);
   });
-  addGauge(registry, table.watchIdle, (tell) => {
-    for (const { watch, idleMs } of readings.watchIdle()) tell(idleMs / 1000, watch);
+  addGauge(registry, table.watchIdle, (report) => {
+    for (const { watch, idleMs } of readings.watchIdle()) report(idleMs / 1000, watch);
   });
 }
 
 function addDrills(registry: Registry, readings: OperatorReadings): void {
   const add = (metric: Metric, read: (drill: DrillReading) => number | undefined): void =>
-    addGauge(registry, metric, (tell) => {
+    addGauge(registry, metric, (report) => {
       for (const drill of readings.drills()) {
         const value = read(drill);
-        if (value !== undefined) tell(value, drill.route);
+        if (value !== undefined) report(value, drill.route);
       }
     });
   const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
@@ -200,8 +200,8 @@ function lagWord(lag: number | undefined): (typeof lags)[number] {
 
 function addQueueGauges(registry: Registry, queueStats: ReadonlyMap<string, () => QueueStats>): void {
   const add = (metric: Metric, read: (stats: QueueStats) => number): void =>
-    addGauge(registry, metric, (tell) => {
-      for (const [queue, stats] of queueStats) tell(read(stats()), queue);
+    addGauge(registry, metric, (report) => {
+      for (const [queue, stats] of queueStats) report(read(stats()), queue);
     });
   add(table.workqueueDepth, ({ depth }) => depth);
   add(table.workqueueUnfinishedWork, ({ unfinishedMs }) => unfinishedMs / 1000);

@@ -8,7 +8,7 @@ import type { Resolve } from './resolve.ts';
 interface LookupLanesOptions {
   readonly resolve: Resolve;
   /** How many names of doubt may be looked up at a time. */
-  readonly doubtedMax: number;
+  readonly suspectsMax: number;
   /** A clock that never goes back, in milliseconds. */
   readonly nowMs: () => number;
   /** Called when a lookup is over that gave no answer, or none in time. */
@@ -29,25 +29,25 @@ interface Waiting {
   readonly resume: () => void;
 }
 
-export function createLookupLanes({ resolve, doubtedMax, nowMs, onMiss }: LookupLanesOptions): Resolve {
+export function createLookupLanes({ resolve, suspectsMax, nowMs, onMiss }: LookupLanesOptions): Resolve {
   /** How often each of them has been slow or failed in a row. */
-  const doubted = new Map<string, number>();
+  const suspects = new Map<string, number>();
   const answered = new Map<string, true>();
   const waiting: Waiting[] = [];
   let running = 0;
 
   function judge(name: string, hasAnswer: boolean, isQuick: boolean): void {
     if (hasAnswer) keep(answered, name, true);
-    if (hasAnswer && isQuick) doubted.delete(name);
+    if (hasAnswer && isQuick) suspects.delete(name);
     else {
-      keep(doubted, name, (doubted.get(name) ?? 0) + 1);
+      keep(suspects, name, (suspects.get(name) ?? 0) + 1);
       onMiss?.(hasAnswer ? 'late' : 'failed');
     }
   }
 
   /** The lower, the sooner. */
   function rankOf(name: string): number {
-    return (doubted.get(name) ?? 0) + (answered.has(name) ? 0 : Number.MAX_SAFE_INTEGER / 2);
+    return (suspects.get(name) ?? 0) + (answered.has(name) ? 0 : Number.MAX_SAFE_INTEGER / 2);
   }
 
   function takeNext(): Waiting | undefined {
@@ -70,8 +70,8 @@ export function createLookupLanes({ resolve, doubtedMax, nowMs, onMiss }: Lookup
   }
 
   async function askInTurn(name: string): Promise<readonly string[]> {
-    if (!doubted.has(name)) return ask(name);
-    if (running < doubtedMax) running++;
+    if (!suspects.has(name)) return ask(name);
+    if (running < suspectsMax) running++;
     else await new Promise<void>((resume) => waiting.push({ name, resume }));
     try {
       return await ask(name);
@@ -106,6 +106,6 @@ function keep<Value>(names: Map<string, Value>, name: string, value: Value): voi
 export const threadsDefault = 4;
 
 /** How many of its threads a pool gives to names of doubt: libuv lets lookups have half of all, and these have half of that. */
-export function doubtedMaxOf(threads: number): number {
+export function suspectsMaxOf(threads: number): number {
   return Math.max(1, Math.floor((threads + 1) / 4));
 }

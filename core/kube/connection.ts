@@ -64,15 +64,15 @@ export function openConnection(options: ConnectionOptions): KubeConnection {
   const pool = { keepAlive: true, keepAliveMsecs: probeMs, maxFreeSockets: callsMax, timeout: idleMsMax };
   const agent = isTls ? new HttpsAgent(pool) : new HttpAgent(pool);
   const gate = makeGate(callsMax);
-  const underWay = new Set<Exchange>();
+  const inFlight = new Set<Exchange>();
   let isClosed = false;
 
   function begin(request: KubeRequest): Exchange {
     if (isClosed) throw new KubeError(0, 'Closed', `${nameOf(request)}: this client has been closed`);
     const exchange = beginExchange(request, () => {
-      underWay.delete(exchange);
+      inFlight.delete(exchange);
     });
-    underWay.add(exchange);
+    inFlight.add(exchange);
     return exchange;
   }
 
@@ -230,7 +230,7 @@ export function openConnection(options: ConnectionOptions): KubeConnection {
     },
     close() {
       isClosed = true;
-      for (const exchange of [...underWay]) exchange.abort('Closed', 'this client was closed');
+      for (const exchange of [...inFlight]) exchange.abort('Closed', 'this client was closed');
       agent.destroy();
     },
   };

@@ -204,13 +204,13 @@ export function startElection(options: ElectionOptions): Election {
           return tryOnce();
         });
       } catch (error) {
-        if (!end.signal.aborted && !isConflict(error)) tell(error);
+        if (!end.signal.aborted && !isConflict(error)) report(error);
       }
       await wait(clock, retryMs * (1 + options.random() / 5), end.signal);
     }
   }
 
-  function tell(error: unknown): void {
+  function report(error: unknown): void {
     options.onTrouble?.(error instanceof Error ? error.message : 'unknown error');
   }
 
@@ -243,7 +243,7 @@ export function startElection(options: ElectionOptions): Election {
         await release().catch((error: unknown) => (isConflict(error) ? release() : Promise.reject(error)));
       } catch (error) {
         // It runs out by itself.
-        if (!isNotFound(error)) tell(error);
+        if (!isNotFound(error)) report(error);
       }
     },
   };

@@ -44,11 +44,11 @@ export function makeMirror<T>(options: MirrorOptions<T>): Mirror<T> {
   /** What the handler knows of each object. Absent: it does not know what is stored. */
   const versions = new Map<string, string>();
   /** Deletions that the handler has not taken. */
-  const untold = new Map<string, { readonly object: T; readonly cause: DeletionCause }>();
+  const pending = new Map<string, { readonly object: T; readonly cause: DeletionCause }>();
   let listed = new Set<string>();
   let failure: { readonly error: unknown } | undefined;
 
-  function tell(event: ReflectorEvent<T>): boolean {
+  function notify(event: ReflectorEvent<T>): boolean {
     try {
       options.onEvent(event);
       return true;
@@ -69,11 +69,11 @@ export function makeMirror<T>(options: MirrorOptions<T>): Mirror<T> {
       options.onUnreadable(key, error);
       return;
     }
-    const previous = store.get(key) ?? untold.get(key)?.object;
+    const previous = store.get(key) ?? pending.get(key)?.object;
     store.set(key, value);
-    untold.delete(key);
-    const isTold = tell({ type: 'upserted', key, object: value, previous });
-    if (isTold && resourceVersion !== undefined) versions.set(key, resourceVersion);
+    pending.delete(key);
+    const isHandled = notify({ type: 'upserted', key, object: value, previous });
+    if (isHandled && resourceVersion !== undefined) versions.set(key, resourceVersion);
     else versions.delete(key);
   }
 
@@ -82,12 +82,12 @@ export function makeMirror<T>(options: MirrorOptions<T>): Mirror<T> {
     if (object === undefined) return;
     store.delete(key);
     versions.delete(key);
-    tellDeleted(key, object, cause);
+    notifyDeleted(key, object, cause);
   }
 
-  function tellDeleted(key: string, object: T, cause: DeletionCause): void {
-    if (tell({ type: 'deleted', key, object, cause })) untold.delete(key);
-    else untold.set(key, { object, cause });
+  function notifyDeleted(key: string, object: T, cause: DeletionCause): void {
+    if (notify({ type: 'deleted', key, object, cause })) pending.delete(key);
+    else pending.set(key, { object, cause });
   }
 
   return {
@@ -101,10 +101,10 @@ export function makeMirror<T>(options: MirrorOptions<T>): Mirror<T> {
       put(key, object);
     },
     endList() {
-      for (const [key, { object, cause }] of [...untold]) tellDeleted(key, object, cause);
+      for (const [key, { object, cause }] of [...pending]) notifyDeleted(key, object, cause);
       for (const key of [...store.keys()]) if (!listed.has(key)) drop(key, 'absent-after-relist');
       listed = new Set();
-      tell({ type: 'listed' });
+      notify({ type: 'listed' });
     },
     upsert(object) {
       const key = keyOf(object);

@@ -16,5 +16,5 @@ export const buildInfo = {
 } as const satisfies Metric;
 
 export function addBuildInfo(registry: Registry): void {
-  addGauge(registry, buildInfo, (tell) => tell(1, packageJson.version, process.versions.node));
+  addGauge(registry, buildInfo, (report) => report(1, packageJson.version, process.versions.node));
 }

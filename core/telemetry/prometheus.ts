@@ -17,10 +17,10 @@ export function addHistogram(registry: Registry, metric: Metric): Histogram {
 }
 
 /** Sets one series; label values in the order of the metric's labels. */
-type Tell = (value: number, ...labels: readonly string[]) => void;
+type Report = (value: number, ...labels: readonly string[]) => void;
 
 /** A gauge that is read when it is asked for: what `read` does not tell then is gone. */
-export function addGauge(registry: Registry, metric: Metric, read: (tell: Tell) => void): void {
+export function addGauge(registry: Registry, metric: Metric, read: (report: Report) => void): void {
   const head = headOf(registry, metric);
   const labelsOf = (values: readonly string[]) =>
     Object.fromEntries(head.labelNames.map((name, index) => [name, values[index] ?? '']));

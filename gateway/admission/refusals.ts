@@ -27,7 +27,7 @@ export class Refusals {
   private readonly clock: Clock;
   private readonly pace: RefusalPace;
   /** In the order of asking. */
-  private readonly waiting = new Set<{ tell(): void }>();
+  private readonly waiting = new Set<{ answer(): void }>();
   private answered = 0;
   private isTiming = false;
 
@@ -41,15 +41,15 @@ export class Refusals {
    *
    * @returns Cancels a call of `tell` that is still to come.
    */
-  add(tell: () => void): () => void {
+  add(answer: () => void): () => void {
     if (!this.isTiming) this.startMoment();
     if (this.answered >= this.pace.perMoment()) {
-      const one = { tell };
+      const one = { answer };
       this.waiting.add(one);
       return () => void this.waiting.delete(one);
     }
     this.answered++;
-    tell();
+    answer();
     return () => {};
   }
 
@@ -70,7 +70,7 @@ export class Refusals {
     this.answered = next.length;
     for (const one of next) {
       this.waiting.delete(one);
-      one.tell();
+      one.answer();
     }
   }
 }

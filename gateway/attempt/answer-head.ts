@@ -1,8 +1,8 @@
 // What does the head of an upstream's answer say: can its body be read as what was asked for, and when may it be asked again?
 
 import { readRetryAfterMs } from '../../core/egress/retry-after.ts';
+import type { HeaderReader } from './attempt-io.ts';
 import { codingsOf } from './content-coding.ts';
-import type { HeaderReader } from './ends.ts';
 
 /**
  * The fault of the head of a 200, if it has one.

@@ -15,19 +15,19 @@ import { withoutByteOrderMark } from '../json/byte-order-mark.ts';
 import { Pieces } from '../stream/pieces.ts';
 import { notQueued, type Timed } from '../stream/timer-queue.ts';
 import { judgeHead, readRestMs } from './answer-head.ts';
-import { CommitPoint, heldBytesMax } from './commit-point.ts';
-import { earliestDeadline, type Limits, type Marks, type TimerName } from './deadlines.ts';
-import { EmptyInput } from './empty-input.ts';
 import {
   type AnswerReader,
-  type AttemptEnds,
+  type AttemptIo,
   type AttemptOwner,
   type AttemptResult,
   type HeaderReader,
   plainBytesMax,
   type Receiver,
   type Transmission,
-} from './ends.ts';
+} from './attempt-io.ts';
+import { CommitPoint, heldBytesMax } from './commit-point.ts';
+import { earliestDeadline, type Limits, type Marks, type TimerName } from './deadlines.ts';
+import { EmptyInput } from './empty-input.ts';
 import { readErrorType, withErrorType } from './error-type.ts';
 import type { AttemptFailure, BreakCode } from './failure.ts';
 import { plainBody } from './plain-body.ts';
@@ -71,7 +71,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   lastContentAt: number;
   awaitsEnd = false;
   isPaused = false;
-  private readonly ends: AttemptEnds<Answer>;
+  private readonly ends: AttemptIo<Answer>;
   private readonly limits: Limits;
   private readonly owner: AttemptOwner<Answer>;
   private readonly commitPoint: CommitPoint | undefined;
@@ -114,7 +114,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   /** Until when the upstream is held back for what it sends. */
   private heldBackUntil = never;
 
-  constructor(ends: AttemptEnds<Answer>, limits: Limits, owner: AttemptOwner<Answer>) {
+  constructor(ends: AttemptIo<Answer>, limits: Limits, owner: AttemptOwner<Answer>) {
     this.ends = ends;
     this.limits = limits;
     this.owner = owner;

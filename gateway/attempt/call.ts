@@ -5,8 +5,8 @@ import type { Clock } from '../../core/clock.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { TimerQueue } from '../stream/timer-queue.ts';
 import { Attempt } from './attempt.ts';
+import type { AttemptIo, AttemptOwner, AttemptResult } from './attempt-io.ts';
 import type { Limits } from './deadlines.ts';
-import type { AttemptEnds, AttemptOwner, AttemptResult } from './ends.ts';
 import { namesTokenLimit, type RequestSize } from './error-quirks.ts';
 import {
   type AttemptFailure,
@@ -59,7 +59,7 @@ export interface CallJob<Answer> extends Situation {
   /** It was admitted, and no attempt is made after all. */
   leave(candidate: number): void;
   /** `isFresh`: over a connection of its own. */
-  open(candidate: number, isFresh: boolean): AttemptEnds<Answer>;
+  open(candidate: number, isFresh: boolean): AttemptIo<Answer>;
   /**
    * For a candidate that was refused for credentials which have since been replaced: the position of the same candidate
    * with the new credentials, which is added to `candidates`.
@@ -112,7 +112,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
   private excuse: Excuse | undefined;
   private renewals = 0;
   private cancelWait: (() => void) | undefined;
-  private hasLeft = false;
+  private isCancelled = false;
   private isOver = false;
 
   constructor(job: CallJob<Answer>) {
@@ -132,8 +132,8 @@ export class Call<Answer> implements AttemptOwner<Answer> {
 
   /** The caller has left. */
   leave(): void {
-    if (this.hasLeft || this.isOver) return;
-    this.hasLeft = true;
+    if (this.isCancelled || this.isOver) return;
+    this.isCancelled = true;
     this.attempt?.cancel();
     if (this.cancelWait === undefined) return;
     this.cancelWait();
@@ -158,7 +158,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
   /** The next attempt, a wait before it, or the end. */
   private step(): void {
     const { job } = this;
-    while (!this.hasLeft) {
+    while (!this.isCancelled) {
       job.remainingMs = this.totalAt - this.clock.now();
       const step: NextStep = this.excuse
         ? { type: 'try', candidate: this.excuse.candidate, delayMs: 0 }
@@ -248,7 +248,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
    */
   private mayBegin(wasUsable: boolean): boolean {
     const isSpent = this.isRepetition && !this.job.hasRetryBudget(this.candidate);
-    return !this.hasLeft && !isSpent && (!wasUsable || this.job.isUsable(this.candidate));
+    return !this.isCancelled && !isSpent && (!wasUsable || this.job.isUsable(this.candidate));
   }
 
   private begin(): void {
@@ -318,7 +318,7 @@ export class Call<Answer> implements AttemptOwner<Answer> {
     if (result.outcome !== 'failed') return undefined;
     const { job, candidate } = this;
     const { failure } = result;
-    const mayGoOn = !this.hasLeft && this.clock.now() < this.totalAt;
+    const mayGoOn = !this.isCancelled && this.clock.now() < this.totalAt;
     // Nothing has been done: the request itself was refused.
     const isRefusal = failure.kind === 'status' && (failure.status === 400 || failure.status === 422);
     if (isRefusal && mayGoOn && job.withhold(candidate, failure.error)) return { candidate, isFresh: false };

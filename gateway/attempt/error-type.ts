@@ -1,7 +1,7 @@
 // Of what type is an error whose body does not say it? Some vendors write it into a header. One row for each header, with where it was seen.
 
 import type { UpstreamError } from '../dialects/dialect.ts';
-import type { HeaderReader } from './ends.ts';
+import type { HeaderReader } from './attempt-io.ts';
 
 interface TypeHeader {
   readonly vendor: string;

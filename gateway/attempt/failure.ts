@@ -67,7 +67,7 @@ export interface Judgement {
   /** The error code for the caller if no other attempt succeeds. */
   readonly code: ErrorCode;
   /** Cooldown of the key, if it is at fault. */
-  readonly keyRest: 'rate-limit' | 'out-of-money' | 'rejected' | null;
+  readonly keyCooldown: 'rate-limit' | 'out-of-money' | 'rejected' | null;
   /** Whether it counts against the upstream's health. */
   readonly isHealthSignal: boolean;
   /** What the caller asked can have caused it: where others are answered, it does not count. */
@@ -87,7 +87,7 @@ const judgement = (
   code,
   mayRetrySame: more.mayRetrySame ?? false,
   retriesAlone: more.retriesAlone ?? (more.mayRetrySame ? 1 : 0),
-  keyRest: more.keyRest ?? null,
+  keyCooldown: more.keyCooldown ?? null,
   isHealthSignal: more.isHealthSignal ?? reason !== null,
   mayBeCallers: more.mayBeCallers ?? false,
   mayHaveActed: more.mayHaveActed ?? true,
@@ -228,7 +228,7 @@ const noQuota = judgement('ModelNotFound', 'key-model', 'model_not_found', {
 });
 
 const outOfMoney = judgement('RateLimited', 'key', 'rate_limit_exceeded', {
-  keyRest: 'out-of-money',
+  keyCooldown: 'out-of-money',
   isHealthSignal: false,
   mayHaveActed: false,
 });
@@ -241,7 +241,7 @@ const overloaded = judgement('Overloaded', 'target', 'upstream_overloaded', {
 
 const rateLimit = (scope: 'key' | 'key-model'): Judgement =>
   judgement('RateLimited', scope, 'rate_limit_exceeded', {
-    keyRest: 'rate-limit',
+    keyCooldown: 'rate-limit',
     mayRetrySame: true,
     isHealthSignal: false,
     mayHaveActed: false,
@@ -253,7 +253,7 @@ function isBetween(status: number): boolean {
 }
 
 const rejectedKey = judgement('AuthFailure', 'key', 'upstream_auth_failed', {
-  keyRest: 'rejected',
+  keyCooldown: 'rejected',
   isHealthSignal: false,
   mayHaveActed: false,
 });

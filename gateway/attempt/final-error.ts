@@ -20,7 +20,7 @@ export interface FinalErrorFacts {
   /** Until one of the upstreams may be tried again; 0 if one may be at once. */
   readonly usableInMs: number;
   /** Why no upstream could be tried, if all of their keys are in cooldown for the same reason. */
-  readonly commonRest: 'rate-limit' | 'out-of-money' | 'rejected' | undefined;
+  readonly commonCooldown: 'rate-limit' | 'out-of-money' | 'rejected' | undefined;
 }
 
 /** In the order of the attempts; empty if none could be started. */
@@ -28,7 +28,7 @@ export function finalError(failures: readonly AttemptFailure[], facts: FinalErro
   const { model } = facts;
   const chosen = choose(failures);
   if (!chosen) return noneTried(facts);
-  const { code, keyRest } = judgeFailure(chosen);
+  const { code, keyCooldown: keyRest } = judgeFailure(chosen);
   if (keyRest === 'out-of-money') return noMoney(facts);
   const tries = failures.length === 1 ? '1 attempt' : `${failures.length} attempts`;
   switch (code) {
@@ -89,14 +89,14 @@ export function noAnswerRoom(headers: Readonly<Record<string, string>> = {}): Ga
   return new GatewayError('overloaded', message, { retryAfterSeconds: 1, headers });
 }
 
-/** The same words as for the request that found out: a key does not get better by resting. */
-function noneTried({ model, usableInMs, commonRest, ...facts }: FinalErrorFacts): GatewayError {
+/** The same words as for the request that found out: a key does not get better in a cooldown. */
+function noneTried({ model, usableInMs, commonCooldown, ...facts }: FinalErrorFacts): GatewayError {
   const retryAfterSeconds = usableInMs / 1000;
-  switch (commonRest) {
+  switch (commonCooldown) {
     case 'rejected':
-      return keyRejected({ model, usableInMs, commonRest, ...facts });
+      return keyRejected({ model, usableInMs, commonCooldown, ...facts });
     case 'out-of-money':
-      return noMoney({ model, usableInMs, commonRest, ...facts });
+      return noMoney({ model, usableInMs, commonCooldown, ...facts });
     case 'rate-limit':
       return new GatewayError('rate_limit_exceeded', `The upstreams of model '${model}' are rate limited.`, {
         retryAfterSeconds,
@@ -156,10 +156,10 @@ export function brokenOffError(failure: AttemptFailure, model: string): GatewayE
 
 /** A stream has no `retry-after`: clients read the time from these words, as OpenAI writes them. */
 function inWaitWords(failure: AttemptFailure): string {
-  const toldMs = retryAfterMsOf(failure);
+  const retryAfterMs = retryAfterMsOf(failure);
   const seconds =
-    toldMs !== undefined
-      ? toldMs / 1000
+    retryAfterMs !== undefined
+      ? retryAfterMs / 1000
       : failure.kind === 'answer' && failure.fault.kind === 'error-event'
         ? waitSecondsOf(failure.fault.error.message)
         : undefined;
@@ -185,7 +185,8 @@ function choose(failures: readonly AttemptFailure[]): AttemptFailure | undefined
     const { reason } = judgeFailure(failure);
     return reason === null || reason === 'ContextLengthExceeded' || reason === 'ContentFiltered';
   };
-  const isRateLimit = (failure: AttemptFailure): boolean => judgeFailure(failure).keyRest === 'rate-limit';
+  const isRateLimit = (failure: AttemptFailure): boolean =>
+    judgeFailure(failure).keyCooldown === 'rate-limit';
   const knowsModel = (failure: AttemptFailure): boolean => judgeFailure(failure).code !== 'model_not_found';
   return (
     failures.findLast(isMistake) ??

@@ -31,9 +31,9 @@ export type NextStep =
 
 export interface Situation {
   readonly candidates: readonly CandidateFacts[];
-  /** Positions that may be used now; an open or resting one does not count as an attempt. */
+  /** Positions that may be used now; an open one or one in cooldown does not count as an attempt. */
   readonly isUsable: (candidate: number) => boolean;
-  /** Positions whose breaker is closed: they may be asked again, although another could be. Says nothing of resting keys. */
+  /** Positions whose breaker is closed: they may be asked again, although another could be. Says nothing of keys in cooldown. */
   readonly isClosed: (candidate: number) => boolean;
   /** Positions at whose target fewer requests than allowed were repeated lately. */
   readonly hasRetryBudget: (candidate: number) => boolean;
@@ -113,7 +113,7 @@ function stepAfter(situation: Situation, last: FailedAttempt): NextStep {
   const retriesMax = retriesAlone === 0 ? 0 : Math.max(retriesAlone, failover.attemptsPerTarget - 1);
   if (triesOfLast > retriesMax || !situation.hasRetryBudget(last.candidate)) return { type: 'give-up' };
   const askedMs = failover.honorRetryAfter ? last.retryAfterMs : undefined;
-  if (last.judgement.keyRest === 'rate-limit') {
+  if (last.judgement.keyCooldown === 'rate-limit') {
     const patienceMs = last.waitedMs === undefined ? shortRestMs : trialPatienceMs;
     if (askedMs === undefined || askedMs > patienceMs) return { type: 'give-up' };
     return tryAfter(situation, last.candidate, waitLeftMs(last));
@@ -167,7 +167,7 @@ function mayGoAgain(
   left: readonly number[],
 ): boolean {
   return (
-    judgement.keyRest === null &&
+    judgement.keyCooldown === null &&
     situation.isUsable(candidate) &&
     situation.isClosed(candidate) &&
     nobodyMisses(situation, candidate, left)
@@ -181,7 +181,7 @@ function isSoonBack(
   left: readonly number[],
 ): boolean {
   return (
-    judgement.keyRest === 'rate-limit' &&
+    judgement.keyCooldown === 'rate-limit' &&
     situation.failover.honorRetryAfter &&
     situation.isClosed(candidate) &&
     retryAfterMs !== undefined &&

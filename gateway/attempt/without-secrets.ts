@@ -2,13 +2,13 @@
 
 import type { UpstreamError } from '../dialects/dialect.ts';
 import { mapTexts } from '../json/map-texts.ts';
-import type { AttemptEnds } from './ends.ts';
+import type { AttemptIo } from './attempt-io.ts';
 import type { AttemptFailure } from './failure.ts';
 
 /** Removes provider keys: callers see an upstream's own words, and some upstreams repeat the key of the request. */
 export function withoutSecrets(
   failure: AttemptFailure,
-  ends: Pick<AttemptEnds<unknown>, 'speaksForeign' | 'redact'>,
+  ends: Pick<AttemptIo<unknown>, 'speaksForeign' | 'redact'>,
 ): AttemptFailure {
   const redact = (text: string): string => ends.redact?.(text) ?? text;
   const clean = (error: UpstreamError): UpstreamError => ({

@@ -178,7 +178,7 @@ export interface AnswerChoice {
   readonly parts: readonly Part[];
   readonly finish: FinishReason;
   /** The upstream has not said how it ended: `finish` is assumed. */
-  readonly isUntold?: boolean;
+  readonly isAssumed?: boolean;
   /** The stop sequence that was met, if it is known. */
   readonly stopSequence?: string;
   readonly refusal?: RefusalDetails;

@@ -45,7 +45,7 @@ export type StreamPart =
       readonly choice: number;
       readonly finish: FinishReason;
       /** The upstream has not said how it ended: `finish` is assumed. */
-      readonly isUntold?: boolean;
+      readonly isAssumed?: boolean;
       readonly stopSequence?: string;
       readonly refusal?: RefusalDetails;
     }

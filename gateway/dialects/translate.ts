@@ -18,8 +18,8 @@ import type {
   UpstreamDialect,
   UpstreamTarget,
 } from './dialect.ts';
+import { normalise } from './normalise.ts';
 import type { StreamPart } from './stream-part.ts';
-import { tidy } from './tidy.ts';
 
 type TranslatedReading =
   | {
@@ -38,7 +38,7 @@ export function openCall(
   target: UpstreamTarget,
 ): UpstreamCall {
   const { asUpstream } = upstream;
-  return asUpstream.open(tidy(conversation, target, asUpstream), target);
+  return asUpstream.open(normalise(conversation, target, asUpstream), target);
 }
 
 /** A whole plain answer; the caller encodes it when all of its answers are there. */

@@ -4,7 +4,7 @@
 import { isUpstreamOnly } from '../../core/catalog/dialects.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { DrillFault } from '../../core/contract/exchange.ts';
-import type { Receiver } from '../attempt/ends.ts';
+import type { Receiver } from '../attempt/attempt-io.ts';
 import { findDialect, findUpstreamDialect } from '../dialects/registry.ts';
 import type { PlayUpstream } from '../pipeline/parts.ts';
 import { type SimulatedAnswer, simulateAnswer, simulateStream } from './simulated-answer.ts';
@@ -33,13 +33,13 @@ export function simulateUpstreams(fault: DrillFault, clock: Pick<Clock, 'now'>):
       const script = name === faulty ? faultScript(fault, answer) : wholeScript(answer);
       if (name === faulty) faultAtMs ??= clock.now();
       let isAborted = false;
-      const tell = (step: number): void => {
+      const play = (step: number): void => {
         const next = script[step];
         if (isAborted || next === undefined) return;
         next(receiver);
-        queueMicrotask(() => tell(step + 1));
+        queueMicrotask(() => play(step + 1));
       };
-      queueMicrotask(() => tell(0));
+      queueMicrotask(() => play(0));
       return {
         isSent: true,
         abort() {

@@ -50,7 +50,7 @@ export function watchClientErrors(
     ahead.setMaxListeners(ahead.getMaxListeners() + 1);
     ahead.once('close', () => inTurn(socket, act));
   };
-  const tell = (socket: Socket, code: string | undefined): void => {
+  const sendError = (socket: Socket, code: string | undefined): void => {
     const { response } = arrivingOn(socket);
     // An answer that has begun before its request came whole is never mixed with an error.
     if (!socket.writable || response?.headersSent) {
@@ -74,7 +74,7 @@ export function watchClientErrors(
       clock.setTimer(lingerMs, () => socket.destroy()),
     );
   };
-  const tellTooSlow = (socket: Socket): void => {
+  const refuseTooSlow = (socket: Socket): void => {
     const { number, response, ahead } = arrivingOn(socket);
     const refuse = (): void => {
       if (socket.destroyed) return;
@@ -83,7 +83,7 @@ export function watchClientErrors(
         const cameWhole = arrivingOn(socket).number !== number;
         if (cameWhole || refused.has(socket)) return;
         refused.add(socket);
-        tell(socket, slow);
+        sendError(socket, slow);
       });
       // A closed connection must not delay the refusals of others, nor hold memory.
       socket.once('close', giveUp);
@@ -103,11 +103,11 @@ export function watchClientErrors(
     // The rest of a refused request is read and dropped: a reset could overtake the answer.
     if (refused.has(socket)) return;
     if (code === slow) {
-      tellTooSlow(socket);
+      refuseTooSlow(socket);
       return;
     }
     refused.add(socket);
-    inTurn(socket, () => tell(socket, code));
+    inTurn(socket, () => sendError(socket, code));
   };
 }
 

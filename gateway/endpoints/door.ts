@@ -64,7 +64,7 @@ export class Door {
   }
 
   /** @param refused Before any upstream was asked; undefined: after it. */
-  tell(
+  sendError(
     request: IncomingMessage,
     response: ServerResponse,
     error: unknown,
@@ -72,8 +72,8 @@ export class Door {
     refused: Refused | undefined,
   ): void {
     const { clock, holder, refusals } = this.parts;
-    const telling = { requestId, generation: holder.current()?.generation, clock };
-    const sent = sendError(request, response, error, telling);
+    const context = { requestId, generation: holder.current()?.generation, clock };
+    const sent = sendError(request, response, error, context);
     if (sent && refused) refusals?.add(requestId, sent, refused);
   }
 
@@ -101,7 +101,7 @@ export class Door {
       // A client that has left needs no answer.
       if (response.destroyed || request.socket.destroyed) return;
       if (this.parts.isDraining()) response.setHeader('connection', 'close');
-      this.tell(request, response, tooBusy(), requestId, refused ?? this.refusedFor(request));
+      this.sendError(request, response, tooBusy(), requestId, refused ?? this.refusedFor(request));
     });
     response.once('close', giveUp);
   }

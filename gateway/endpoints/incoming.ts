@@ -174,7 +174,7 @@ export class Incoming implements Over, Served {
     if (!(error instanceof GatewayError)) logFailure(door.parts, { requestId, request }, error);
     if (!this.isServed && operation.countsRefusals) door.parts.metrics.onRefused(path, statusOf(error));
     this.setConnectionHeader();
-    door.tell(request, response, error, requestId, unasked && this.refused(unasked));
+    door.sendError(request, response, error, requestId, unasked && this.refused(unasked));
     this.end(response.statusCode);
   }
 

@@ -38,7 +38,7 @@ function pathOf(url: string): string {
 /** How long what is left of a request is read and dropped, before its connection is closed. */
 export const lingerMs = 10_000;
 
-interface Telling {
+interface ErrorContext {
   readonly requestId: string;
   /** Of the routing table in use; absent while there is none. */
   readonly generation: number | undefined;
@@ -50,7 +50,7 @@ export function sendError(
   request: IncomingMessage,
   response: ServerResponse,
   error: unknown,
-  { requestId, generation, clock }: Telling,
+  { requestId, generation, clock }: ErrorContext,
 ): GatewayError | undefined {
   if (response.headersSent || response.destroyed) {
     response.destroy();

@@ -99,7 +99,13 @@ function admitted(parts: ServerParts, door: Door, handle: RequestListener): Begi
   return (request, response, notServed) => {
     parts.crossOrigin?.onAnswer(request, response);
     if (notServed)
-      door.tell(request, response, sentTooEarly(notServed), door.newRequestId(), door.refusedFor(request));
+      door.sendError(
+        request,
+        response,
+        sentTooEarly(notServed),
+        door.newRequestId(),
+        door.refusedFor(request),
+      );
     else if (!mayCome(parts, request)) door.refuse(request, response, door.newRequestId());
     else if (!takeGood(parts, door, endpoints, request, response)) handle(request, response);
   };
@@ -282,6 +288,6 @@ function answer(door: Door, request: FastifyRequest, reply: FastifyReply, error:
   reply.hijack();
   const isBadKey = error instanceof GatewayError && error.code === 'invalid_api_key';
   const sent = isBadKey ? (door.parts.failures.judge(request.ip) ?? error) : error;
-  door.tell(request.raw, reply.raw, sent, request.id, door.refusedFor(request.raw));
+  door.sendError(request.raw, reply.raw, sent, request.id, door.refusedFor(request.raw));
   return sent;
 }

@@ -1,7 +1,7 @@
 // How far are limits used, and would this request be admitted? Computes the result of a reservation without making one.
 
 import { type BudgetVerdict, refusedBudget } from './budget.ts';
-import { type Looked, type Outcome, refusalOf, type Standing, standingsOf } from './outcome.ts';
+import { type LimitState, type Looked, limitStatesOf, type Outcome, refusalOf } from './outcome.ts';
 import type { AskedBudget } from './own-budgets.ts';
 import type { Subject } from './subject.ts';
 
@@ -9,11 +9,11 @@ import type { Subject } from './subject.ts';
 interface Places {
   readonly subject: Subject;
   readonly limit: number;
-  readonly underWay: number;
+  readonly inFlight: number;
 }
 
 /** How far one budget is used, in nanodollars (1 USD = 10^9). */
-interface BudgetStanding {
+interface BudgetState {
   readonly subject: Subject;
   readonly period: AskedBudget['budget']['period'];
   readonly limit: number;
@@ -29,9 +29,9 @@ export interface Glance {
   /** What a reservation would come to. */
   readonly outcome: { readonly type: 'granted' } | Exclude<Outcome, { readonly type: 'granted' }>;
   /** Before it. */
-  readonly standings: readonly Standing[];
+  readonly limitStates: readonly LimitState[];
   readonly places: readonly Places[];
-  readonly budgets: readonly BudgetStanding[];
+  readonly budgets: readonly BudgetState[];
   /** The number of gateways that share each limit; 1: figures are for the whole installation. */
   readonly pods: number;
 }
@@ -39,7 +39,7 @@ export interface Glance {
 /** For callers without limits. */
 export const nothingLimited: Glance = {
   outcome: { type: 'granted' },
-  standings: [],
+  limitStates: [],
   places: [],
   budgets: [],
   pods: 1,
@@ -55,13 +55,13 @@ export interface SeenBudget {
 
 export function glanceOf(looked: Looked, budgets: readonly SeenBudget[]): Glance {
   const { seats, wanted, pods } = looked;
-  const standings = standingsOf(looked, false, true);
+  const limitStates = limitStatesOf(looked, false, true);
   return {
     outcome: outcomeOf(),
-    standings,
+    limitStates,
     places: seats.flatMap((seat) => {
       const limit = wanted.takesPlace ? seat.placesFor(pods) : undefined;
-      return limit === undefined ? [] : [{ subject: seat.subject, limit, underWay: seat.held }];
+      return limit === undefined ? [] : [{ subject: seat.subject, limit, inFlight: seat.held }];
     }),
     budgets: budgets.map(({ asked: { subject, budget, limit, own }, spent, held }) => ({
       subject,
@@ -84,6 +84,6 @@ export function glanceOf(looked: Looked, budgets: readonly SeenBudget[]): Glance
       return { type: 'over-budget', subject, budget, bounds: own.bounds, isExhausted: over.isExhausted };
     }
     const refusal = refusalOf(looked);
-    return refusal === undefined ? { type: 'granted' } : { type: 'refused', ...refusal, standings };
+    return refusal === undefined ? { type: 'granted' } : { type: 'refused', ...refusal, limitStates };
   }
 }

@@ -51,7 +51,7 @@ export class GuardedStore {
   private isOver = false;
   /** Settlements still to be sent to the store, by the id of the reservation. */
   private readonly unsettled = new Map<string, Ended>();
-  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly inFlight = new Set<Promise<unknown>>();
   /** In the order in which they were made, from the first on that is not answered. */
   private readonly calls: Call[] = [];
   private isWatching = false;
@@ -131,7 +131,7 @@ export class GuardedStore {
   async close(): Promise<void> {
     this.isOver = true;
     this.cancelProbe();
-    await Promise.all(this.underWay);
+    await Promise.all(this.inFlight);
     this.store.close();
   }
 
@@ -232,8 +232,8 @@ export class GuardedStore {
   }
 
   private track(work: Promise<unknown>): void {
-    this.underWay.add(work);
-    void work.finally(() => this.underWay.delete(work));
+    this.inFlight.add(work);
+    void work.finally(() => this.inFlight.delete(work));
   }
 }
 

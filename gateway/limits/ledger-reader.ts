@@ -142,9 +142,9 @@ export class LedgerReader {
   }
 
   private async readPages(askedAt: number): Promise<void> {
-    const isAnew = askedAt - this.readAllAt >= anewEveryMs;
-    let [sums, after] = isAnew ? [new LedgerSums(), 0] : [this.sums, this.sequence];
-    let isWhole = isAnew;
+    const isFullRead = askedAt - this.readAllAt >= anewEveryMs;
+    let [sums, after] = isFullRead ? [new LedgerSums(), 0] : [this.sums, this.sequence];
+    let isWhole = isFullRead;
     const { start: day } = periodAt('Day', this.parts.clock.wallMs());
     for (;;) {
       const page = await this.parts.ask(after, day);

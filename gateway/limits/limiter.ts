@@ -10,11 +10,11 @@ import { type Ended, GuardedStore, type StoreEvents } from './guarded-store.ts';
 import { LedgerReader, type LedgerReaderParts } from './ledger-reader.ts';
 import {
   type ActualUse,
+  type LimitState,
   type Looked,
+  limitStatesOf,
   type Outcome,
   refusalOf,
-  type Standing,
-  standingsOf,
 } from './outcome.ts';
 import { type AskedBudget, OwnBudgets } from './own-budgets.ts';
 import { OwnMemory } from './own-memory.ts';
@@ -75,13 +75,13 @@ const overdueMs = 60_000;
 const unavailable: Outcome = { type: 'unavailable' };
 const nothing: Amounts = { requests: 0, tokens: 0 };
 const noBudgets: readonly AskedBudget[] = [];
-const noStandings: readonly Standing[] = [];
+const noLimitStates: readonly LimitState[] = [];
 const notFound: BudgetReading = { spent: 0, held: 0 };
 
 /** The amounts and subjects of one reservation; once granted, it is held until the request has ended. */
 class Held implements Ended {
   readonly type = 'granted';
-  standings = noStandings;
+  limitStates = noLimitStates;
   readonly seats: readonly Seat[];
   readonly budgets: readonly AskedBudget[];
   readonly wanted: Wanted;
@@ -362,11 +362,11 @@ export class Limiter implements Limits {
     const refusal = refusalOf(looked);
     if (refusal === undefined) throw new Error('a reservation was refused, and no limit is reached');
     this.parts.events.onLimited(refusal.subject.kind, refusal.limit);
-    return { type: 'refused', ...refusal, standings: standingsOf(looked, false, false) };
+    return { type: 'refused', ...refusal, limitStates: limitStatesOf(looked, false, false) };
   }
 
   private grant(ask: Held): Outcome {
-    ask.standings = standingsOf(ask, true, false);
+    ask.limitStates = limitStatesOf(ask, true, false);
     this.goRound();
     const { wanted, budgets, lastsMs } = ask;
     if (!wanted.takesPlace) return ask;

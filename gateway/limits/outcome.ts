@@ -7,7 +7,7 @@ import type { Seat } from './seat.ts';
 import type { Subject, Wanted } from './subject.ts';
 
 /** How much of one limit is left, for the headers of an answer. */
-export interface Standing {
+export interface LimitState {
   readonly subject: Subject;
   readonly name: RateName;
   readonly limit: number;
@@ -27,7 +27,7 @@ export type Outcome =
   | {
       readonly type: 'granted';
       /** Of each kind of limit one; of the first subject that has it. */
-      readonly standings: readonly Standing[];
+      readonly limitStates: readonly LimitState[];
       /** Ends the reservation; only the first call does anything. */
       settle(spent: ActualUse): void;
       /** Cancels the reservation. */
@@ -38,7 +38,7 @@ export type Outcome =
       readonly subject: Subject;
       readonly limit: LimitName;
       readonly waitMs: number;
-      readonly standings: readonly Standing[];
+      readonly limitStates: readonly LimitState[];
     }
   /** The rest of a budget is too small; `isExhausted`: nothing is left. */
   | {
@@ -85,41 +85,43 @@ export function refusalOf({ seats, wanted, pods }: Looked): Refusal | undefined 
         if (lack === 0) return [];
         return [{ subject, limit: rate.name, waitMs: leakMs(lack, rate.leakFor(pods)) }];
       }),
-      ...(seat.isFull(wanted, pods) ? [{ subject, limit: 'concurrency' as const, waitMs: placeWaitMs }] : []),
+      ...(seat.isSaturated(wanted, pods)
+        ? [{ subject, limit: 'concurrency' as const, waitMs: placeWaitMs }]
+        : []),
     ];
   });
   return refusals.toSorted((a, b) => b.waitMs - a.waitMs)[0];
 }
 
-const none: readonly Standing[] = [];
+const none: readonly LimitState[] = [];
 
 /**
  * After a granted reservation. The quota of an upstream is never shown.
  *
  * @param isWhole Of each subject; otherwise, for each kind of limit, only of the first subject that has it.
  */
-export function standingsOf(
+export function limitStatesOf(
   { seats, wanted, pods }: Looked,
   isGranted: boolean,
   isWhole: boolean,
-): readonly Standing[] {
-  let standings: Standing[] | undefined;
-  for (const { subject, rates, isTold } of seats) {
-    if (!isTold) continue;
+): readonly LimitState[] {
+  let limitStates: LimitState[] | undefined;
+  for (const { subject, rates, isReported } of seats) {
+    if (!isReported) continue;
     for (const rate of rates) {
       const { name, limit, found } = rate;
       const amount = rate.amountOf(wanted);
-      if (amount === 0 || (!isWhole && has(standings, name))) continue;
+      if (amount === 0 || (!isWhole && has(limitStates, name))) continue;
       const used = found + (isGranted ? amount : 0);
       const remaining = Math.max(0, Math.floor(capacityOf(limit, pods) - used + 1e-6));
-      standings ??= [];
-      standings.push({ subject, name, limit, remaining, resetMs: leakMs(used, rate.leakFor(pods)) });
+      limitStates ??= [];
+      limitStates.push({ subject, name, limit, remaining, resetMs: leakMs(used, rate.leakFor(pods)) });
     }
   }
-  return standings ?? none;
+  return limitStates ?? none;
 }
 
-function has(standings: readonly Standing[] | undefined, name: RateName): boolean {
-  if (standings !== undefined) for (const standing of standings) if (standing.name === name) return true;
+function has(limitStates: readonly LimitState[] | undefined, name: RateName): boolean {
+  if (limitStates !== undefined) for (const state of limitStates) if (state.name === name) return true;
   return false;
 }

@@ -16,12 +16,12 @@ import type { Amounts, Subject, Wanted } from './subject.ts';
 export class Cell {
   readonly levels = byRate((name) => new Level(RATES[name].windowMs));
   /** Requests that were admitted here and have not ended. */
-  underWay = 0;
+  inFlight = 0;
   /** Else nothing is used of it. */
   isKept = false;
 
   isEmptyAt(nowMs: number): boolean {
-    return this.underWay === 0 && rateNames.every((name) => this.levels[name].isEmptyAt(nowMs));
+    return this.inFlight === 0 && rateNames.every((name) => this.levels[name].isEmptyAt(nowMs));
   }
 }
 
@@ -66,7 +66,7 @@ export class Seat {
   readonly limits: Subject['limits'];
   readonly rates: readonly Rate[];
   /** Its callers may know of it: not of the quota of an upstream. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
   /** Requests in flight at the last read. */
   held = 0;
   cell = new Cell();
@@ -80,7 +80,7 @@ export class Seat {
       const limit = limits[limitMemberOf[name]];
       return limit === undefined ? [] : [new Rate(name, limit)];
     });
-    this.isTold = kind !== 'provider' && kind !== 'provider-key';
+    this.isReported = kind !== 'provider' && kind !== 'provider-key';
   }
 
   /** One pod's share of a limit on requests in flight; undefined: no limit. */
@@ -95,28 +95,28 @@ export class Seat {
     return false;
   }
 
-  isFull(wanted: Wanted, pods: number): boolean {
+  isSaturated(wanted: Wanted, pods: number): boolean {
     return wanted.takesPlace && this.held >= (this.placesFor(pods) ?? Number.POSITIVE_INFINITY);
   }
 
   /** Notes what this process has used of it. */
   look(pods: number, nowMs: number): void {
     const { cell, rates } = this;
-    this.held = cell.underWay;
+    this.held = cell.inFlight;
     for (const rate of rates)
       rate.found = cell.levels[rate.name].usedAt(rate.limit, rate.leakFor(pods), nowMs);
   }
 
   /** Of what was found, and for one of so many pods. */
   hasRoomFor(wanted: Wanted, pods: number): boolean {
-    if (this.isFull(wanted, pods)) return false;
+    if (this.isSaturated(wanted, pods)) return false;
     for (const rate of this.rates) if (rate.lackFor(wanted, pods) > 0) return false;
     return true;
   }
 
   take(wanted: Wanted, pods: number, nowMs: number): void {
     const { cell } = this;
-    if (wanted.takesPlace) cell.underWay += 1;
+    if (wanted.takesPlace) cell.inFlight += 1;
     for (const rate of this.rates) {
       const amount = rate.amountOf(wanted);
       if (amount === 0) continue;
@@ -127,7 +127,7 @@ export class Seat {
   /** Ends what was taken. */
   settle(wanted: Amounts, used: Amounts, pods: number, nowMs: number): void {
     const { cell } = this;
-    cell.underWay -= 1;
+    cell.inFlight -= 1;
     for (const rate of this.rates)
       cell.levels[rate.name].settle(used[rate.counts] - rate.amountOf(wanted), rate.limit, pods, nowMs);
   }

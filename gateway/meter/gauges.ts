@@ -21,7 +21,7 @@ export interface MetricReadings {
   /** Those that are not closed. */
   breakers(): readonly BreakerFacts[];
   /** Keys in cooldown. */
-  restingKeys(): readonly RestingKeyFacts[];
+  coolingKeys(): readonly CoolingKeyFacts[];
   /** Undefined if no journal is kept. */
   journal?(): JournalFigures | undefined;
   /** Of the door; nothing of it where left out. */
@@ -35,7 +35,7 @@ interface BreakerFacts {
   readonly phase: string;
 }
 
-interface RestingKeyFacts {
+interface CoolingKeyFacts {
   readonly provider: string;
   /** Absent if the provider takes none. */
   readonly key?: string;
@@ -59,43 +59,43 @@ interface LoadReadings {
 
 /** @param readyGateways From the operator's last report. */
 export function addGauges(registry: Registry, readings: MetricReadings, readyGateways: () => number): void {
-  addGauge(registry, table.tableGeneration, (tell) => tell(readings.tableGeneration()));
-  addGauge(registry, table.requestsInFlight, (tell) => tell(readings.requestsInFlight()));
-  addGauge(registry, table.tableSource, (tell) => {
-    for (const source of tableSources) tell(readings.tableSource() === source ? 1 : 0, source);
+  addGauge(registry, table.tableGeneration, (report) => report(readings.tableGeneration()));
+  addGauge(registry, table.requestsInFlight, (report) => report(readings.requestsInFlight()));
+  addGauge(registry, table.tableSource, (report) => {
+    for (const source of tableSources) report(readings.tableSource() === source ? 1 : 0, source);
   });
-  addGauge(registry, table.configAge, (tell) => {
+  addGauge(registry, table.configAge, (report) => {
     const ageSeconds = readings.tableAgeSeconds();
-    if (ageSeconds !== undefined) tell(ageSeconds);
+    if (ageSeconds !== undefined) report(ageSeconds);
   });
-  addGauge(registry, table.breakerState, (tell) => {
+  addGauge(registry, table.breakerState, (report) => {
     for (const { provider, upstreamModel = '', phase } of readings.breakers()) {
-      tell(1, provider, upstreamModel, phase);
+      report(1, provider, upstreamModel, phase);
     }
   });
-  addGauge(registry, table.keyCooldown, (tell) => {
-    for (const { provider, key = '', upstreamModel = '', reason, forMs } of readings.restingKeys()) {
-      tell(forMs / 1000, provider, key, upstreamModel, reason);
+  addGauge(registry, table.keyCooldown, (report) => {
+    for (const { provider, key = '', upstreamModel = '', reason, forMs } of readings.coolingKeys()) {
+      report(forMs / 1000, provider, key, upstreamModel, reason);
     }
   });
-  addGauge(registry, table.readyGateways, (tell) => tell(readyGateways()));
+  addGauge(registry, table.readyGateways, (report) => report(readyGateways()));
   addJournal(registry, () => readings.journal?.());
   const { load } = readings;
   if (!load) return;
-  addGauge(registry, table.eventLoopDelay, (tell) => tell(load.loopDelaySeconds()));
-  addGauge(registry, table.requestBodyBytes, (tell) => tell(load.bodyBytes()));
-  addGauge(registry, table.heldBytes, (tell) => tell(load.answerBytes()));
-  addGauge(registry, table.heapShare, (tell) => tell(load.heapShare()));
-  addGauge(registry, table.requestsInFlightMax, (tell) => tell(load.inFlightMax()));
+  addGauge(registry, table.eventLoopDelay, (report) => report(load.loopDelaySeconds()));
+  addGauge(registry, table.requestBodyBytes, (report) => report(load.bodyBytes()));
+  addGauge(registry, table.heldBytes, (report) => report(load.answerBytes()));
+  addGauge(registry, table.heapShare, (report) => report(load.heapShare()));
+  addGauge(registry, table.requestsInFlightMax, (report) => report(load.inFlightMax()));
 }
 
 function addJournal(registry: Registry, figures: () => JournalFigures | undefined): void {
-  addGauge(registry, table.journalBytes, (tell) => tell(figures()?.bytes ?? 0));
+  addGauge(registry, table.journalBytes, (report) => report(figures()?.bytes ?? 0));
   const counts = [
     [table.journalWriteErrors, 'failedWrites'],
     [table.journalDamagedLines, 'damagedLines'],
     [table.ledgerRecordsReplayed, 'replayedRecords'],
-    [table.ledgerRecordsUnclaimed, 'unclaimedRecords'],
+    [table.ledgerRecordsUnacknowledged, 'unacknowledgedRecords'],
   ] as const;
   for (const [metric, figure] of counts)
     exportCount(registry, { ...exposed(metric), read: () => figures()?.[figure] ?? 0 });

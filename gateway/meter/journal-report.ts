@@ -7,7 +7,7 @@ export interface JournalFigures {
   readonly failedWrites: number;
   readonly replayedRecords: number;
   readonly damagedLines: number;
-  readonly unclaimedRecords: number;
+  readonly unacknowledgedRecords: number;
 }
 
 export interface JournalBounds {
@@ -26,7 +26,7 @@ export interface JournalReport {
   /** The number of lines that were damaged and put into quarantine. */
   damaged?(lines: number): void;
   /** Unacknowledged records, as lines, that will not be kept. The journal continues when the promise resolves. */
-  unclaimed?(lines: Buffer): Promise<void>;
+  unacknowledged?(lines: Buffer): Promise<void>;
   /** The number of lost records: the disk took no writes for too long. */
   dropped(records: number): void;
 }

@@ -12,7 +12,7 @@ export const journalMetrics = {
     meaning:
       'Ledger records written at the start for attempts that were in flight when an earlier process ended, with the usage seen until then. Each increase is a killed gateway.',
   },
-  ledgerRecordsUnclaimed: {
+  ledgerRecordsUnacknowledged: {
     name: 'penstock.ledger_records_unclaimed',
     type: 'counter',
     unit: '',

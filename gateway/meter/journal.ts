@@ -84,7 +84,7 @@ const defaultBounds: JournalBounds = {
 const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 
 /** The same failure is reported at most this often. */
-const tellAgainMs = 10_000;
+const reportAgainMs = 10_000;
 
 /**
  * The records of this process, in `journal.jsonl` of a folder that is made if it is missing. A disk that is full or
@@ -140,7 +140,7 @@ class FileJournal implements ReadableJournal {
   private onTaken: (() => void) | undefined;
   private givingUp: Promise<void> | undefined;
   private lastFailure: { readonly reason: string; readonly at: number } | undefined;
-  private readonly counts = { failedWrites: 0, replayedRecords: 0, unclaimedRecords: 0 };
+  private readonly counts = { failedWrites: 0, replayedRecords: 0, unacknowledgedRecords: 0 };
 
   constructor(folder: string, clock: Clock, report: JournalReport, bounds: JournalBounds) {
     this.folder = folder;
@@ -195,7 +195,7 @@ class FileJournal implements ReadableJournal {
     this.file = undefined;
     await this.openAttempts.close();
     await this.givingUp;
-    await this.tellUnwritten();
+    await this.reportUnwritten();
   }
 
   get figures(): JournalFigures {
@@ -220,7 +220,7 @@ class FileJournal implements ReadableJournal {
     await this.flush();
     // Behind a crash a reader waits before it asks again: what lies here, also from before, would go with the pod.
     if (hasReader) await this.untilTaken(patienceMs);
-    await this.tellUnclaimed(this.taken && this.isHere(this.taken) ? this.taken : this.oldest());
+    await this.reportUnacknowledged(this.taken && this.isHere(this.taken) ? this.taken : this.oldest());
   }
 
   /** Whole undamaged lines from a position on, as many as fit into a page, and the position after them. */
@@ -278,7 +278,7 @@ class FileJournal implements ReadableJournal {
     this.counts.failedWrites++;
     const reason = error instanceof Error ? error.message : String(error);
     const at = this.clock.now();
-    if (this.lastFailure?.reason === reason && at - this.lastFailure.at < tellAgainMs) return;
+    if (this.lastFailure?.reason === reason && at - this.lastFailure.at < reportAgainMs) return;
     this.lastFailure = { reason, at };
     this.report.failed(reason);
   }
@@ -309,26 +309,26 @@ class FileJournal implements ReadableJournal {
   }
 
   /** @param segment Of this file alone; without it, of all there are. */
-  private async tellUnclaimed(from: Place, segment?: number): Promise<void> {
+  private async reportUnacknowledged(from: Place, segment?: number): Promise<void> {
     for (let place = from; ; ) {
       const page = await this.pageAt(place);
       if (!page || page.bytes.length === 0) return;
       if (segment !== undefined && page.to.segment !== segment) return;
-      this.counts.unclaimedRecords += countLines(page.bytes);
-      await this.report.unclaimed?.(page.bytes);
+      this.counts.unacknowledgedRecords += countLines(page.bytes);
+      await this.report.unacknowledged?.(page.bytes);
       place = page.to;
     }
   }
 
   /** What the disk does not take goes with the process, and where the log takes it, not even then. */
-  private async tellUnwritten(): Promise<void> {
+  private async reportUnwritten(): Promise<void> {
     const { report } = this;
     const { bytes, lines } = this.waiting.take();
     if (lines === 0) return;
-    if (report.unclaimed === undefined) report.dropped(lines);
+    if (report.unacknowledged === undefined) report.dropped(lines);
     else {
-      this.counts.unclaimedRecords += lines;
-      await report.unclaimed(Buffer.concat(bytes));
+      this.counts.unacknowledgedRecords += lines;
+      await report.unacknowledged(Buffer.concat(bytes));
     }
   }
 
@@ -336,7 +336,7 @@ class FileJournal implements ReadableJournal {
   private async giveUpOldest(): Promise<void> {
     while (!this.isClosed && this.state.full.length > this.fullMax) {
       const [oldest = 0] = this.state.full;
-      await this.tellUnclaimed({ segment: oldest, offset: 0 }, oldest);
+      await this.reportUnacknowledged({ segment: oldest, offset: 0 }, oldest);
       await this.removeBefore(oldest + 1);
     }
   }

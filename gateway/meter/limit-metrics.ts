@@ -26,13 +26,13 @@ export class LimitMetrics {
     this.calls = new HotHistogram(registry, exposed(table.limitsStore));
     this.failures = new HotCounter(registry, exposed(table.limitsStoreFailures));
     for (const reason of ['timeout', 'error']) this.failures.add(0, reason);
-    addGauge(registry, table.limitsMode, (tell) => {
-      for (const mode of modes) tell(readings.mode() === mode ? 1 : 0, mode);
+    addGauge(registry, table.limitsMode, (report) => {
+      for (const mode of modes) report(readings.mode() === mode ? 1 : 0, mode);
     });
-    addGauge(registry, table.limitsHeld, (tell) => tell(readings.held()));
-    addGauge(registry, table.budgetSumsAge, (tell) => {
+    addGauge(registry, table.limitsHeld, (report) => report(readings.held()));
+    addGauge(registry, table.budgetSumsAge, (report) => {
       const ageMs = readings.sumsAgeMs();
-      if (ageMs !== undefined) tell(ageMs / 1_000);
+      if (ageMs !== undefined) report(ageMs / 1_000);
     });
   }
 

@@ -1,10 +1,10 @@
 // How is an upstream asked for something small? One request, one answer in one piece, or none in time.
 
-import type { Receiver } from '../attempt/ends.ts';
+import type { Receiver } from '../attempt/attempt-io.ts';
 import type { PipelineParts, RoutedExchange } from '../pipeline/parts.ts';
 import { type Outgoing, sendUpstream } from '../pipeline/send-upstream.ts';
 import type { Candidate } from '../route/plan.ts';
-import type { LeaveSignal } from '../stream/leaving.ts';
+import type { CancelSignal } from '../stream/cancellation.ts';
 import { Pieces } from '../stream/pieces.ts';
 
 export interface SmallAnswer {
@@ -19,7 +19,7 @@ export function askOnce(
   candidate: Candidate,
   request: Outgoing,
   withinMs: number,
-  caller: LeaveSignal,
+  caller: CancelSignal,
 ): Promise<SmallAnswer | undefined> {
   return new Promise((resolve) => {
     const body = new Pieces();
@@ -45,7 +45,7 @@ export function askOnce(
       finish(undefined);
     };
     const cancel = parts.clock.setTimer(withinMs, giveUp);
-    const stopListening = caller.onLeave(giveUp);
+    const stopListening = caller.onCancel(giveUp);
     const call = sendUpstream(parts, exchange, candidate, request, receiver);
   });
 }

@@ -1,10 +1,10 @@
 // One upstream call of a request: its candidates, timers, health, and what is written down about each attempt. In which order they are
 // asked, and how often, is decided in attempt/call.ts.
 
+import type { AnswerReader, AttemptIo, AttemptResult } from '../attempt/attempt-io.ts';
 import type { CallJob, CallOutcome } from '../attempt/call.ts';
 import { causeOf } from '../attempt/cause.ts';
 import type { Limits } from '../attempt/deadlines.ts';
-import type { AnswerReader, AttemptEnds, AttemptResult } from '../attempt/ends.ts';
 import type { RequestSize } from '../attempt/error-quirks.ts';
 import { failureCode, type Judgement } from '../attempt/failure.ts';
 import type { CandidateFacts } from '../attempt/next-step.ts';
@@ -19,6 +19,7 @@ import type { Candidate } from '../route/plan.ts';
 import { renewCandidate } from '../route/renew.ts';
 import { type Staged, turnEnd } from '../stream/turn-end.ts';
 import type { AttemptTrace } from '../trace/request-trace.ts';
+import type { Saturated } from './fail-request.ts';
 import { healthSignal, type SignalFacts } from './health-signal.ts';
 import { type Entrance, enterAttempt, type Granted } from './limits.ts';
 import { logFailure } from './log-failure.ts';
@@ -31,7 +32,6 @@ import {
   streamsUpstream,
   timeoutFor,
 } from './parts.ts';
-import type { Full } from './tell-failure.ts';
 import { uncountedAnswer } from './uncounted-answer.ts';
 
 /** The request that a call is made for. `call`: which of its upstream calls, from 0. */
@@ -51,10 +51,10 @@ export interface CallingRequest {
   /** What a call asks, as far as it matters for counting. */
   inputOf(call: number): { readonly chunks: readonly Buffer[]; readonly bytes: number };
   estimateInputOf(call: number): number;
-  open(candidate: Candidate, call: number): AttemptEnds<Answer>;
+  open(candidate: Candidate, call: number): AttemptIo<Answer>;
   /** Until when the quotas of a candidate are used up, as this request found them; clock time. */
   fullUntil(candidate: Candidate): number;
-  noteFull(candidate: Candidate, full: Full): void;
+  noteSaturated(candidate: Candidate, full: Saturated): void;
   /** Gives the attempt's number within the request. */
   onStart(candidate: Candidate, call: number): number;
   /** `note` is called when `isWasted` is known. */
@@ -196,7 +196,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     this.granted?.giveBack();
   }
 
-  open(position: number, isFresh: boolean): AttemptEnds<Answer> {
+  open(position: number, isFresh: boolean): AttemptIo<Answer> {
     try {
       this.trace = this.exchange.trace?.openAttempt(this.at(position));
       const ends = this.request.open(this.asAsked(this.at(position), isFresh), this.call);
@@ -210,10 +210,10 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
 
   renew(position: number): number | undefined {
     const newest = this.parts.holder.current();
-    const rests = (candidate: Candidate): boolean =>
-      this.parts.health.restReason(candidate, this.clock.now()) !== undefined;
+    const isCoolingDown = (candidate: Candidate): boolean =>
+      this.parts.health.cooldownReason(candidate, this.clock.now()) !== undefined;
     const { id } = this.exchange.plan.route.entry;
-    const renewed = newest && renewCandidate(this.at(position), id, newest, rests);
+    const renewed = newest && renewCandidate(this.at(position), id, newest, isCoolingDown);
     if (renewed === undefined) return undefined;
     this.replaced ??= new Set();
     this.replaced.add(position);
@@ -248,7 +248,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
 
   onContent(): void {
     const at = this.clock.now();
-    this.underWay().onContent(at);
+    this.inFlight().onContent(at);
     this.parts.health.onContent(this.healthOf(), at);
   }
 
@@ -275,7 +275,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     if (failure?.kind === 'transport' && failure.isStale === true) {
       parts.metrics.onStaleReuse(target.provider.entry.id);
     }
-    const ended = new EndedAttempt(this, this.underWay(), result, isExcused, this.trace, granted);
+    const ended = new EndedAttempt(this, this.inFlight(), result, isExcused, this.trace, granted);
     // The client's stream is still open, and ends with an error if this fails.
     if (exchange.facts.isStream || !turnEnd.recordsLater(ended)) this.record(ended);
   }
@@ -294,7 +294,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
     return candidate;
   }
 
-  private underWay(): MeteredAttempt {
+  private inFlight(): MeteredAttempt {
     if (!this.attempt) throw new Error('no attempt is in flight');
     return this.attempt;
   }
@@ -316,7 +316,7 @@ export class UpstreamJob implements CallJob<Answer>, MeteredCall {
       return true;
     }
     const untilMs = this.clock.now() + Math.max(entrance.waitMs, fullMsMin);
-    this.request.noteFull(this.at(position), { untilMs, isUnknown: entrance.isUnknown });
+    this.request.noteSaturated(this.at(position), { untilMs, isUnknown: entrance.isUnknown });
     return false;
   }
 

@@ -1,7 +1,7 @@
 // Several upstream calls for one request: a few at a time, and they share one fate.
 
 import type { CallOutcome } from '../attempt/call.ts';
-import { type LeaveSignal, Leaving } from '../stream/leaving.ts';
+import { Cancellation, type CancelSignal } from '../stream/cancellation.ts';
 import { nextTurn } from '../table/next-turn.ts';
 
 /** Memory of all calls in flight together. */
@@ -25,19 +25,19 @@ interface Room {
 export async function runCalls<Answer>(
   calls: number,
   atOnce: number,
-  caller: LeaveSignal,
-  run: (call: number, caller: LeaveSignal) => Promise<CallOutcome<Answer>>,
+  caller: CancelSignal,
+  run: (call: number, caller: CancelSignal) => Promise<CallOutcome<Answer>>,
   room: Room,
 ): Promise<readonly CallOutcome<Answer>[]> {
-  const group = new Leaving();
-  caller.onLeave(() => group.leave());
+  const group = new Cancellation();
+  caller.onCancel(() => group.cancel());
   const outcomes = new Map<number, CallOutcome<Answer>>();
   const waiting: (() => void)[] = [];
   const wakeAll = (): void => {
     for (const wake of waiting.splice(0)) wake();
   };
-  group.onLeave(wakeAll);
-  let underWay = 0;
+  group.onCancel(wakeAll);
+  let inFlight = 0;
   let turn = Promise.resolve();
   const runUntilAsked = async (call: number): Promise<CallOutcome<Answer>> => {
     for (;;) {
@@ -45,24 +45,24 @@ export async function runCalls<Answer>(
         turn = turn.then(nextTurn);
         await turn;
       }
-      if (group.hasLeft) return { type: 'cancelled' };
+      if (group.isCancelled) return { type: 'cancelled' };
       if (room.begin(call)) {
-        underWay++;
+        inFlight++;
         const outcome = await run(call, group).finally(() => room.end(call));
-        underWay--;
-        if (!isTurnedAway(outcome) || underWay === 0) return outcome;
+        inFlight--;
+        if (!isTurnedAway(outcome) || inFlight === 0) return outcome;
       }
-      if (!group.hasLeft) await new Promise<void>((resolve) => waiting.push(resolve));
+      if (!group.isCancelled) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
   let next = 0;
   const worker = async (): Promise<void> => {
-    while (next < calls && !group.hasLeft) {
+    while (next < calls && !group.isCancelled) {
       const call = next++;
       const outcome = await runUntilAsked(call);
       outcomes.set(call, outcome);
       if (outcome.type === 'answered') wakeAll();
-      else group.leave();
+      else group.cancel();
     }
   };
   const workers = Array.from({ length: Math.min(calls, atOnce) }, worker);
@@ -70,7 +70,7 @@ export async function runCalls<Answer>(
     await Promise.all(workers);
   } finally {
     // If one has thrown, the others are still in flight.
-    group.leave();
+    group.cancel();
   }
   return [...outcomes].sort(([a], [b]) => a - b).map(([, outcome]) => outcome);
 }

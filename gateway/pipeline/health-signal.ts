@@ -1,7 +1,7 @@
 // What does a finished attempt say about its upstream? Pure.
 
+import type { AttemptResult } from '../attempt/attempt-io.ts';
 import type { TimerName } from '../attempt/deadlines.ts';
-import type { AttemptResult } from '../attempt/ends.ts';
 import {
   type AttemptFailure,
   errorOf,
@@ -13,8 +13,8 @@ import {
 import type { HealthSignal } from '../route/health.ts';
 
 /** Cooldowns of a key. Rejected keys and keys without money need a person, and get a trial call now and then. */
-const outOfMoneyRestMs = 300_000;
-const rejectedRestMs = 60_000;
+const outOfMoneyCooldownMs = 300_000;
+const rejectedCooldownMs = 60_000;
 const rateLimitRestMaxMs = 300_000;
 
 export interface SignalFacts {
@@ -47,16 +47,16 @@ export function healthSignal(
   if (result.outcome === 'cancelled' || !judgement) return { type: 'none' };
   const { failure } = result;
   const cause = failureCode(failure);
-  switch (judgement.keyRest) {
+  switch (judgement.keyCooldown) {
     case 'out-of-money':
-      return { type: 'key-rest', forMs: outOfMoneyRestMs, reason: judgement.keyRest, cause };
+      return { type: 'key-cooldown', forMs: outOfMoneyCooldownMs, reason: judgement.keyCooldown, cause };
     case 'rejected':
-      return { type: 'key-rest', forMs: rejectedRestMs, reason: judgement.keyRest, cause };
+      return { type: 'key-cooldown', forMs: rejectedCooldownMs, reason: judgement.keyCooldown, cause };
     case 'rate-limit': {
       const askedMs = retryAfterMsOf(failure);
       return {
-        type: 'key-rest',
-        reason: judgement.keyRest,
+        type: 'key-cooldown',
+        reason: judgement.keyCooldown,
         cause,
         forMs: Math.min(askedMs || rateLimitCooldownMs, rateLimitRestMaxMs),
         ...(askedMs === 0 ? { isOwnRule: true } : {}),

@@ -5,15 +5,15 @@ import type { ServerResponse } from 'node:http';
 import type { Budget } from '../../core/contract/budget.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { KeyEntry, RateLimits } from '../../core/contract/routing-table.ts';
-import type { Outcome } from '../limits/outcome.ts';
-import type { Subject, SubjectKind, Wanted } from '../limits/subject.ts';
 import {
   limitHeaders,
   overBudgetError,
   refusalError,
   tooLargeError,
   unavailableError,
-} from '../limits/tell.ts';
+} from '../limits/limit-errors.ts';
+import type { Outcome } from '../limits/outcome.ts';
+import type { Subject, SubjectKind, Wanted } from '../limits/subject.ts';
 import type { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { KeyedEndpoint, RouteView } from '../table/view.ts';
@@ -108,17 +108,17 @@ function concludeRequest(
 ): Granted {
   if (outcome.type === 'granted') return outcome;
   if (outcome.type === 'refused')
-    setHeaders(exchange.response, standingHeaders(parts, exchange, outcome.standings));
+    setHeaders(exchange.response, limitStateHeaders(parts, exchange, outcome.limitStates));
   throw limitError(outcome, exchange);
 }
 
 /** How limits stand, for the head of an answer: names and values in turn. */
-export function standingHeaders(
+export function limitStateHeaders(
   { clock }: Pick<PipelineParts, 'clock'>,
   { dialect }: Pick<LimitedExchange, 'dialect'>,
-  standings: Granted['standings'],
+  limitStates: Granted['limitStates'],
 ): readonly string[] {
-  return limitHeaders(standings, dialect.errorShape, clock.wallMs());
+  return limitHeaders(limitStates, dialect.errorShape, clock.wallMs());
 }
 
 /** Into the head of whatever is answered. */
@@ -144,9 +144,9 @@ export function limitError(
 }
 
 /** Whether the quotas of its provider and of the key admit an attempt; otherwise how long they are used up, as far as known. */
-export type Entrance = Granted | ({ readonly type: 'full' } & Fullness);
+export type Entrance = Granted | ({ readonly type: 'full' } & Saturation);
 
-export interface Fullness {
+export interface Saturation {
   readonly waitMs: number;
   /** Their use is unknown: the store does not answer. */
   readonly isUnknown: boolean;
@@ -206,7 +206,7 @@ function entranceOf(outcome: Outcome): Entrance {
 /** Undefined if an attempt is admitted, and for limits that attempts do not use. */
 export function fullnessOf(
   outcome: Exclude<Outcome, { readonly type: 'granted' }> | { readonly type: 'granted' },
-): Fullness | undefined {
+): Saturation | undefined {
   switch (outcome.type) {
     case 'refused':
       return { waitMs: outcome.waitMs, isUnknown: false };

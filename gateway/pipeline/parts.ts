@@ -6,7 +6,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
 import type { Timeouts } from '../../core/contract/routing-table.ts';
 import type { KeyUse } from '../admission/fair-share.ts';
-import type { Receiver, Transmission } from '../attempt/ends.ts';
+import type { Receiver, Transmission } from '../attempt/attempt-io.ts';
 import type { ModelAnswer } from '../dialects/conversation.ts';
 import type { Dialect, RequestFacts, Translation } from '../dialects/dialect.ts';
 import type { RequestBody } from '../json/request-body.ts';

@@ -3,7 +3,7 @@
 
 import { rankUpstreams } from '../../core/catalog/capabilities.ts';
 import type { UpstreamDialectName } from '../../core/contract/routing-table.ts';
-import { findImpossible, impossible } from '../dialects/carry.ts';
+import { findImpossible, impossible } from '../dialects/compatibility.ts';
 import type { Ask, Conversation } from '../dialects/conversation.ts';
 import type { RequestFacts, Translation } from '../dialects/dialect.ts';
 import { translateAsRequested } from '../dialects/response-model.ts';

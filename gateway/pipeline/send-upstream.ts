@@ -1,7 +1,7 @@
 // How does one request set out for an upstream? Addressed, signed in and sent by the seats of its provider type.
 
 import type { OperationName } from '../../core/catalog/operations.ts';
-import type { Receiver, Transmission } from '../attempt/ends.ts';
+import type { Receiver, Transmission } from '../attempt/attempt-io.ts';
 import type { UpstreamDialect } from '../dialects/dialect.ts';
 import type { Framing } from '../dialects/events/framing.ts';
 import type { Candidate } from '../route/plan.ts';

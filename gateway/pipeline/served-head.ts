@@ -1,9 +1,9 @@
 // Which headers name how an answer was served? The target, the number of attempts, and the dropped parameters.
 
-import { droppedHeader } from '../dialects/carry.ts';
+import { droppedHeader } from '../dialects/compatibility.ts';
 import { servedHeaders } from '../request/answer-headers.ts';
 import type { Candidate } from '../route/plan.ts';
-import { droppedAt } from './attempt-ends.ts';
+import { droppedAt } from './attempt-io.ts';
 import type { RoutedExchange } from './parts.ts';
 
 /**

@@ -3,7 +3,7 @@
 
 import { Call, type CallOutcome } from '../attempt/call.ts';
 import type { Candidate } from '../route/plan.ts';
-import type { LeaveSignal } from '../stream/leaving.ts';
+import type { CancelSignal } from '../stream/cancellation.ts';
 import type { CallBodies } from './call-bodies.ts';
 import { CallInputs } from './call-inputs.ts';
 import { type CallingRequest, UpstreamJob } from './call-job.ts';
@@ -24,20 +24,20 @@ export class SeveralCalls {
   }
 
   run(
-    request: CallingRequest & { forgetFull(): void },
+    request: CallingRequest & { forgetSaturated(): void },
     atOnce: number,
-    caller: LeaveSignal,
+    caller: CancelSignal,
     bodies: CallBodies,
   ): Promise<readonly CallOutcome<Answer>[]> {
-    const runOne = (number: number, group: LeaveSignal): Promise<CallOutcome<Answer>> =>
+    const runOne = (number: number, group: CancelSignal): Promise<CallOutcome<Answer>> =>
       new Promise((resolve, reject) => {
-        request.forgetFull();
+        request.forgetSaturated();
         const onOver = (outcome: CallOutcome<Answer>): void => {
           stopListening();
           resolve(outcome);
         };
         const call = new Call(new UpstreamJob(request, number, { onOver, onThrown: reject }));
-        const stopListening = group.onLeave(() => call.leave());
+        const stopListening = group.onCancel(() => call.leave());
         call.start();
       });
     return runCalls(this.calls, atOnce, caller, runOne, bodies);

@@ -6,9 +6,9 @@ import type { AnswerStream, StreamEncoder } from '../dialects/dialect.ts';
 import type { GatewayError } from '../request/errors.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { AnswerShare } from '../stream/answer-room.ts';
+import type { CancelSignal } from '../stream/cancellation.ts';
 import { ClientStream, type ClientStreamOwner } from '../stream/client-stream.ts';
 import { HeldAnswer } from '../stream/held-answer.ts';
-import type { LeaveSignal } from '../stream/leaving.ts';
 import { takingMsMax } from '../stream/taken-bytes.ts';
 import { answerHead } from './answer-head.ts';
 import { type PipelineParts, type RoutedExchange, timeoutFor } from './parts.ts';
@@ -99,7 +99,7 @@ export class StreamedAnswer implements ClientSink, ClientStreamOwner {
   }
 
   /** Gives out what is held; resolves early where the client leaves. */
-  async release(caller: LeaveSignal): Promise<void> {
+  async release(caller: CancelSignal): Promise<void> {
     this.client.giveUpAfter(takingMsMax);
     await this.held?.release(caller);
   }

@@ -1,7 +1,7 @@
 // How much output did an upstream send without counting it? A plain answer holds all of it; of a stream there are the number of its
 // events and a sample of their text. Pure.
 
-import type { AttemptResult } from '../attempt/ends.ts';
+import type { AttemptResult } from '../attempt/attempt-io.ts';
 import { estimateTokens } from '../dialects/answer/estimate-tokens.ts';
 import { sampledText } from '../dialects/answer/sample-text.ts';
 

@@ -39,10 +39,10 @@ function judgeDialect({ entry, targets }: RouteView, client: DialectName): Spoke
   const used = targets.filter((target) => target.entry.weight > 0);
   const found = used.map((target) => judgeTarget(client, target, wantedOf(entry.capabilities)));
   const possible = found.filter(({ verdict }) => verdict !== 'impossible');
-  const judged = possible.length > 0 ? possible : found;
-  if (judged.length === 0) return impossible;
-  const verdict = gravity.findLast((word) => judged.some((one) => one.verdict === word)) ?? 'impossible';
-  return { verdict, lostFields: [...new Set(judged.flatMap(({ lostFields }) => lostFields))].sort() };
+  const verdicts = possible.length > 0 ? possible : found;
+  if (verdicts.length === 0) return impossible;
+  const verdict = gravity.findLast((word) => verdicts.some((one) => one.verdict === word)) ?? 'impossible';
+  return { verdict, lostFields: [...new Set(verdicts.flatMap(({ lostFields }) => lostFields))].sort() };
 }
 
 /** The worst last. */

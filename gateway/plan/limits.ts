@@ -6,19 +6,23 @@ import type { Glance } from '../limits/glance.ts';
 import type { Subject } from '../limits/subject.ts';
 
 export function describeLimits(
-  { standings, places, budgets, pods }: Glance,
+  { limitStates, places, budgets, pods }: Glance,
   wallMs: number,
 ): NonNullable<PlanAnswer['limits']> {
   return {
     sharedBy: pods,
-    rates: standings.map(({ subject, name, limit, remaining, resetMs }) => ({
+    rates: limitStates.map(({ subject, name, limit, remaining, resetMs }) => ({
       of: limitedOf(subject),
       name,
       [RATES[name].window]: limit,
       remaining,
       resetMs: Math.max(0, resetMs),
     })),
-    concurrency: places.map(({ subject, limit, underWay }) => ({ of: limitedOf(subject), limit, underWay })),
+    concurrency: places.map(({ subject, limit, inFlight: underWay }) => ({
+      of: limitedOf(subject),
+      limit,
+      underWay,
+    })),
     budgets: budgets.map(({ subject, period, limit, spent, held, endMs }) => ({
       of: subject.kind === 'tenant' ? 'namespace' : 'apiKey',
       period,

@@ -14,16 +14,16 @@ import { costAtMost } from '../pipeline/budgets.ts';
 import { factsOf } from '../pipeline/call-job.ts';
 import { isOwnProvider } from '../pipeline/client-headers.ts';
 import { estimateSpend, type SpendEstimate } from '../pipeline/estimate-spend.ts';
+import { failureError } from '../pipeline/fail-request.ts';
 import {
-  type Fullness,
   fullnessOf,
   limitError,
   limitsOfAttempt,
   limitsOfRequest,
+  type Saturation,
 } from '../pipeline/limits.ts';
 import type { Asking } from '../pipeline/parts.ts';
 import { routeExchange } from '../pipeline/route-exchange.ts';
-import { failureError } from '../pipeline/tell-failure.ts';
 import { GatewayError } from '../request/errors.ts';
 import { findModel } from '../route/find-model.ts';
 import type { Candidate } from '../route/plan.ts';
@@ -126,17 +126,17 @@ async function describe(
   const { facts, body, plan, translation } = planned;
   const spend = estimateSpend(facts, body, plan, translation);
   const asked = limitsOfRequest(planned, { estimate: () => spend });
-  const [glance, full] = await Promise.all([
+  const [glance, saturated] = await Promise.all([
     asked && parts.limits.glance(asked.subjects, asked.wanted),
     fullQuotas(parts, planned, spend),
   ]);
-  const foreseen = foresee(parts, planned, full);
+  const foreseen = foresee(parts, planned, saturated);
   const first = foreseen.first === undefined ? undefined : plan.candidates[foreseen.first];
   return {
     ...(glance && { limits: describeLimits(glance, parts.clock.wallMs()) }),
     estimate: describeEstimate(planned, spend, first, isOfExample),
-    ...refusalBy(parts, planned, glance, first, full),
-    targets: [...describeTargets(parts, planned, foreseen, full, isKeyNamed)],
+    ...refusalBy(parts, planned, glance, first, saturated),
+    targets: [...describeTargets(parts, planned, foreseen, saturated, isKeyNamed)],
   };
 }
 
@@ -145,7 +145,7 @@ async function fullQuotas(
   { limits }: PlanParts,
   { plan, translation }: Planned,
   spend: SpendEstimate,
-): Promise<ReadonlyMap<Candidate, Fullness>> {
+): Promise<ReadonlyMap<Candidate, Saturation>> {
   const calls = translation?.conversations.length ?? 1;
   const waits = await Promise.all(
     plan.candidates.map(async (candidate) => {
@@ -161,7 +161,7 @@ async function fullQuotas(
 function foresee(
   { health, clock }: PlanParts,
   { plan: { candidates, route }, dialect, body }: Planned,
-  full: ReadonlyMap<Candidate, Fullness>,
+  saturated: ReadonlyMap<Candidate, Saturation>,
 ): Foreseen {
   const nowMs = clock.now();
   const at = (position: number): Candidate => {
@@ -171,15 +171,15 @@ function foresee(
   };
   return foreseeAttempts({
     candidates: candidates.map((candidate): CandidateFacts => factsOf(candidate)),
-    isUsable: (position) => health.isUsable(at(position), nowMs) && !full.has(at(position)),
+    isUsable: (position) => health.isUsable(at(position), nowMs) && !saturated.has(at(position)),
     isClosed: (position) => health.isClosed(at(position), nowMs),
     hasRetryBudget: (position) => health.hasBudget(at(position), nowMs),
     lastResort: () => {
       const position = health.lastResort(candidates, nowMs);
-      return position === undefined || full.has(at(position)) ? undefined : position;
+      return position === undefined || saturated.has(at(position)) ? undefined : position;
     },
     coolsForMs: (position) =>
-      full.has(at(position)) ? undefined : health.coolsForMs(at(position), nowMs, false),
+      saturated.has(at(position)) ? undefined : health.coolsForMs(at(position), nowMs, false),
     waitedMs: 0,
     failover: route.entry.failover,
     hasSideEffects: () => dialect.hasSideEffects(body),
@@ -215,7 +215,7 @@ function refusalBy(
   planned: Planned,
   glance: Glance | undefined,
   first: Candidate | undefined,
-  full: ReadonlyMap<Candidate, Fullness>,
+  saturated: ReadonlyMap<Candidate, Saturation>,
 ): Pick<PlanAnswer, 'refusal'> {
   const shape = planned.dialect.errorShape;
   if (glance !== undefined && glance.outcome.type !== 'granted')
@@ -223,7 +223,7 @@ function refusalBy(
   if (first !== undefined) return {};
   const nowMs = parts.clock.now();
   const fullAt = new Map(
-    [...full].map(([candidate, { waitMs, isUnknown }]) => [
+    [...saturated].map(([candidate, { waitMs, isUnknown }]) => [
       candidate,
       { untilMs: nowMs + waitMs, isUnknown },
     ]),

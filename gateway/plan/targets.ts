@@ -2,12 +2,12 @@
 
 import { rankUpstreams } from '../../core/catalog/capabilities.ts';
 import type { PlanTarget } from '../../core/contract/plan.ts';
-import { findImpossible, impossible } from '../dialects/carry.ts';
+import { findImpossible, impossible } from '../dialects/compatibility.ts';
 import { parseWhole } from '../endpoints/parse-body.ts';
-import { droppedAt } from '../pipeline/attempt-ends.ts';
+import { droppedAt } from '../pipeline/attempt-io.ts';
 import { isPaidFromBudget } from '../pipeline/budgets.ts';
 import { isOwnProvider } from '../pipeline/client-headers.ts';
-import type { Fullness } from '../pipeline/limits.ts';
+import type { Saturation } from '../pipeline/limits.ts';
 import type { Asking } from '../pipeline/parts.ts';
 import { firstOf, translateFor } from '../pipeline/route-exchange.ts';
 import { GatewayError } from '../request/errors.ts';
@@ -16,16 +16,16 @@ import type { RouteView, TargetView } from '../table/view.ts';
 import type { Foreseen } from './foresee-attempts.ts';
 import type { Planned, PlanParts } from './parts.ts';
 import {
-  doubted,
   drained,
   keyless,
   lastResort,
   sayAfter,
   sayBeyond,
   sayBreaker,
+  sayCooldown,
   sayFirst,
   sayQuota,
-  sayRest,
+  suspect,
   unpricedBudget,
   unpricedDenied,
   waitedFor,
@@ -38,7 +38,7 @@ export function describeTargets(
   parts: Pick<PlanParts, 'clock' | 'health'>,
   planned: Planned,
   foreseen: Foreseen,
-  full: ReadonlyMap<Candidate, Fullness>,
+  full: ReadonlyMap<Candidate, Saturation>,
   isKeyNamed: boolean,
 ): readonly PlanTarget[] {
   const { candidates, route } = planned.plan;
@@ -77,16 +77,16 @@ export function describeTargets(
 function troublesOf(
   { health, clock }: Pick<PlanParts, 'clock' | 'health'>,
   candidate: Candidate,
-  fullness: Fullness | undefined,
+  fullness: Saturation | undefined,
 ): readonly string[] {
   const nowMs = clock.now();
-  const rest = health.restReason(candidate, nowMs);
+  const cooldown = health.cooldownReason(candidate, nowMs);
   return [
-    ...(rest === undefined
+    ...(cooldown === undefined
       ? []
       : [
-          sayRest({
-            reason: rest,
+          sayCooldown({
+            reason: cooldown,
             isForModel: health.restsForModel(candidate, nowMs),
             restMs: health.restMs(candidate, nowMs),
             isOnTrial: health.isOnTrial(candidate, nowMs),
@@ -94,7 +94,7 @@ function troublesOf(
         ]),
     ...health.breakersOf(candidate, nowMs).map(sayBreaker),
     ...(fullness === undefined ? [] : [sayQuota(fullness)]),
-    ...(candidate.endpoint.isSuspect ? [doubted] : []),
+    ...(candidate.endpoint.isSuspect ? [suspect] : []),
   ];
 }
 

@@ -1,19 +1,19 @@
 // Why would a target be tried, or skipped? In sentences for readers of a plan; none names a provider, which only some may know.
 
 import type { RouteEntry } from '../../core/contract/routing-table.ts';
-import type { Fullness } from '../pipeline/limits.ts';
+import type { Saturation } from '../pipeline/limits.ts';
+import type { CooldownReason } from '../route/cooldown.ts';
 import type { BreakerOfCandidate } from '../route/health.ts';
-import type { RestReason } from '../route/rest.ts';
 import { WAYS } from './foresee-attempts.ts';
 
-const rests: Readonly<Record<RestReason, string>> = {
+const cooldowns: Readonly<Record<CooldownReason, string>> = {
   'rate-limit': 'after a rate limit',
   'out-of-money': 'since its account is out of money',
   rejected: 'since the provider refuses it',
 };
 
-interface RestSaid {
-  readonly reason: RestReason;
+interface CooldownSaid {
+  readonly reason: CooldownReason;
   /** For this model, and not as a whole. */
   readonly isForModel: boolean;
   /** How long its cooldown still lasts; undefined if the trial after it is in flight. */
@@ -21,8 +21,8 @@ interface RestSaid {
   readonly isOnTrial: boolean;
 }
 
-export function sayRest({ reason, isForModel, restMs, isOnTrial }: RestSaid): string {
-  const why = isForModel ? `${rests[reason]} of this model` : rests[reason];
+export function sayCooldown({ reason, isForModel, restMs, isOnTrial }: CooldownSaid): string {
+  const why = isForModel ? `${cooldowns[reason]} of this model` : cooldowns[reason];
   return isOnTrial
     ? `The key was in cooldown ${why}; another request is its trial at this moment.`
     : `The key is in cooldown ${why}, for ${inSeconds(restMs ?? 0)} more.`;
@@ -42,7 +42,7 @@ export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate):
   }
 }
 
-export const sayQuota = ({ waitMs, isUnknown }: Fullness): string =>
+export const sayQuota = ({ waitMs, isUnknown }: Saturation): string =>
   isUnknown
     ? 'The provider or its key has a quota, and the store of limits does not answer.'
     : `The quota of the provider or of its key is used up, for ${inSeconds(waitMs)} more.`;
@@ -51,7 +51,7 @@ export const lastResort =
   'No target is in service. This one has the shortest wait, and is tried once a second all the same.';
 export const waitedFor =
   'No other target is in service, and its key is usable again within two seconds: the request waits for it.';
-export const doubted =
+export const suspect =
   "The operator's health checks find the provider silent or the key refused: other targets go before it.";
 export const drained = 'Its weight is 0: it is drained.';
 export const keyless = 'Its provider has no usable key.';

@@ -83,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       },
       journal: () => journal.figures,
       breakers: () => health.breakers(clock.now()),
-      restingKeys: () => health.restingKeys(clock.now()),
+      coolingKeys: () => health.coolingKeys(clock.now()),
       load: {
         loopDelaySeconds: () => admission.loopDelayMs / 1000,
         bodyBytes: () => admission.bodyBytesInFlight,

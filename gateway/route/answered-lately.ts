@@ -1,6 +1,6 @@
 // Which keys have answered this pod lately?
 
-import type { KeyAtProvider } from './key-rests.ts';
+import type { KeyAtProvider } from './key-cooldowns.ts';
 
 /** A target without an answer for this long, up to twice as long, is no longer reported as working. */
 export const answerMemoryMs = 600_000;

@@ -3,8 +3,8 @@
 import type { UpstreamHealth } from '../../core/contract/exchange.ts';
 import type { Answered } from './answered-lately.ts';
 import { type Circuit, phaseOf } from './circuit.ts';
-import type { KeyAtProvider, KeyRests } from './key-rests.ts';
-import type { RestReason } from './rest.ts';
+import type { CooldownReason } from './cooldown.ts';
+import type { KeyAtProvider, KeyCooldowns } from './key-cooldowns.ts';
 
 /** Lines of one report; troubles come first, and the rest is left out. */
 export const reportLinesMax = 1_000;
@@ -13,12 +13,12 @@ const restStates = {
   'rate-limit': 'rate-limited',
   'out-of-money': 'out-of-money',
   rejected: 'rejected',
-} as const satisfies Record<RestReason, UpstreamHealth['state']>;
+} as const satisfies Record<CooldownReason, UpstreamHealth['state']>;
 
 /** All by health id: circuits by that of the provider or the target, the others by that of the key. */
 interface Learnt {
   readonly circuits: ReadonlyMap<string, Circuit>;
-  readonly resting: ReturnType<KeyRests['resting']>;
+  readonly coolingDown: ReturnType<KeyCooldowns['coolingDown']>;
   readonly answered: ReadonlyMap<string, Answered>;
 }
 
@@ -29,7 +29,7 @@ interface ReportTime {
 }
 
 export function reportHealth(
-  { circuits, resting, answered }: Learnt,
+  { circuits, coolingDown, answered }: Learnt,
   { nowMs, unixOffsetMs }: ReportTime,
 ): readonly UpstreamHealth[] {
   const until = (untilMs: number): { untilMs: number } => ({
@@ -43,14 +43,14 @@ export function reportHealth(
   const open = phased.filter(({ phase }) => phase === 'open' || phase === 'half-open');
   const starting = phased.filter(({ phase }) => phase === 'slow-start');
   // A key in cooldown for one model may work for others.
-  const silent = new Set([...open.map(({ id }) => id), ...resting.map(([id]) => id)]);
+  const silent = new Set([...open.map(({ id }) => id), ...coolingDown.map(([id]) => id)]);
   return [
     ...open.map(({ id, circuit: { openUntilMs, cause }, phase }): UpstreamHealth => {
       const more = phase === 'half-open' ? { phase } : {};
       const why = cause === undefined ? {} : { cause };
       return { ...modelAtProvider(id), state: 'open', ...more, ...why, ...until(openUntilMs) };
     }),
-    ...resting.map(
+    ...coolingDown.map(
       ([, { at, untilMs, reason }]): UpstreamHealth => ({
         ...at,
         state: restStates[reason],

@@ -19,13 +19,13 @@ import {
   phaseOf,
   shareOf,
 } from './circuit.ts';
+import type { CooldownReason } from './cooldown.ts';
 import { keyAtProvider, modelAtProvider, reportHealth, reportLinesMax } from './health-report.ts';
-import { KeyRests, type RestingKey } from './key-rests.ts';
+import { type CoolingKey, KeyCooldowns } from './key-cooldowns.ts';
 import { LastAnswers } from './last-answers.ts';
 import { OwnFailures } from './own-failures.ts';
 import type { Candidate } from './plan.ts';
 import { RecentCalls } from './recent-calls.ts';
-import type { RestReason } from './rest.ts';
 import { RetryBudget } from './retry-budget.ts';
 
 /** What a finished attempt says about the upstream. */
@@ -40,16 +40,16 @@ export type HealthSignal =
   | { readonly type: 'target-failure'; readonly cause: string; readonly mayBeCallers?: boolean }
   /** The provider does not know the model. */
   | { readonly type: 'misconfigured'; readonly cause?: string }
-  | KeyRest
+  | KeyCooldown
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
 
 /** This key goes into cooldown. */
-interface KeyRest {
-  readonly type: 'key-rest';
+interface KeyCooldown {
+  readonly type: 'key-cooldown';
   /** Of a rate limit: it puts the whole key into cooldown, not only for this model. */
   readonly isAccount?: boolean;
-  readonly reason: RestReason;
+  readonly reason: CooldownReason;
   readonly cause?: string;
   readonly forMs: number;
   /** The provider asks for no wait at all: `forMs` is the longest that our own rule comes to. */
@@ -96,15 +96,15 @@ export interface BreakerOfCandidate extends Pick<BreakerReading, 'phase'> {
   readonly forMs: number;
 }
 
-interface RestReading extends RestingKey {
-  readonly reason: RestReason;
+interface CooldownReading extends CoolingKey {
+  readonly reason: CooldownReason;
   readonly forMs: number;
 }
 
 export class Health {
   private readonly random: () => number;
   private readonly circuits = new Map<string, Circuit>();
-  private readonly rests = new KeyRests();
+  private readonly cooldowns = new KeyCooldowns();
   /** By health id of the target and of the key. Looked up when an attempt begins, and not again. */
   private readonly cells = new Map<string, Cell>();
   /** When all were out of service and one was tried all the same, by health id of the target. */
@@ -127,14 +127,15 @@ export class Health {
   }
 
   isUsable(candidate: Candidate, nowMs: number): boolean {
-    if (this.circuits.size === 0 && this.rests.isEmpty) return true;
-    if (this.restReason(candidate, nowMs)) return false;
+    if (this.circuits.size === 0 && this.cooldowns.isEmpty) return true;
+    if (this.cooldownReason(candidate, nowMs)) return false;
     return this.circuitsOf(candidate).every((circuit) => mayTry(circuit, nowMs));
   }
 
   /** Whether the next attempt is the one that shows if it works again: not for what gives no verdict. */
   awaitsTrial(candidate: Candidate, nowMs: number): boolean {
-    if (!this.rests.isEmpty && restIds(candidate).some((id) => this.rests.isDue(id, nowMs))) return true;
+    if (!this.cooldowns.isEmpty && cooldownIds(candidate).some((id) => this.cooldowns.isDue(id, nowMs)))
+      return true;
     return this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'half-open');
   }
 
@@ -164,7 +165,7 @@ export class Health {
   ): number | undefined {
     let best: { readonly position: number; readonly untilMs: number } | undefined;
     for (const [position, candidate] of candidates.entries()) {
-      if (isPassedOver(position) || this.restReason(candidate, nowMs)) continue;
+      if (isPassedOver(position) || this.cooldownReason(candidate, nowMs)) continue;
       const shut = this.circuitsOf(candidate).filter((circuit) => !mayTry(circuit, nowMs));
       if (shut.some((circuit) => phaseOf(circuit, nowMs) !== 'open')) continue;
       const untilMs = Math.max(...shut.map(({ openUntilMs }) => openUntilMs));
@@ -201,7 +202,7 @@ export class Health {
     ofTarget.budget.onAsked(isRepetition, nowMs);
     ofTarget.inFlight++;
     ofKey.inFlight++;
-    if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onStart(id, nowMs);
+    if (!this.cooldowns.isEmpty) for (const id of cooldownIds(candidate)) this.cooldowns.onStart(id, nowMs);
     if (this.circuits.size > 0) {
       const isOpen = this.circuitsOf(candidate).some((circuit) => phaseOf(circuit, nowMs) === 'open');
       if (isOpen) this.lastResorts.set(target.healthId, nowMs);
@@ -222,7 +223,8 @@ export class Health {
     const { target, endpoint } = candidate;
     watched.target.inFlight--;
     watched.key.inFlight--;
-    if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onEnd(id, startedAtMs);
+    if (!this.cooldowns.isEmpty)
+      for (const id of cooldownIds(candidate)) this.cooldowns.onEnd(id, startedAtMs);
     const { breaker } = target.provider.entry;
     const limits = this.limits === undefined ? breaker : this.limits.get(target.healthId);
     // It began under an older table, and says nothing about an upstream of the present one.
@@ -258,8 +260,8 @@ export class Health {
         else this.fail(targetId, limits, watched, signal.cause, nowMs);
         this.release(endpointId, startedAtMs);
         return;
-      case 'key-rest':
-        this.rest(watched, signal, nowMs);
+      case 'key-cooldown':
+        this.coolDown(watched, signal, nowMs);
         this.release(endpointId, startedAtMs);
         this.release(targetId, startedAtMs);
         return;
@@ -289,7 +291,7 @@ export class Health {
     }
     this.limits = limits;
     this.keys = keys;
-    this.changes += this.rests.keepOnly(keys);
+    this.changes += this.cooldowns.keepOnly(keys);
     this.lastAnswers.keepOnly(keys);
     for (const id of this.circuits.keys()) if (!circuits.has(id)) this.circuits.delete(id);
     for (const id of this.misconfigured.keys()) {
@@ -300,9 +302,9 @@ export class Health {
   }
 
   /** Why the candidate's key is in cooldown, or on trial after one; undefined if it may be used. */
-  restReason(candidate: Candidate, nowMs: number): RestReason | undefined {
+  cooldownReason(candidate: Candidate, nowMs: number): CooldownReason | undefined {
     const id = this.restId(candidate, nowMs);
-    return id === undefined ? undefined : this.rests.reasonOf(id, nowMs);
+    return id === undefined ? undefined : this.cooldowns.reasonOf(id, nowMs);
   }
 
   /** Whether the candidate's key is in cooldown for its model only. */
@@ -313,7 +315,7 @@ export class Health {
 
   /** When to check again whether the candidate's key may be used; undefined without a cooldown. */
   restMs(candidate: Candidate, nowMs: number): number | undefined {
-    const waits = restIds(candidate).flatMap((id) => this.rests.lookAgainMs(id, nowMs) ?? []);
+    const waits = cooldownIds(candidate).flatMap((id) => this.cooldowns.lookAgainMs(id, nowMs) ?? []);
     return waits.length === 0 ? undefined : Math.max(...waits);
   }
 
@@ -323,14 +325,14 @@ export class Health {
    * @param hasWaited A request that has waited for the key waits for its trial too.
    */
   coolsForMs(candidate: Candidate, nowMs: number, hasWaited: boolean): number | undefined {
-    if (this.restReason(candidate, nowMs) !== 'rate-limit') return undefined;
+    if (this.cooldownReason(candidate, nowMs) !== 'rate-limit') return undefined;
     if (this.isOnTrial(candidate, nowMs) && !hasWaited) return undefined;
     return this.isClosed(candidate, nowMs) ? this.restMs(candidate, nowMs) : undefined;
   }
 
   /** Whether the trial call of its key is in flight. */
   isOnTrial(candidate: Candidate, nowMs: number): boolean {
-    return restIds(candidate).some((id) => this.rests.isOnTrial(id, nowMs));
+    return cooldownIds(candidate).some((id) => this.cooldowns.isOnTrial(id, nowMs));
   }
 
   /** Its breakers that are not closed, of the provider's address and of the model there. */
@@ -347,7 +349,7 @@ export class Health {
   usableInMs(candidates: readonly Candidate[], nowMs: number): number {
     const waits = candidates.map((candidate) => {
       const until = [
-        ...restIds(candidate).map((id) => this.rests.untilMs(id)),
+        ...cooldownIds(candidate).map((id) => this.cooldowns.untilMs(id)),
         ...circuitIds(candidate).map((id) => this.circuits.get(id)?.openUntilMs ?? 0),
       ];
       return Math.max(0, ...until.map((time) => time - nowMs));
@@ -357,7 +359,7 @@ export class Health {
 
   /** Changes when a report would: a number to compare, not to read. */
   revision(nowMs: number): number {
-    this.rests.forget(nowMs);
+    this.cooldowns.forget(nowMs);
     this.lastAnswers.forget(nowMs, answerMemoryMs);
     this.ownFailures.forget(nowMs);
     for (const [id, saidAtMs] of this.misconfigured) {
@@ -377,7 +379,7 @@ export class Health {
     // Circuits and cooldowns also change with time alone.
     const phases = [
       ...[...this.circuits].map(([id, circuit]) => `${id} ${phaseOf(circuit, nowMs)} ${circuit.openUntilMs}`),
-      ...this.rests.untrusted(nowMs, answerMemoryMs).map(([id]) => id),
+      ...this.cooldowns.untrusted(nowMs, answerMemoryMs).map(([id]) => id),
     ].join();
     if (phases !== this.phases) this.changes++;
     this.phases = phases;
@@ -393,9 +395,9 @@ export class Health {
   }
 
   /** Keys in cooldown. */
-  restingKeys(nowMs: number): readonly RestReading[] {
-    return this.rests
-      .resting(nowMs)
+  coolingKeys(nowMs: number): readonly CooldownReading[] {
+    return this.cooldowns
+      .coolingDown(nowMs)
       .map(([, { at, reason, untilMs }]) => ({ ...at, reason, forMs: untilMs - nowMs }));
   }
 
@@ -429,9 +431,9 @@ export class Health {
    * @param unixOffsetMs What makes a time of the clock Unix milliseconds.
    */
   report(nowMs: number, unixOffsetMs: number): readonly UpstreamHealth[] {
-    const { circuits, rests, answered } = this;
+    const { circuits, cooldowns, answered } = this;
     return reportHealth(
-      { circuits, resting: rests.untrusted(nowMs, answerMemoryMs), answered: answered.all() },
+      { circuits, coolingDown: cooldowns.untrusted(nowMs, answerMemoryMs), answered: answered.all() },
       { nowMs, unixOffsetMs },
     );
   }
@@ -451,10 +453,10 @@ export class Health {
     if (this.answered.note(healthId, { ...keyAtProvider(entry.id, key?.name), address })) this.changes++;
   }
 
-  private rest(watched: Watched, signal: KeyRest, nowMs: number): void {
+  private coolDown(watched: Watched, signal: KeyCooldown, nowMs: number): void {
     const { candidate, caller, startedAtMs } = watched;
     const { target, endpoint } = candidate;
-    const [keyId, modelId] = restIds(candidate);
+    const [keyId, modelId] = cooldownIds(candidate);
     // A former value of the key is never used again, so no call would find that it works.
     if (this.keys?.has(keyId) === false) return;
     const isModels = signal.reason === 'rate-limit' && signal.isAccount !== true;
@@ -462,14 +464,14 @@ export class Health {
     // Old news: what was asked later has been answered.
     if (startedAtMs < this.lastAnswers.youngestStartMs(keyId, model)) return;
     const { reason, forMs, isOwnRule = false } = signal;
-    const refuse = (id: string, at: RestingKey, ofModel: string | undefined): void => {
+    const refuse = (id: string, at: CoolingKey, ofModel: string | undefined): void => {
       const othersAtMs = this.lastAnswers.othersAtMs(caller, keyId, ofModel);
       const refusal = { reason, forMs, isOwnRule, caller, startedAtMs, othersAtMs };
-      this.rests.onRefused(id, { keyId, at }, refusal, nowMs);
+      this.cooldowns.onRefused(id, { keyId, at }, refusal, nowMs);
     };
     const at = keyAtProvider(target.provider.entry.id, endpoint.key?.name);
     // Two models of one key that are limited at once: it is the account that is.
-    const isKeys = !isModels || this.rests.restsForOther(keyId, modelId, nowMs);
+    const isKeys = !isModels || this.cooldowns.coolsDownForOther(keyId, modelId, nowMs);
     if (isModels) refuse(modelId, { ...at, upstreamModel: target.entry.upstreamModel }, model);
     if (isKeys) refuse(keyId, at, undefined);
     this.changes++;
@@ -491,10 +493,12 @@ export class Health {
 
   /** The cooldown of the candidate's key, whole or for its model: the longer one. */
   private restId(candidate: Candidate, nowMs: number): string | undefined {
-    if (this.rests.isEmpty) return undefined;
-    const [keyId, modelId] = restIds(candidate).filter((id) => this.rests.reasonOf(id, nowMs) !== undefined);
+    if (this.cooldowns.isEmpty) return undefined;
+    const [keyId, modelId] = cooldownIds(candidate).filter(
+      (id) => this.cooldowns.reasonOf(id, nowMs) !== undefined,
+    );
     if (keyId === undefined || modelId === undefined) return keyId;
-    return this.rests.untilMs(modelId) > this.rests.untilMs(keyId) ? modelId : keyId;
+    return this.cooldowns.untilMs(modelId) > this.cooldowns.untilMs(keyId) ? modelId : keyId;
   }
 
   private circuitsOf(candidate: Candidate): readonly Circuit[] {
@@ -505,7 +509,8 @@ export class Health {
     const { target, endpoint } = candidate;
     cell.calls.onAnswered();
     this.lastAnswers.note(endpoint.healthId, target.healthId, caller, startedAtMs, nowMs);
-    if (!this.rests.isEmpty) for (const id of restIds(candidate)) this.rests.onAnswered(id, startedAtMs);
+    if (!this.cooldowns.isEmpty)
+      for (const id of cooldownIds(candidate)) this.cooldowns.onAnswered(id, startedAtMs);
     this.ownFailures.onAnswered(target.healthId, caller);
     if (this.circuits.size === 0) return;
     for (const id of circuitIds(candidate)) {
@@ -550,7 +555,7 @@ function count({ target: { calls }, hasContent }: Watched, signal: HealthSignal,
     case 'misconfigured':
       calls.onFailed(signal.cause, hasContent, nowMs);
       return;
-    case 'key-rest':
+    case 'key-cooldown':
       if (signal.reason === 'rate-limit') calls.onLimited(signal.cause, nowMs);
       else calls.onFailed(signal.cause, hasContent, nowMs);
       return;
@@ -565,6 +570,6 @@ function circuitIds({ target }: Candidate): readonly [endpointId: string, target
 }
 
 /** Of a key as a whole, and of the key for one model. */
-function restIds({ target, endpoint }: Candidate): readonly [keyId: string, modelId: string] {
+function cooldownIds({ target, endpoint }: Candidate): readonly [keyId: string, modelId: string] {
   return [endpoint.healthId, `${endpoint.healthId} ${target.healthId}`];
 }

@@ -9,13 +9,13 @@ import type { Candidate } from './plan.ts';
  * that one is gone. Undefined if the newest table would send what has been sent already.
  *
  * @param routeId `namespace/name`.
- * @param rests Cooldown of a key that must not be used now.
+ * @param isCoolingDown Cooldown of a key that must not be used now.
  */
 export function renewCandidate(
   { target, endpoint, dialect }: Candidate,
   routeId: string,
   newest: TableView,
-  rests: (candidate: Candidate) => boolean,
+  isCoolingDown: (candidate: Candidate) => boolean,
 ): Candidate | undefined {
   const route = newest.routes.find(({ entry }) => entry.id === routeId);
   const renewed = route?.targets.find(({ entry }) => entry.name === target.entry.name);
@@ -24,7 +24,7 @@ export function renewCandidate(
   const candidateOf = (other: KeyedEndpoint): Candidate => ({ target: renewed, endpoint: other, dialect });
   const same = sameKey(renewed, endpoint);
   const others = same ? [same] : renewed.endpoints.filter(({ weight }) => weight > 0);
-  const next = first(others.filter((other) => !rests(candidateOf(other))));
+  const next = first(others.filter((other) => !isCoolingDown(candidateOf(other))));
   if (next === undefined) return undefined;
   const isSame =
     next.healthId === endpoint.healthId &&

@@ -1,7 +1,7 @@
 // What is held of an answer that is given out whole? Everything its calls have given, until all of
 // them have answered. What is too long to be held goes out, and then all else as it comes.
 
-import type { LeaveSignal } from './leaving.ts';
+import type { CancelSignal } from './cancellation.ts';
 import { Pieces } from './pieces.ts';
 
 interface Client {
@@ -66,10 +66,10 @@ export class HeldAnswer implements Client {
    * Gives out what is held, as fast as the client reads; resolves early where the caller leaves. All of it counts as held until
    * then: portions are parts of one piece of memory.
    */
-  async release(caller: LeaveSignal): Promise<void> {
+  async release(caller: CancelSignal): Promise<void> {
     this.isOpen = true;
     const bytes = this.parts.take();
-    for (let from = 0; from < bytes.length && !caller.hasLeft; ) {
+    for (let from = 0; from < bytes.length && !caller.isCancelled; ) {
       const to = endOfPortion(bytes, from);
       const isReady = this.client.write(bytes.subarray(from, to));
       from = to;
@@ -84,9 +84,9 @@ export class HeldAnswer implements Client {
     this.parts.take();
   }
 
-  private drained(caller: LeaveSignal): Promise<void> {
+  private drained(caller: CancelSignal): Promise<void> {
     return new Promise((resolve) => {
-      const stopListening = caller.onLeave(resolve);
+      const stopListening = caller.onCancel(resolve);
       this.client.onDrain(() => {
         stopListening();
         resolve();

@@ -14,12 +14,12 @@ import { buildTableView, type TableView } from './view.ts';
 const pieceEntries = 250;
 
 /**
- * @param breathe Resolves after one turn of the event loop.
+ * @param yieldNow Resolves after one turn of the event loop.
  * @throws {TableRefusedError} naming the fault; the caller keeps the table that it has.
  */
-export async function loadTable(bytes: string, breathe: () => Promise<void> = nextTurn): Promise<TableView> {
+export async function loadTable(bytes: string, yieldNow: () => Promise<void> = nextTurn): Promise<TableView> {
   try {
-    return await loadInPieces(bytes, breathe);
+    return await loadInPieces(bytes, yieldNow);
   } catch (error) {
     if (!(error instanceof TableRefusedError) && !(error instanceof SyntaxError)) throw error;
     // Once more as a whole, so that the fault has its place in the whole.
@@ -28,12 +28,12 @@ export async function loadTable(bytes: string, breathe: () => Promise<void> = ne
 }
 
 /** The same as of the whole. Only the lists grow with an installation. */
-async function loadInPieces(text: string, breathe: () => Promise<void>): Promise<TableView> {
+async function loadInPieces(text: string, yieldNow: () => Promise<void>): Promise<TableView> {
   // To make a text of its bytes took a turn already, and to adopt the view takes one of its own.
-  await breathe();
+  await yieldNow();
   const { data, pieces } = cutLists(text);
   if (!hasLists(data)) throw new SyntaxError('a list is missing');
-  await breathe();
+  await yieldNow();
   const table = parseRoutingTable({ ...data, providers: [], credentials: [], routes: [], keys: [] });
   const keys = new Map<string, KeyEntry>();
   const take = (name: ListName, entries: unknown): void => {
@@ -47,15 +47,15 @@ async function loadInPieces(text: string, breathe: () => Promise<void>): Promise
   for (const name of listNames) {
     for (const piece of pieces[name] ?? []) {
       take(name, JSON.parse(piece));
-      await breathe();
+      await yieldNow();
     }
     for (let from = 0; from < data[name].length; from += pieceEntries) {
       take(name, data[name].slice(from, from + pieceEntries));
-      await breathe();
+      await yieldNow();
     }
   }
   const view = buildTableView(table, keys);
-  await breathe();
+  await yieldNow();
   return view;
 }
 

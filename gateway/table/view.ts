@@ -139,7 +139,7 @@ export function buildTableView(
     return { secret: new Secret(credential.value), fingerprint: credential.fingerprint };
   };
 
-  const doubted = new Set((table.hints ?? []).map(({ provider, key }) => doubtOf(provider, key)));
+  const suspects = new Set((table.hints ?? []).map(({ provider, key }) => doubtOf(provider, key)));
 
   const providers = new Map<string, ProviderView>();
   for (const entry of table.providers) {
@@ -155,10 +155,10 @@ export function buildTableView(
     }
     const connection = connectionOf(entry, host);
     const healthId = `${entry.id}@${hash('sha256', connection.connectionPrint, 'base64url')}`;
-    const isSilent = doubted.has(doubtOf(entry.id));
+    const isUnanswered = suspects.has(doubtOf(entry.id));
     const endpoints =
       entry.auth === undefined
-        ? [{ healthId, key: undefined, weight: 1, priority: 0, isSuspect: isSilent }]
+        ? [{ healthId, key: undefined, weight: 1, priority: 0, isSuspect: isUnanswered }]
         : entry.keys.map((key) => {
             const { secret, fingerprint } = credentialOf(key.credential, entry, host);
             return {
@@ -166,7 +166,7 @@ export function buildTableView(
               key: { name: key.name, secret, limits: key.limits },
               weight: key.weight,
               priority: key.priority,
-              isSuspect: isSilent || doubted.has(doubtOf(entry.id, key.name)),
+              isSuspect: isUnanswered || suspects.has(doubtOf(entry.id, key.name)),
             };
           });
     providers.set(entry.id, {

@@ -7,8 +7,8 @@ import { type AddressRules, parseAddressRules, platformRules } from '../../core/
 import { createGuardedConnector } from '../../core/egress/connect.ts';
 import {
   createLookupLanes,
-  doubtedMaxOf,
   type LookupMiss,
+  suspectsMaxOf,
   threadsDefault,
 } from '../../core/egress/lookup-lanes.ts';
 import {
@@ -58,7 +58,7 @@ export class UpstreamPools implements TokenPools {
     const nowMs = options.nowMs ?? (() => performance.now());
     this.resolve = createLookupLanes({
       resolve,
-      doubtedMax: doubtedMaxOf(threads),
+      suspectsMax: suspectsMaxOf(threads),
       nowMs,
       onMiss: (how) => options.onLookupMiss?.(how),
     });

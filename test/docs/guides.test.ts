@@ -101,7 +101,7 @@ test('every field of a resource that a guide names is one', () => {
 test.each([
   ['a watch was interrupted', 'operator/start.ts'],
   ['internal TLS certificates cannot be renewed', 'operator/certificates/keeper.ts'],
-  ['a ledger record was not acknowledged', 'gateway/meter/unclaimed.ts'],
+  ['a ledger record was not acknowledged', 'gateway/meter/unacknowledged.ts'],
   ['a sign-in by the issuer failed', 'dashboard/routes/oidc.ts'],
   ['the store is slower than it could be', 'ledger/main.ts'],
 ])('the log line "%s" that a guide quotes is one of %s', (line, source) => {

@@ -68,7 +68,7 @@ describe('a key that is rate limited', () => {
 
     clock.advance(8_999);
     expect(await statusesOf(rig, 10)).toEqual(Array.from({ length: 10 }, () => 200));
-    expect(wall.calls.slice(2).map(keyOf), '0 of 10 requests to the resting key').not.toContain('KEY-A');
+    expect(wall.calls.slice(2).map(keyOf), '0 of 10 requests to the key in cooldown').not.toContain('KEY-A');
 
     wall.script({ type: 'answer' });
     clock.advance(1);

@@ -73,7 +73,7 @@ function both(
     targetsAsked: list.length,
     isOwnProvider,
     usableInMs: 0,
-    commonRest: undefined,
+    commonCooldown: undefined,
   });
   return { seen: callerStatus(records), answered: answered.status, codes: records.map((one) => one.failure) };
 }

@@ -21,7 +21,7 @@ import { noLimits } from '../../gateway/limits/limiter.ts';
 import { openMemoryJournal } from '../../gateway/meter/journal.ts';
 import { Metrics } from '../../gateway/meter/metrics.ts';
 import { serveTokenCount } from '../../gateway/operations/count-tokens/index.ts';
-import { openEnds } from '../../gateway/pipeline/attempt-ends.ts';
+import { openEnds } from '../../gateway/pipeline/attempt-io.ts';
 import { CallBodies } from '../../gateway/pipeline/call-bodies.ts';
 import type { Exchange, PipelineParts } from '../../gateway/pipeline/parts.ts';
 import { routeExchange } from '../../gateway/pipeline/route-exchange.ts';
@@ -272,7 +272,7 @@ const unusedParts: Omit<PipelineParts, 'pools'> = {
     tableSource: () => undefined,
     tableAgeSeconds: () => undefined,
     breakers: () => [],
-    restingKeys: () => [],
+    coolingKeys: () => [],
   }),
   streams: new OpenStreams(),
   timers: new TimerQueue(systemClock),

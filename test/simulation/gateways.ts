@@ -213,7 +213,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
       pointer: POINTER,
       copyFolder: '/copy',
       holder,
-      work: { breathe: async () => {}, unpack, files: makeFiles(process, pod.disk) },
+      work: { yieldNow: async () => {}, unpack, files: makeFiles(process, pod.disk) },
       report: {
         taken(generation, taken) {
           status.taken(taken);

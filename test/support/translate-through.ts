@@ -5,7 +5,7 @@ import type { DialectName } from '../../core/contract/routing-table.ts';
 import type { AttemptFailure } from '../../gateway/attempt/failure.ts';
 import { brokenOffError, finalError } from '../../gateway/attempt/final-error.ts';
 import { estimateTokensOfLength } from '../../gateway/dialects/answer/estimate-tokens.ts';
-import { findImpossible, impossible, listDropped } from '../../gateway/dialects/carry.ts';
+import { findImpossible, impossible, listDropped } from '../../gateway/dialects/compatibility.ts';
 import type { ModelAnswer } from '../../gateway/dialects/conversation.ts';
 import type {
   AnswerFacts,
@@ -259,7 +259,7 @@ function failed(ends: Ends, failure: AttemptFailure): GatewayError {
     targetsAsked: 1,
     isOwnProvider: false,
     usableInMs: 0,
-    commonRest: undefined,
+    commonCooldown: undefined,
   });
 }
 

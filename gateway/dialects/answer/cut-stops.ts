@@ -22,7 +22,7 @@ function cutChoice(choice: AnswerChoice, matcher: StopMatcher): AnswerChoice {
     if (part.type === 'text' && found) {
       const length = found.end - found.stop.length;
       if (length > 0) kept.push({ ...part, text: part.text.slice(0, length) });
-      const { isUntold: _, ...rest } = choice;
+      const { isAssumed: _, ...rest } = choice;
       return {
         ...rest,
         parts: kept,

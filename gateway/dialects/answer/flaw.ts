@@ -10,8 +10,8 @@ const whole: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'tool
 
 export function flawOfChoices(choices: readonly AnswerChoice[]): string | undefined {
   if (choices.length === 0) return 'the answer is empty';
-  for (const { parts, finish, isUntold } of choices) {
-    if (isUntold) return 'a choice of the answer has no finish reason';
+  for (const { parts, finish, isAssumed } of choices) {
+    if (isAssumed) return 'a choice of the answer has no finish reason';
     if (!whole.has(finish)) continue;
     for (const part of parts) {
       if (part.type !== 'tool-call' || part.kind !== 'function') continue;

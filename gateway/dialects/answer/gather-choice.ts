@@ -26,11 +26,11 @@ export function gatherChoice(parts: readonly StreamPart[], index: number): Answe
         if (head) gathered.push(wholePart(head, texts.join(''), part.opaque));
         break;
       case 'choice-end': {
-        const { finish, isUntold, stopSequence, refusal } = part;
+        const { finish, isAssumed, stopSequence, refusal } = part;
         choice = {
           ...choice,
           finish,
-          ...(isUntold ? { isUntold } : {}),
+          ...(isAssumed ? { isAssumed } : {}),
           ...(stopSequence === undefined ? {} : { stopSequence }),
           ...(refusal === undefined ? {} : { refusal }),
         };

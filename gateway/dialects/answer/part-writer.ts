@@ -189,7 +189,7 @@ export class PartWriter {
   end(
     finish: FinishReason,
     more: {
-      readonly isUntold?: boolean;
+      readonly isAssumed?: boolean;
       readonly stopSequence?: string | undefined;
       readonly refusal?: RefusalDetails | undefined;
     } = {},
@@ -204,7 +204,7 @@ export class PartWriter {
       choice: this.choice,
       // Some upstreams say `stop` where tools were called; cut short is cut short.
       finish: this.hasCalls && finish === 'stop' ? 'tool-calls' : finish,
-      ...(more.isUntold ? { isUntold: true } : {}),
+      ...(more.isAssumed ? { isAssumed: true } : {}),
       ...(more.stopSequence === undefined ? {} : { stopSequence: more.stopSequence }),
       ...(more.refusal === undefined ? {} : { refusal: more.refusal }),
     });

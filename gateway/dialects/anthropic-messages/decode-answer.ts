@@ -39,7 +39,7 @@ export function decodeMessagesAnswer(body: Buffer, reading: AnswerReading): Deco
   const hasCalls = parts.some(({ type }) => type === 'tool-call');
   const usage = plainUsageOf(message.usage);
   const { reason, ...more } = readEnding(message);
-  const ending = { ...more, ...(hasEnded(reason) ? {} : { isUntold: true }) };
+  const ending = { ...more, ...(hasEnded(reason) ? {} : { isAssumed: true }) };
   return {
     ok: true,
     answer: {

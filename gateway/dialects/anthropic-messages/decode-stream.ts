@@ -156,7 +156,7 @@ class MessagesStreamDecoder implements StreamDecoder {
     }
     const { reason, ...more } = this.ending ?? { reason: undefined };
     const finish = decodeStopReason(reason, this.writer.hasCalls, this.reading);
-    this.writer.end(finish, { ...more, isUntold: !hasEnded(reason) });
+    this.writer.end(finish, { ...more, isAssumed: !hasEnded(reason) });
     this.facts.isComplete = true;
   }
 }

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { asRecord } from '../../json/record.ts';
 import { writeJson } from '../../json/write-json.ts';
 import { answerInstruction, isAnswerForced } from '../anthropic/answer-tool.ts';
-import { impossible } from '../carry.ts';
+import { impossible } from '../compatibility.ts';
 import type { Conversation, PartOf, Sampling } from '../conversation.ts';
 import type { UpstreamTarget } from '../dialect.ts';
 import type { ToolNames } from '../tools/tool-names.ts';

@@ -36,7 +36,7 @@ export function converseUsageOf(value: unknown): Usage | undefined {
 
 interface Ending {
   readonly finish: FinishReason;
-  readonly isUntold?: boolean;
+  readonly isAssumed?: boolean;
   readonly stopSequence?: string;
   readonly refusal?: RefusalDetails;
 }
@@ -62,7 +62,7 @@ export function readConverseEnding(members: JsonRecord, hasCalls: boolean, hasAn
     case 'content_filtered':
       return { finish: 'content-filter', refusal: { category: reason, explanation: null } };
     default:
-      return { finish: hasCalls ? 'tool-calls' : 'stop', isUntold: true };
+      return { finish: hasCalls ? 'tool-calls' : 'stop', isAssumed: true };
   }
 }
 

@@ -30,7 +30,7 @@ export function isFailure(reason: string): boolean {
 interface ReadFinish {
   readonly finish: FinishReason;
   /** It says nothing of a natural end. */
-  readonly isUntold?: true;
+  readonly isAssumed?: true;
 }
 
 /** @param reason Empty: the upstream has not said. */
@@ -38,5 +38,5 @@ export function decodeFinishReason(reason: string): ReadFinish {
   if (reason === 'STOP') return { finish: 'stop' };
   // `CONTINUATION` is asked for by a member that is never sent.
   if (reason === 'MAX_TOKENS' || reason === 'CONTINUATION') return { finish: 'length' };
-  return filters.has(reason) ? { finish: 'content-filter' } : { finish: 'stop', isUntold: true };
+  return filters.has(reason) ? { finish: 'content-filter' } : { finish: 'stop', isAssumed: true };
 }

@@ -57,7 +57,7 @@ export class CandidateReader {
     const ending = decodeFinishReason(reason);
     const isFiltered = ending.finish === 'content-filter';
     this.writer.end(ending.finish, {
-      ...(ending.isUntold ? { isUntold: true } : {}),
+      ...(ending.isAssumed ? { isAssumed: true } : {}),
       ...(isFiltered ? { refusal: { category: reason, explanation: message } } : {}),
     });
   }

@@ -38,7 +38,7 @@ export class ReasoningReader {
 
   read(message: JsonRecord): void {
     // Most deltas hold text alone.
-    if (!isTold(message)) return;
+    if (!hasReasoning(message)) return;
     const details = recordsOf(message.reasoning_details);
     const blocks = recordsOf(message.thinking_blocks);
     const before = this.entries.length;
@@ -118,7 +118,7 @@ export class ReasoningReader {
   }
 }
 
-function isTold(message: JsonRecord): boolean {
+function hasReasoning(message: JsonRecord): boolean {
   for (const name of spellings) if (message[name] !== undefined) return true;
   return false;
 }

@@ -12,7 +12,7 @@ import type { ToolNames } from '../tools/tool-names.ts';
 import { decodeResponsesUsage } from './convert-usage.ts';
 import { readResponseError } from './error-body.ts';
 import { ItemEvents } from './item-events.ts';
-import { decodeResponsesFinish, isUnderWay } from './map-finish-reason.ts';
+import { decodeResponsesFinish, isInProgress } from './map-finish-reason.ts';
 
 /** What reading an answer needs to know of the call. */
 export interface AnswerContext {
@@ -28,7 +28,7 @@ export function decodeResponsesAnswer(body: Buffer, context: AnswerContext): Dec
   const { status } = response;
   if (!Array.isArray(response.output)) return malformed("the answer has no 'output'");
   if (status === undefined && response.output.length === 0) return malformed(neither);
-  if (isUnderWay(status)) return malformed(`the answer is still '${status}'`);
+  if (isInProgress(status)) return malformed(`the answer is still '${status}'`);
   const facts = freshFacts();
   const parts = readOutput(facts, response, context);
   if (facts.fault) return { ok: false, fault: facts.fault };

@@ -36,7 +36,7 @@ class ResponsesStreamDecoder implements StreamDecoder {
   private readonly parts: StreamPart[] = [];
   private hasStarted = false;
   /** From an `error` event. A `response.failed` with the counts may come in the same bytes. */
-  private toldError: UpstreamError | undefined;
+  private reportedError: UpstreamError | undefined;
 
   constructor({ names, origin }: AnswerContext) {
     this.writer = new PartWriter(this.facts, names, 0, this.parts);
@@ -57,8 +57,8 @@ class ResponsesStreamDecoder implements StreamDecoder {
   }
 
   private heedError(): void {
-    if (this.toldError && !isOver(this.facts)) {
-      this.facts.fault = { kind: 'error-event', error: this.toldError };
+    if (this.reportedError && !isOver(this.facts)) {
+      this.facts.fault = { kind: 'error-event', error: this.reportedError };
     }
   }
 
@@ -67,13 +67,13 @@ class ResponsesStreamDecoder implements StreamDecoder {
     const event = asRecord(parseJson(data));
     const response = asRecord(event?.response);
     // Behind an error nothing is an answer, nor the end of one.
-    if (this.toldError) {
+    if (this.reportedError) {
       this.count(response ?? {});
       return;
     }
     const type = typeof event?.type === 'string' ? event.type : (name ?? '');
     if (type === 'error' || (type === '' && readErrorMember(event))) {
-      this.toldError = readResponsesErrorEvent(data);
+      this.reportedError = readResponsesErrorEvent(data);
       return;
     }
     if (!event) {

@@ -60,7 +60,7 @@ class ResponseEncoder implements PartsEncoder {
   close(): string {
     this.start();
     this.usage ??= estimateUsage(this.head, this.items.textLength);
-    this.tell(`response.${this.ended.status}`, this.ended);
+    this.emitResponse(`response.${this.ended.status}`, this.ended);
     return this.take();
   }
 
@@ -92,8 +92,8 @@ class ResponseEncoder implements PartsEncoder {
   private start(): void {
     if (this.hasStarted) return;
     this.hasStarted = true;
-    this.tell('response.created', { status: 'in_progress' });
-    this.tell('response.in_progress', { status: 'in_progress' });
+    this.emitResponse('response.created', { status: 'in_progress' });
+    this.emitResponse('response.in_progress', { status: 'in_progress' });
   }
 
   private response(state: ResponseState): JsonRecord {
@@ -106,7 +106,7 @@ class ResponseEncoder implements PartsEncoder {
     });
   }
 
-  private tell(type: string, state: ResponseState): void {
+  private emitResponse(type: string, state: ResponseState): void {
     this.emit(type, encodeMembers({ response: this.response(state) }));
   }
 

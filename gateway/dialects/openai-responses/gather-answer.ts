@@ -4,7 +4,7 @@
 import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { flawOfArguments } from '../answer/flaw.ts';
 import type { AnswerGatherer } from '../dialect.ts';
-import { isUnderWay } from './map-finish-reason.ts';
+import { isInProgress } from './map-finish-reason.ts';
 
 export function gatherResponse(): AnswerGatherer {
   const items = new Map<number, unknown>();
@@ -30,7 +30,7 @@ export function gatherResponse(): AnswerGatherer {
 
 export function flawOfResponse({ status, output }: JsonRecord): string | undefined {
   if (status === 'incomplete') return undefined;
-  if (isUnderWay(status)) return `the answer is still '${status}'`;
+  if (isInProgress(status)) return `the answer is still '${status}'`;
   for (const item of Array.isArray(output) ? output : []) {
     const isCall = isRecord(item) && item.type === 'function_call';
     const flaw = isCall ? flawOfArguments(item.arguments ?? '') : undefined;

@@ -11,7 +11,7 @@ export function decodeResponsesFinish(response: Readonly<Record<string, unknown>
 }
 
 /** Not ended: its provider goes on generating. */
-export function isUnderWay(status: unknown): status is 'queued' | 'in_progress' {
+export function isInProgress(status: unknown): status is 'queued' | 'in_progress' {
   return status === 'queued' || status === 'in_progress';
 }
 

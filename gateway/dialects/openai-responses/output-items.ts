@@ -126,13 +126,13 @@ export class OutputItems {
 
   /** Closes the last item; the items say nothing of the end of the response itself. */
   finish(finish: FinishReason, refusal: RefusalDetails | undefined): ResponseEnd {
-    if (refusal && !this.hasRefused) this.tellRefusal(refusal);
+    if (refusal && !this.hasRefused) this.emitRefusal(refusal);
     const end = encodeResponsesFinish(finish, refusal !== undefined || this.hasRefused);
     this.close(end.status);
     return end;
   }
 
-  private tellRefusal({ explanation }: RefusalDetails): void {
+  private emitRefusal({ explanation }: RefusalDetails): void {
     const text = explanation ?? (this.hasText ? '' : 'The model declined to answer.');
     if (text === '') return;
     this.start({ type: 'refusal' });

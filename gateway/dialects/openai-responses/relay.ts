@@ -25,7 +25,7 @@ import {
 } from './error-body.ts';
 import { encodeResponseEvents } from './events-of-answer.ts';
 import { flawOfResponse, gatherResponse } from './gather-answer.ts';
-import { isUnderWay } from './map-finish-reason.ts';
+import { isInProgress } from './map-finish-reason.ts';
 import { answerPlaces, findStates, requestPlaces } from './passing-state.ts';
 import { buildResponse, settingsOf } from './response-object.ts';
 
@@ -74,7 +74,7 @@ export const relayResponses: SameDialect = {
       body: origin === undefined ? body : markAnswer(body, findStates(output, []), origin),
       usage,
       ...outputOf(usage, () => output.filter(isRecord).map(itemText).join('')),
-      goesOn: isUnderWay(answer.status),
+      goesOn: isInProgress(answer.status),
       servedModel: typeof answer.model === 'string' ? answer.model : undefined,
     };
   },

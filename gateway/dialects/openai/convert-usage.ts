@@ -170,7 +170,7 @@ export function laterUsage(known: Usage | undefined, later: Usage): Usage {
 }
 
 /** As `laterUsage`, of usage objects that are not read yet; what holds no counts is not later than what does. */
-export function laterTold(known: unknown, later: unknown): unknown {
+export function laterReported(known: unknown, later: unknown): unknown {
   const before = readOpenAiUsage(known);
   const after = readOpenAiUsage(later);
   const isKept = before !== undefined && (after === undefined || laterUsage(before, after) === before);

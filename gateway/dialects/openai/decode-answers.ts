@@ -118,7 +118,7 @@ class OpenChoice {
     const { stopSequence } = this;
     const isStopped = finish === 'stop' && stopSequence !== undefined;
     this.writer.end(isStopped ? 'stop-sequence' : finish, {
-      isUntold: !this.isFinished,
+      isAssumed: !this.isFinished,
       ...(isStopped ? { stopSequence } : {}),
     });
   }

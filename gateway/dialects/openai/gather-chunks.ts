@@ -6,7 +6,7 @@ import { asRecord, isRecord, type JsonRecord } from '../../json/record.ts';
 import { flawOfArguments } from '../answer/flaw.ts';
 import { looksMax, partsMax } from '../answer/part-writer.ts';
 import type { AnswerGatherer } from '../dialect.ts';
-import { laterTold, usageIn } from './convert-usage.ts';
+import { laterReported, usageIn } from './convert-usage.ts';
 import { isFinishReason } from './map-finish-reason.ts';
 
 /** What differs between chat completions and completions. */
@@ -33,7 +33,7 @@ export function gatherOpenAi(options: GatherOptions): AnswerGatherer {
     add(chunk) {
       if (merging.isOverfull) return;
       const { choices: entries, ...rest } = chunk;
-      const usage = laterTold(head.usage, usageIn(chunk));
+      const usage = laterReported(head.usage, usageIn(chunk));
       for (const [name, value] of Object.entries({ ...rest, usage })) {
         // The first chunk names the answer; usage and tier are known at the end only.
         if (isEmpty(value) || (firstCounts.has(name) && !isEmpty(head[name]))) continue;

@@ -52,7 +52,7 @@ class OpenAiEvents implements EventJudge {
   private readonly seen = new Set<number>();
   /** Data of the chunk with the usage: clients expect it after the last finish reason. */
   private usageChunk: string | undefined;
-  private isUntold = false;
+  private lacksFinishReason = false;
   private isOddlyWritten = false;
 
   constructor(options: RelayOptions) {
@@ -145,7 +145,7 @@ class OpenAiEvents implements EventJudge {
 
   /** Why a client that is served whole answers only could not use this one, though it was made sound. */
   flaw(): string | undefined {
-    return this.isUntold ? noFinishReason : undefined;
+    return this.lacksFinishReason ? noFinishReason : undefined;
   }
 
   private give(data: string | undefined, output: Output): void {
@@ -157,7 +157,7 @@ class OpenAiEvents implements EventJudge {
     if (!this.facts.isComplete) return;
     for (const index of this.seen) {
       if (this.ends.hasReasonOf(index)) continue;
-      this.isUntold = true;
+      this.lacksFinishReason = true;
       this.give(this.options.repair?.end(index), output);
     }
     this.give(this.usageChunk, output);

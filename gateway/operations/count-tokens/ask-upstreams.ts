@@ -8,7 +8,7 @@ import { healthSignal } from '../../pipeline/health-signal.ts';
 import type { PipelineParts, RoutedExchange } from '../../pipeline/parts.ts';
 import type { HealthSignal } from '../../route/health.ts';
 import type { Candidate } from '../../route/plan.ts';
-import type { LeaveSignal } from '../../stream/leaving.ts';
+import type { CancelSignal } from '../../stream/cancellation.ts';
 import { askOnce, type SmallAnswer } from '../ask-once.ts';
 import { countRequest } from './count-request.ts';
 
@@ -26,14 +26,14 @@ interface Asked {
 export async function askUpstreams(
   parts: PipelineParts,
   exchange: RoutedExchange,
-  caller: LeaveSignal,
+  caller: CancelSignal,
 ): Promise<Asked> {
   const { health, clock } = parts;
   const giveUpAt = clock.now() + countWithinMs;
   let attempts = 0;
   for (const candidate of exchange.plan.candidates) {
     const leftMs = giveUpAt - clock.now();
-    if (caller.hasLeft || attempts === attemptsMax || leftMs <= 0) break;
+    if (caller.isCancelled || attempts === attemptsMax || leftMs <= 0) break;
     if (!health.isUsable(candidate, clock.now()) || health.awaitsTrial(candidate, clock.now())) continue;
     const request = countRequest(exchange, candidate);
     if (!request) continue;
@@ -58,7 +58,7 @@ function signalOf(answer: SmallAnswer | undefined, candidate: Candidate): Health
   const error = findUpstreamDialect(candidate.dialect).readError(Buffer.from(answer.body));
   const failure = { kind: 'status', status: answer.status, error, retryAfterMs: undefined } as const;
   const judgement = judgeFailure(failure);
-  if (judgement.keyRest !== 'out-of-money') return { type: 'none' };
+  if (judgement.keyCooldown !== 'out-of-money') return { type: 'none' };
   return healthSignal({ outcome: 'failed', failure, firstContentMs: undefined, durationMs: 0 }, judgement, {
     rateLimitCooldownMs: 0,
     hasStoredState: false,

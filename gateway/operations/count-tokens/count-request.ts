@@ -8,7 +8,7 @@ import { findUpstreamDialect } from '../../dialects/registry.ts';
 import { openCall } from '../../dialects/translate.ts';
 import { parseWhole } from '../../endpoints/parse-body.ts';
 import { asRecord } from '../../json/record.ts';
-import { passesThrough, targetOf } from '../../pipeline/attempt-ends.ts';
+import { passesThrough, targetOf } from '../../pipeline/attempt-io.ts';
 import type { RoutedExchange } from '../../pipeline/parts.ts';
 import { firstOf, translateFor } from '../../pipeline/route-exchange.ts';
 import { askOf, type Outgoing } from '../../pipeline/send-upstream.ts';

@@ -9,12 +9,12 @@
 
 import { ordinaryDelivery } from '../../pipeline/delivery.ts';
 import { estimateInput } from '../../pipeline/estimate-input.ts';
-import { enterRequest, setHeaders, standingHeaders } from '../../pipeline/limits.ts';
+import { enterRequest, limitStateHeaders, setHeaders } from '../../pipeline/limits.ts';
 import type { Exchange, PipelineParts } from '../../pipeline/parts.ts';
 import { planFor } from '../../pipeline/route-exchange.ts';
 import { unaskedOf } from '../../pipeline/unasked.ts';
 import { servedHeaders } from '../../request/answer-headers.ts';
-import { Leaving } from '../../stream/leaving.ts';
+import { Cancellation } from '../../stream/cancellation.ts';
 import type { Operation } from '../operation.ts';
 import { askUpstreams } from './ask-upstreams.ts';
 import { decode } from './count-request.ts';
@@ -36,10 +36,10 @@ export async function serveTokenCount(parts: PipelineParts, exchange: Exchange):
   const facts = exchange.dialect.readRequest(exchange.body, 'count');
   const plan = planFor(parts, exchange, facts);
   const routed = { ...exchange, facts, plan, delivery: ordinaryDelivery, translation: undefined };
-  const caller = new Leaving();
-  exchange.response.once('close', () => caller.leave());
+  const caller = new Cancellation();
+  exchange.response.once('close', () => caller.cancel());
   const granted = await enterRequest(parts, routed, undefined, 0);
-  if (granted) setHeaders(exchange.response, standingHeaders(parts, routed, granted.standings));
+  if (granted) setHeaders(exchange.response, limitStateHeaders(parts, routed, granted.limitStates));
   const { counted, attempts } = await askUpstreams(parts, routed, caller);
   const inputTokens = counted ?? estimateInput(decode(routed));
   const body = JSON.stringify({ input_tokens: inputTokens });

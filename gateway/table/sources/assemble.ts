@@ -28,7 +28,7 @@ export interface WholeTable {
 export async function assembleView(
   manifest: Manifest,
   shards: readonly ShardContent[],
-  breathe: () => Promise<void>,
+  yieldNow: () => Promise<void>,
   before?: WholeTable,
 ): Promise<TableView> {
   const { format, minReader, epoch, generation, settings, hints = [] } = manifest;
@@ -54,14 +54,14 @@ export async function assembleView(
     }
     if (sinceBreath < pieceKeys) continue;
     sinceBreath = 0;
-    await breathe();
+    await yieldNow();
   }
   if (before && hasSameContent(manifest, before.manifest, 'keys')) {
     return Object.freeze({ ...before.view, epoch, generation, keys });
   }
   const content = { settings, providers, routes, unavailable, credentials, keys: [] };
   const view = buildTableView({ format, minReader, epoch, generation, hints, ...content }, keys);
-  await breathe();
+  await yieldNow();
   return view;
 }
 

@@ -36,7 +36,7 @@ const pieceEntries = 500;
 export async function decodeShard(
   ref: ShardRef,
   packed: Buffer,
-  breathe: () => Promise<void>,
+  yieldNow: () => Promise<void>,
   unpack: Unpack = systemWork.unpack,
 ): Promise<ShardContent> {
   const plain = await unpackShard(ref, packed, unpack);
@@ -45,7 +45,7 @@ export async function decodeShard(
   }
   // guard: shard-digest
   if (hash('sha256', plain, 'hex') !== ref.sha256) throw corrupt(ref, 'does not hold what its digest says');
-  const content = await readContent(ref, parseJson(ref, plain), breathe);
+  const content = await readContent(ref, parseJson(ref, plain), yieldNow);
   const count = countEntries(content);
   if (count !== ref.count) throw corrupt(ref, `holds ${count} entries instead of ${ref.count}`);
   return content;
@@ -86,11 +86,11 @@ function parseJson(ref: ShardRef, plain: Buffer): unknown {
 async function readContent(
   ref: ShardRef,
   data: unknown,
-  breathe: () => Promise<void>,
+  yieldNow: () => Promise<void>,
 ): Promise<ShardContent> {
   const lists = z.record(z.string(), z.unknown()).safeParse(data);
   const listOf = <T>(name: string, schema: z.ZodType<T>): Promise<T[]> =>
-    checkInPieces(ref, name, lists.data?.[name], z.array(schema), breathe);
+    checkInPieces(ref, name, lists.data?.[name], z.array(schema), yieldNow);
   switch (ref.kind) {
     case 'keys':
       return { kind: ref.kind, keys: await listOf('keys', keyEntrySchema) };
@@ -111,7 +111,7 @@ async function checkInPieces<T>(
   name: string,
   list: unknown,
   schema: z.ZodType<T[]>,
-  breathe: () => Promise<void>,
+  yieldNow: () => Promise<void>,
 ): Promise<T[]> {
   if (!Array.isArray(list))
     throw new TableLoadError('invalid', `the shard ${ref.name} has no list '${name}'`);
@@ -125,7 +125,7 @@ async function checkInPieces<T>(
       throw new TableLoadError('invalid', `the shard ${ref.name}, field ${place}: ${issue?.message}`);
     }
     checked.push(...parsed.data);
-    await breathe();
+    await yieldNow();
   }
   return checked;
 }

@@ -299,9 +299,9 @@ class WatchedPointer implements SecretSource {
     if (whole && hasSameContent(manifest, whole.manifest)) {
       return Object.freeze({ ...whole.view, ...versionOf(manifest) });
     }
-    const { breathe, unpack } = this.work;
-    const shards = await this.shelf.collect(manifest, read, breathe, unpack);
-    return assembleView(manifest, shards, breathe, whole);
+    const { yieldNow, unpack } = this.work;
+    const shards = await this.shelf.collect(manifest, read, yieldNow, unpack);
+    return assembleView(manifest, shards, yieldNow, whole);
   }
 
   private async fetch(ref: Manifest['shards'][number]): Promise<Buffer> {

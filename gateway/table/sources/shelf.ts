@@ -21,7 +21,7 @@ export class ShardShelf {
   async collect(
     { shards: refs }: Manifest,
     read: (ref: ShardRef) => Promise<Buffer>,
-    breathe: () => Promise<void>,
+    yieldNow: () => Promise<void>,
     unpack?: LoadWork['unpack'],
   ): Promise<readonly ShardContent[]> {
     const faults: unknown[] = [];
@@ -44,7 +44,7 @@ export class ShardShelf {
     // One after the other: several at once would have their pieces follow each other without a breath.
     for (const [ref, bytes] of packed) {
       try {
-        const content = await decodeShard(ref, bytes, breathe, unpack);
+        const content = await decodeShard(ref, bytes, yieldNow, unpack);
         held.set(idOf(ref), content);
         this.shards.set(idOf(ref), content);
       } catch (error) {

@@ -8,7 +8,7 @@ import { nextTurn } from '../next-turn.ts';
 
 export interface LoadWork {
   /** Resolves after one turn of the event loop. */
-  breathe(): Promise<void>;
+  yieldNow(): Promise<void>;
   readonly unpack: Unpack;
   readonly files: CopyFiles;
 }
@@ -30,7 +30,7 @@ export interface CopyFiles {
 export const systemFiles: CopyFiles = { chmod, mkdir, readdir, readFile, rename, rm, writeFile };
 
 export const systemWork: LoadWork = {
-  breathe: nextTurn,
+  yieldNow: nextTurn,
   unpack: promisify(zstdDecompress),
   files: systemFiles,
 };

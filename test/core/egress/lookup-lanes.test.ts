@@ -2,7 +2,7 @@
 // seconds. Here it has as many as the gateway's image gives it; on a real resolver: test/e2e/security.e2e.ts.
 
 import { describe, expect, test } from 'vitest';
-import { createLookupLanes, doubtedMaxOf } from '../../../core/egress/lookup-lanes.ts';
+import { createLookupLanes, suspectsMaxOf } from '../../../core/egress/lookup-lanes.ts';
 
 const deadMs = 10_000;
 
@@ -17,7 +17,7 @@ function makeResolver(threads: number) {
     while (held.length < threads && queue.length > 0) queue.shift()?.();
   };
   const lanes = createLookupLanes({
-    doubtedMax: doubtedMaxOf(2 * threads),
+    suspectsMax: suspectsMaxOf(2 * threads),
     nowMs: () => nowMs,
     onMiss: (how) => missed.push(how),
     resolve: (name) => {
@@ -86,7 +86,7 @@ describe('a name of doubt', () => {
     const asked: string[] = [];
     const questions: { answer(): void; fail(): void }[] = [];
     const lanes = createLookupLanes({
-      doubtedMax: 1,
+      suspectsMax: 1,
       nowMs: () => 0,
       resolve: (name) => {
         asked.push(name);
@@ -144,7 +144,7 @@ test('a name that was slow and answers in time again is looked up at once from t
   let most = 0;
   let takesMs = 5_000;
   const lanes = createLookupLanes({
-    doubtedMax: 1,
+    suspectsMax: 1,
     nowMs: () => nowMs,
     resolve: async () => {
       most = Math.max(most, ++running);
@@ -169,7 +169,7 @@ test('a name that was slow and answers in time again is looked up at once from t
 test('one name is one question, whoever asks', async () => {
   const asked: string[] = [];
   const lanes = createLookupLanes({
-    doubtedMax: 1,
+    suspectsMax: 1,
     nowMs: () => 0,
     resolve: async (name) => {
       asked.push(name);
@@ -188,7 +188,7 @@ test.each([
   [16, 4],
   [128, 32],
 ])('of %i threads, %i may be held by names of doubt', (threads, most) => {
-  expect(doubtedMaxOf(threads)).toBe(most);
+  expect(suspectsMaxOf(threads)).toBe(most);
 });
 
 test('each lookup that fails, or takes longer than a second, is told once, however many wait for it', async () => {

@@ -7,7 +7,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { createLookupLanes, doubtedMaxOf } from '../../../core/egress/lookup-lanes.ts';
+import { createLookupLanes, suspectsMaxOf } from '../../../core/egress/lookup-lanes.ts';
 import { resolveBySystem } from '../../../core/egress/resolve.ts';
 import { until } from '../../support/until.ts';
 
@@ -34,7 +34,7 @@ async function measure({ names, rounds, threads }: DeadNamesInput, folder: strin
   await once(server, 'listening');
   const lanes = createLookupLanes({
     resolve: resolveBySystem,
-    doubtedMax: doubtedMaxOf(threads),
+    suspectsMax: suspectsMaxOf(threads),
     nowMs: () => performance.now(),
   });
   let unanswered = 0;

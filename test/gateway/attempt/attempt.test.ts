@@ -2,13 +2,13 @@
 
 import { expect, test } from 'vitest';
 import type { KeyUse } from '../../../gateway/admission/fair-share.ts';
+import type { AttemptResult, Receiver } from '../../../gateway/attempt/attempt-io.ts';
 import { type CommitRule, heldBytesMax, ordinaryCommit } from '../../../gateway/attempt/commit-point.ts';
 import type { Limits } from '../../../gateway/attempt/deadlines.ts';
-import type { AttemptResult, Receiver } from '../../../gateway/attempt/ends.ts';
 import { readMessagesError } from '../../../gateway/dialects/anthropic-messages/error-body.ts';
 import { relayOpenAiStream } from '../../../gateway/dialects/openai/relay-stream.ts';
 import { isRecord } from '../../../gateway/json/record.ts';
-import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { Cancellation } from '../../../gateway/stream/cancellation.ts';
 import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { runAttempt } from './run.ts';
@@ -24,7 +24,7 @@ function startAttempt(
 ) {
   const clock = { ...makeFakeClock(), wallMs: () => Date.parse('2026-01-01T00:00:00Z') };
   const timers = new TimerQueue(clock);
-  const caller = new Leaving();
+  const caller = new Cancellation();
   const log: string[] = [];
   const contents: number[] = [];
   const written: string[] = [];
@@ -457,7 +457,7 @@ test('an event that has ended counts no more', () => {
   expect(attempt.held()).toBe(9);
   attempt.body(word.slice(9));
   expect(attempt.held()).toBe(0);
-  attempt.caller.leave();
+  attempt.caller.cancel();
 });
 
 test('what we cannot cope with ends the attempt at once, and is known', async () => {
@@ -537,7 +537,7 @@ test.each([201, 202, 204, 302])('a %i is no answer', async (status) => {
 
 test('a caller who leaves ends it in the same tick, at any time', async () => {
   const before = startAttempt('plain');
-  before.caller.leave();
+  before.caller.cancel();
   expect(before.log).toEqual(['abort']);
   expect(endOf(await before.result)).toBe('cancelled');
   expect(await before.result).toMatchObject({ isSent: true });
@@ -545,7 +545,7 @@ test('a caller who leaves ends it in the same tick, at any time', async () => {
   const within = startAttempt('stream');
   within.head(200, sse);
   within.body(word);
-  within.caller.leave();
+  within.caller.cancel();
   expect(within.log).toEqual(['abort']);
   expect(await within.result).toMatchObject({ outcome: 'cancelled', outputEstimate: 1 });
   expect(within.timers.size).toBe(0);
@@ -793,7 +793,7 @@ test('a caller that leaves while its upstream waits for a turn ends it, and noth
   attempt.head(200, sse);
   attempt.turns.isPacing = true;
   attempt.body(longText);
-  attempt.caller.leave();
+  attempt.caller.cancel();
   expect(endOf(await attempt.result)).toEqual('cancelled');
   attempt.nextTurn();
   expect(attempt.log).toEqual(['pause', 'abort']);

@@ -1,7 +1,7 @@
 // All attempts of one call: what begins must end.
 
 import { describe, expect, test } from 'vitest';
-import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { Cancellation } from '../../../gateway/stream/cancellation.ts';
 import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { type PromisedJob, runAttempts } from './run.ts';
@@ -22,7 +22,7 @@ function jobOf(open: PromisedJob<string>['open']) {
       honorRetryAfter: true,
     },
     totalAt: 60_000,
-    caller: new Leaving(),
+    caller: new Cancellation(),
     clock,
     timers: new TimerQueue(clock),
     random: () => 0,
@@ -137,7 +137,7 @@ test.each([
     const { job, log } = jobOf(() => {
       throw new Error('it was opened');
     });
-    const caller = new Leaving();
+    const caller = new Cancellation();
     let isOut = false;
     const outcome = await runAttempts({
       ...job,
@@ -145,7 +145,7 @@ test.each([
       isUsable: () => !isOut,
       enter: () =>
         Promise.resolve().then(() => {
-          caller.leave();
+          caller.cancel();
           isOut = !isLetIn;
           return isLetIn;
         }),

@@ -28,7 +28,7 @@ const facts: FinalErrorFacts = {
   targetsAsked: 1,
   isOwnProvider: false,
   usableInMs: 0,
-  commonRest: undefined,
+  commonCooldown: undefined,
 };
 
 interface Row {
@@ -326,7 +326,12 @@ describe('where all keys rest for one reason', () => {
   ] as const)(
     '%s (own provider: %s) is told as %i %s, as to the request that found out',
     (commonRest, isOwnProvider, status, code) => {
-      const error = finalError([], { ...facts, commonRest, isOwnProvider, usableInMs: 7_200 });
+      const error = finalError([], {
+        ...facts,
+        commonCooldown: commonRest,
+        isOwnProvider,
+        usableInMs: 7_200,
+      });
       expect(error.status).toBe(status);
       expect(error.toErrorObject('openai').code).toBe(code);
       const isTimely = commonRest === 'rate-limit';

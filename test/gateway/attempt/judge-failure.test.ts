@@ -17,11 +17,11 @@ type Verdict = readonly [
   reason: Judgement['reason'],
   scope: Judgement['scope'],
   code: Judgement['code'],
-  ...marks: ('same' | 'health' | NonNullable<Judgement['keyRest']>)[],
+  ...marks: ('same' | 'health' | NonNullable<Judgement['keyCooldown']>)[],
 ];
 
 function verdictOf(failure: AttemptFailure): Verdict {
-  const { reason, scope, code, mayRetrySame, isHealthSignal, keyRest } = judgeFailure(failure);
+  const { reason, scope, code, mayRetrySame, isHealthSignal, keyCooldown: keyRest } = judgeFailure(failure);
   return [
     reason,
     scope,

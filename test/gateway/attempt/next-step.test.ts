@@ -72,7 +72,7 @@ interface Row {
   readonly failed: readonly (readonly [candidate: number, failure: AttemptFailure])[];
   readonly unusable?: readonly number[];
   /** Not usable, though the breaker is closed: the key rests. */
-  readonly resting?: readonly number[];
+  readonly coolingDown?: readonly number[];
   /** Usable, but only as a trial. */
   readonly halfOpen?: readonly number[];
   readonly hasNoBudget?: boolean;
@@ -201,7 +201,7 @@ const rows: readonly Row[] = [
     when: 'it asks for a moment: that is waited out before a lower tier serves',
     candidates: [a1, b],
     failed: [[0, status(429, 2_500)]],
-    resting: [0],
+    coolingDown: [0],
     step: go(0, 2_500),
   },
   {
@@ -441,7 +441,7 @@ const rows: readonly Row[] = [
     when: 'the only key cools for two seconds',
     candidates: [a1],
     failed: [],
-    resting: [0],
+    coolingDown: [0],
     cooling: { 0: 2_000 },
     step: go(0, 2_000),
   },
@@ -449,7 +449,7 @@ const rows: readonly Row[] = [
     when: 'the only key cools for longer',
     candidates: [a1],
     failed: [],
-    resting: [0],
+    coolingDown: [0],
     cooling: { 0: 2_001 },
     step: giveUp,
   },
@@ -457,7 +457,7 @@ const rows: readonly Row[] = [
     when: 'all keys cool: the one that is back first',
     candidates: [a1, b],
     failed: [],
-    resting: [0, 1],
+    coolingDown: [0, 1],
     cooling: { 0: 1_500, 1: 900 },
     step: go(1, 900),
   },
@@ -465,7 +465,7 @@ const rows: readonly Row[] = [
     when: 'another key can serve',
     candidates: [a1, b],
     failed: [],
-    resting: [0],
+    coolingDown: [0],
     cooling: { 0: 10 },
     step: go(1),
   },
@@ -474,7 +474,7 @@ const rows: readonly Row[] = [
     candidates: [a1, b],
     failed: [],
     unusable: [1],
-    resting: [0],
+    coolingDown: [0],
     cooling: { 0: 10 },
     lastResort: 1,
     step: go(0, 10),
@@ -483,7 +483,7 @@ const rows: readonly Row[] = [
     when: 'its trial is waited for too',
     candidates: [a1],
     failed: [],
-    resting: [0],
+    coolingDown: [0],
     cooling: { 0: 200 },
     waitedMs: 3_800,
     step: go(0, 200),
@@ -492,7 +492,7 @@ const rows: readonly Row[] = [
     when: 'nobody waits for ever',
     candidates: [a1],
     failed: [],
-    resting: [0],
+    coolingDown: [0],
     cooling: { 0: 200 },
     waitedMs: 3_801,
     step: giveUp,
@@ -501,7 +501,7 @@ const rows: readonly Row[] = [
     when: 'the only key cools beyond the deadline',
     candidates: [a1],
     failed: [],
-    resting: [0],
+    coolingDown: [0],
     cooling: { 0: 500 },
     remainingMs: 500,
     step: giveUp,
@@ -722,7 +722,7 @@ describe('the next step', () => {
       candidates,
       failed,
       unusable = [],
-      resting = [],
+      coolingDown = [],
       halfOpen = [],
       random = 0,
       remainingMs = 60_000,
@@ -731,7 +731,7 @@ describe('the next step', () => {
     expect(
       nextStep({
         candidates,
-        isUsable: (candidate) => !unusable.includes(candidate) && !resting.includes(candidate),
+        isUsable: (candidate) => !unusable.includes(candidate) && !coolingDown.includes(candidate),
         isClosed: (candidate) => !unusable.includes(candidate) && !halfOpen.includes(candidate),
         hasRetryBudget: () => row.hasNoBudget !== true,
         lastResort: () => row.lastResort,

@@ -6,7 +6,7 @@ import type { DialectName } from '../../../core/contract/routing-table.ts';
 import type { AnswerStream } from '../../../gateway/dialects/dialect.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { openCall, translateStream } from '../../../gateway/dialects/translate.ts';
-import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { Cancellation } from '../../../gateway/stream/cancellation.ts';
 import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { streamFacts } from '../dialects/pass-through/stream-facts.ts';
@@ -30,7 +30,7 @@ function streamFrom(upstream: DialectName, client: DialectName): AnswerStream {
 async function endOf(stream: AnswerStream, first: string, again: readonly string[]) {
   const clock = { ...makeFakeClock(), wallMs: () => 0 };
   const written: string[] = [];
-  const caller = new Leaving();
+  const caller = new Cancellation();
   let receive = (_text: string): void => {};
   const result = runAttempt<string>(
     {
@@ -55,7 +55,7 @@ async function endOf(stream: AnswerStream, first: string, again: readonly string
     clock.advance(10_000);
     receive(again[step % again.length] ?? '');
   }
-  caller.leave();
+  caller.cancel();
   const { outcome, durationMs, outputEstimate, ...rest } = await result;
   const failure = 'failure' in rest ? rest.failure : undefined;
   return { outcome, durationMs, outputEstimate, failure, written };

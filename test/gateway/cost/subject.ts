@@ -49,7 +49,7 @@ async function serveGateway(): Promise<number> {
   const journal = openFileJournal(join(folder, 'journal'), systemClock, {
     failed: fail,
     dropped: fail,
-    unclaimed: fail,
+    unacknowledged: fail,
   });
   const gateway = await startGateway({
     host: '127.0.0.1',

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { capability, type Feature, features } from '../../../core/catalog/capabilities.ts';
 import { type UpstreamDialectName, upstreamDialectNames } from '../../../core/catalog/dialects.ts';
 import { type DialectName, dialectNameSchema } from '../../../core/contract/routing-table.ts';
-import { findImpossible, listDropped } from '../../../gateway/dialects/carry.ts';
+import { findImpossible, listDropped } from '../../../gateway/dialects/compatibility.ts';
 import type { Conversation } from '../../../gateway/dialects/conversation.ts';
 import { findDialect, findUpstreamDialect } from '../../../gateway/dialects/registry.ts';
 import { openCall } from '../../../gateway/dialects/translate.ts';

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Part, Turn } from '../../../gateway/dialects/conversation.ts';
-import { tidy } from '../../../gateway/dialects/tidy.ts';
+import { normalise } from '../../../gateway/dialects/normalise.ts';
 import { runs } from '../../support/runs.ts';
 import { recordsOf } from '../endpoints/ask.ts';
 import { M, pairsOf, R, sent } from './pitfalls/whole-way.ts';
@@ -101,7 +101,7 @@ const someTurn: fc.Arbitrary<Turn> = fc.oneof(
 test('whatever the conversation, every call has one result right after it, and no tool speaks as the user', () => {
   fc.assert(
     fc.property(fc.array(someTurn, { maxLength: 8 }), (turns) => {
-      const tidied = tidy(conversationOf({ turns }), { origin: 'here' }).turns;
+      const tidied = normalise(conversationOf({ turns }), { origin: 'here' }).turns;
       const idsIn = (turn: Turn | undefined, type: Part['type']): readonly string[] =>
         (turn?.parts ?? []).flatMap((part) => (part.type === type && 'id' in part ? [part.id] : []));
       for (const [at, turn] of tidied.entries()) {

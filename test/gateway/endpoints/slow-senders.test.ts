@@ -57,7 +57,7 @@ beforeAll(async () => {
       tableSource: () => 'file',
       tableAgeSeconds: () => undefined,
       breakers: () => [],
-      restingKeys: () => [],
+      coolingKeys: () => [],
     }),
     streams: new OpenStreams(),
     connections: new ClientConnections(systemClock, 1_000),

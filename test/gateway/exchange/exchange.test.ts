@@ -311,7 +311,7 @@ describe('health', () => {
     const working = await answer;
     expect(rig.clock.pending()).toEqual([]);
     expect(working.health).toEqual([{ provider: 'platform/p', key: 'main', state: 'working' }]);
-    end({ type: 'key-rest', forMs: 20_000, reason: 'rate-limit' });
+    end({ type: 'key-cooldown', forMs: 20_000, reason: 'rate-limit' });
     expect((await poll(rig, { seen: working.state })).health, 'not yet').toEqual(working.health);
     rig.clock.advance(1_000);
     expect((await poll(rig)).health).toEqual([
@@ -336,7 +336,7 @@ test('times are told by the time of day as it is set now; a small step of it mak
   const restFor = (forMs: number): void =>
     rig.health.onEnd(
       rig.health.onStart(candidate, false, rig.clock.now()),
-      { type: 'key-rest', forMs, reason: 'rate-limit' },
+      { type: 'key-cooldown', forMs, reason: 'rate-limit' },
       rig.clock.now(),
     );
   const until = async (): Promise<number | undefined> => {

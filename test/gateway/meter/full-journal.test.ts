@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ledgerRecordSchema } from '../../../core/contract/ledger-record.ts';
 import { openFileJournal } from '../../../gateway/meter/journal.ts';
-import { writeUnclaimed } from '../../../gateway/meter/unclaimed.ts';
+import { writeUnacknowledged } from '../../../gateway/meter/unacknowledged.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { until } from '../../support/until.ts';
 import { makeRecord } from './make-facts.ts';
@@ -33,7 +33,7 @@ function open(folderBytesMax: number) {
     {
       failed: (reason) => expect.unreachable(reason),
       dropped: (records) => expect.unreachable(`${records} records dropped`),
-      unclaimed: async (lines) => void unclaimed.push(...attemptsIn(lines)),
+      unacknowledged: async (lines) => void unclaimed.push(...attemptsIn(lines)),
     },
     { folderBytesMax },
   );
@@ -70,7 +70,7 @@ describe('a folder that is full', () => {
     }
     expect(kept.length).toBeGreaterThan(5);
     expect([...unclaimed, ...kept]).toEqual(numbers(1, 100));
-    expect(journal.figures.unclaimedRecords).toBe(unclaimed.length);
+    expect(journal.figures.unacknowledgedRecords).toBe(unclaimed.length);
   });
 
   test('tells a reader whose place is gone to begin anew', async () => {
@@ -147,7 +147,7 @@ describe('a process that goes', () => {
     clock.advance(10_000);
     await leaving;
     expect(unclaimed).toEqual(numbers(11, 13));
-    expect(journal.figures.unclaimedRecords).toBe(3);
+    expect(journal.figures.unacknowledgedRecords).toBe(3);
   });
 });
 
@@ -162,14 +162,14 @@ test('a process that goes hands what its disk does not take to its log', async (
   await rm(folder, { recursive: true });
   for (const number of numbers(1, 3)) journal.append(ended(makeRecord({ number })));
   await journal.close();
-  expect([unclaimed, journal.figures.unclaimedRecords]).toEqual([numbers(1, 3), 3]);
+  expect([unclaimed, journal.figures.unacknowledgedRecords]).toEqual([numbers(1, 3), 3]);
   await mkdir(folder);
 });
 
 test('in the log each record is a line of its own that can be read back', async () => {
   let text = '';
   const lines = numbers(1, 120).map((number) => `${JSON.stringify(makeRecord({ number }))}\n`);
-  await writeUnclaimed(Buffer.from(lines.join('')), (piece) => {
+  await writeUnacknowledged(Buffer.from(lines.join('')), (piece) => {
     text += piece;
   });
   const told: unknown[] = text

@@ -25,7 +25,7 @@ const makeMetrics = (options: MetricOptions = {}) =>
         { provider: 'platform/p', phase: 'half-open' },
         { provider: 'platform/p', upstreamModel: 'large', phase: 'open' },
       ],
-      restingKeys: () => [
+      coolingKeys: () => [
         { provider: 'platform/p', key: 'main', upstreamModel: 'large', reason: 'rate-limit', forMs: 1_500 },
         { provider: 'platform/p', key: 'main', reason: 'out-of-money', forMs: 9_000 },
       ],
@@ -497,7 +497,7 @@ describe('the metrics of a gateway', () => {
       tableSource: () => undefined,
       tableAgeSeconds: () => undefined,
       breakers: () => [],
-      restingKeys: () => [],
+      coolingKeys: () => [],
     });
     expect(await samplesOf(metrics, 'penstock_config_age_seconds')).toEqual([]);
     expect((await samplesOf(metrics, 'penstock_table_source')).map(({ value }) => value)).toEqual([0, 0, 0]);
@@ -511,7 +511,7 @@ describe('the metrics of a gateway', () => {
       tableSource: () => 'file',
       tableAgeSeconds: () => undefined,
       breakers: () => [],
-      restingKeys: () => [],
+      coolingKeys: () => [],
     });
     for (const value of [0, 5, 2]) {
       Object.assign(readings, { generation: value, open: value + 1 });

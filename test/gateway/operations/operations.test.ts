@@ -13,7 +13,7 @@ import { planFor } from '../../../gateway/pipeline/route-exchange.ts';
 import { askOf } from '../../../gateway/pipeline/send-upstream.ts';
 import { answerHeaders } from '../../../gateway/request/answer-headers.ts';
 import { GatewayError } from '../../../gateway/request/errors.ts';
-import { Leaving } from '../../../gateway/stream/leaving.ts';
+import { Cancellation } from '../../../gateway/stream/cancellation.ts';
 import { startRig, tableOf, testKey } from '../rig.ts';
 import { startCloud } from '../upstream/imaginary-cloud.ts';
 
@@ -56,7 +56,7 @@ async function serveVectors(parts: PipelineParts, exchange: Exchange): Promise<v
     body: body.chunks,
     isNative: true,
   };
-  const answer = await askOnce(parts, routed, candidate, request, 5_000, new Leaving());
+  const answer = await askOnce(parts, routed, candidate, request, 5_000, new Cancellation());
   response.writeHead(answer?.status ?? 502, answerHeaders(requestId, view.generation));
   response.end(answer?.body);
 }

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { CallOutcome } from '../../../gateway/attempt/call.ts';
 import { runCalls } from '../../../gateway/pipeline/fan-out.ts';
-import { type LeaveSignal, Leaving } from '../../../gateway/stream/leaving.ts';
+import { Cancellation, type CancelSignal } from '../../../gateway/stream/cancellation.ts';
 import { nextTurn } from '../../../gateway/table/next-turn.ts';
 
 type Outcome = CallOutcome<number>;
@@ -19,8 +19,8 @@ async function someTurns(): Promise<void> {
 
 const noBound = { begin: () => true, end: () => {} };
 
-function untilLeft(caller: LeaveSignal): Promise<Outcome> {
-  return new Promise((resolve) => void caller.onLeave(() => resolve(cancelled)));
+function untilLeft(caller: CancelSignal): Promise<Outcome> {
+  return new Promise((resolve) => void caller.onCancel(() => resolve(cancelled)));
 }
 
 test('a call that throws takes the others with it, and none begins any more', async () => {
@@ -30,10 +30,10 @@ test('a call that throws takes the others with it, and none begins any more', as
   const outcomes = runCalls<number>(
     9,
     3,
-    new Leaving(),
+    new Cancellation(),
     (call, caller) => {
       begun.push(call);
-      caller.onLeave(() => left.push(call));
+      caller.onCancel(() => left.push(call));
       return call === 2 ? Promise.reject(broken) : untilLeft(caller);
     },
     noBound,
@@ -51,7 +51,7 @@ test('a call that was turned away waits for another to end, as long as there is 
   const outcomes = await runCalls<number>(
     5,
     3,
-    new Leaving(),
+    new Cancellation(),
     async (call) => {
       tries.push(call);
       if (isTaken) return turnedAway;
@@ -71,7 +71,7 @@ test('where all are turned away there is nothing to wait for', async () => {
   const outcomes = await runCalls<number>(
     5,
     3,
-    new Leaving(),
+    new Cancellation(),
     async (call) => {
       tries.push(call);
       return turnedAway;
@@ -83,7 +83,7 @@ test('where all are turned away there is nothing to wait for', async () => {
 });
 
 test('those that wait go with their caller', async () => {
-  const caller = new Leaving();
+  const caller = new Cancellation();
   const last = Promise.withResolvers<void>();
   const outcomes = runCalls<number>(
     5,
@@ -96,7 +96,7 @@ test('those that wait go with their caller', async () => {
     noBound,
   );
   await last.promise;
-  caller.leave();
+  caller.cancel();
   expect(await outcomes).toEqual([cancelled, cancelled, cancelled]);
 });
 
@@ -106,7 +106,7 @@ test('each begins in a turn of its own, so that others are served while many are
   const outcomes = runCalls<number>(
     3,
     3,
-    new Leaving(),
+    new Cancellation(),
     (call) => {
       seen.push(call);
       setImmediate(() => seen.push('turn'));
@@ -134,7 +134,7 @@ test('a call for which there is no room waits until another one has ended', asyn
   const outcomes = await runCalls<number>(
     9,
     8,
-    new Leaving(),
+    new Cancellation(),
     async (call) => {
       await someTurns();
       return answered(call);
@@ -164,6 +164,9 @@ test('a call that waits for room goes with one that fails', async () => {
     end: () => {},
   };
   const fail = Promise.withResolvers<Outcome>();
-  expect(await runCalls<number>(2, 2, new Leaving(), () => fail.promise, room)).toEqual([failed, cancelled]);
+  expect(await runCalls<number>(2, 2, new Cancellation(), () => fail.promise, room)).toEqual([
+    failed,
+    cancelled,
+  ]);
   expect(asked).toEqual([0, 1]);
 });

@@ -34,7 +34,7 @@ function signalOf(
 }
 
 const rest = (reason: 'rate-limit' | 'out-of-money' | 'rejected', forMs: number): HealthSignal => ({
-  type: 'key-rest',
+  type: 'key-cooldown',
   reason,
   cause: { 'rate-limit': 'status_429', 'out-of-money': 'status_402', rejected: 'status_401' }[reason],
   forMs,

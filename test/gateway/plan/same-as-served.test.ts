@@ -60,8 +60,8 @@ const route = fc.record({
 const signal = fc.constantFrom<HealthSignal>(
   { type: 'endpoint-failure', cause: 'connect_refused' },
   { type: 'target-failure', cause: 'status_500' },
-  { type: 'key-rest', forMs: 9_000, reason: 'rate-limit' },
-  { type: 'key-rest', forMs: 60_000, reason: 'rejected' },
+  { type: 'key-cooldown', forMs: 9_000, reason: 'rate-limit' },
+  { type: 'key-cooldown', forMs: 60_000, reason: 'rejected' },
   { type: 'success' },
 );
 /** So often, at one of the candidates; then time goes on. */

@@ -46,7 +46,7 @@ test('after its last request a gateway wakes up once a second at most', async ()
   const journal = openFileJournal(folder, clock, {
     failed: lost,
     dropped: lost,
-    unclaimed: async () => lost(),
+    unacknowledged: async () => lost(),
   });
   const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { clock, journal });
   try {

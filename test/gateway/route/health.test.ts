@@ -58,7 +58,7 @@ describe('the recent calls of a target', () => {
   const of = (signal: HealthSignal, times: number): HealthSignal[] => Array(times).fill(signal);
   const success: HealthSignal = { type: 'success' };
   const limited: HealthSignal = {
-    type: 'key-rest',
+    type: 'key-cooldown',
     forMs: 1_000,
     reason: 'rate-limit',
     cause: 'status_429',
@@ -144,15 +144,15 @@ test('everybody is welcome at first', () => {
   expect(usable(newHealth(), 0)).toEqual(['t0/a', 't0/b', 't1']);
 });
 
-describe('a resting key', () => {
-  const health = healthAfter({ type: 'key-rest', forMs: 2_000, reason: 'rate-limit' }, 1);
+describe('a key in cooldown', () => {
+  const health = healthAfter({ type: 'key-cooldown', forMs: 2_000, reason: 'rate-limit' }, 1);
   test('is left alone until its time, its sister is not', () => {
     expect(usable(health, 1_999)).toEqual(['t0/b', 't1']);
     expect(usable(health, 2_000)).toEqual(['t0/a', 't0/b', 't1']);
   });
   describe('whose time is up', () => {
     const rested = (reason: 'rate-limit' | 'out-of-money' | 'rejected'): Health =>
-      healthAfter({ type: 'key-rest', forMs: 2_000, reason }, 1);
+      healthAfter({ type: 'key-cooldown', forMs: 2_000, reason }, 1);
     const reasons = ['rate-limit', 'out-of-money', 'rejected'] as const;
 
     test.each(reasons)('(%s) is tried by one at a time, until one is answered', (reason) => {
@@ -160,7 +160,7 @@ describe('a resting key', () => {
       for (const signal of [{ type: 'none' }, targetFailure] satisfies HealthSignal[]) {
         const trial = again.onStart(keyA, false, 2_000);
         expect(usable(again, 2_000)).toEqual(['t0/b', 't1']);
-        expect(again.restReason(keyA, 2_000)).toBe(reason);
+        expect(again.cooldownReason(keyA, 2_000)).toBe(reason);
         again.onEnd(trial, signal, 2_000);
         expect(again.isUsable(keyA, 2_000), 'no verdict: the next may try').toBe(true);
       }
@@ -175,7 +175,7 @@ describe('a resting key', () => {
       const again = rested('rejected');
       again.onEnd(
         again.onStart(keyA, false, 2_000),
-        { type: 'key-rest', forMs: 9_000, reason: 'rejected' },
+        { type: 'key-cooldown', forMs: 9_000, reason: 'rejected' },
         2_000,
       );
       expect(again.isUsable(keyA, 10_999)).toBe(false);
@@ -185,7 +185,7 @@ describe('a resting key', () => {
     test('is not believed to work for an answer to what was asked before', () => {
       const again = newHealth();
       const early = again.onStart(keyA, false, 0);
-      attempt(again, keyA, { type: 'key-rest', forMs: 2_000, reason: 'rejected' }, 0);
+      attempt(again, keyA, { type: 'key-cooldown', forMs: 2_000, reason: 'rejected' }, 0);
       again.onContent(early, 2_000);
       again.onStart(keyA, false, 2_000);
       expect(again.isUsable(keyA, 2_000)).toBe(false);
@@ -214,9 +214,9 @@ describe('a resting key', () => {
   });
 
   describe('that is refused by several calls at once', () => {
-    const limited: HealthSignal = { type: 'key-rest', forMs: 1_000, reason: 'rate-limit' };
-    const broke: HealthSignal = { type: 'key-rest', forMs: 300_000, reason: 'out-of-money' };
-    const rejected: HealthSignal = { type: 'key-rest', forMs: 60_000, reason: 'rejected' };
+    const limited: HealthSignal = { type: 'key-cooldown', forMs: 1_000, reason: 'rate-limit' };
+    const broke: HealthSignal = { type: 'key-cooldown', forMs: 300_000, reason: 'out-of-money' };
+    const rejected: HealthSignal = { type: 'key-cooldown', forMs: 60_000, reason: 'rejected' };
 
     test.each([
       ['no money, then a rate limit', [broke, limited], 300_000, 'out-of-money'],
@@ -228,7 +228,7 @@ describe('a resting key', () => {
       const health = newHealth();
       const together = signals.map((signal) => ({ signal, watched: health.onStart(keyA, false, 0) }));
       for (const { signal, watched } of together) health.onEnd(watched, signal, 0);
-      expect(health.restReason(keyA, 0)).toBe(reason);
+      expect(health.cooldownReason(keyA, 0)).toBe(reason);
       expect(health.restMs(keyA, 0)).toBe(untilMs);
     });
 
@@ -238,15 +238,15 @@ describe('a resting key', () => {
       const answered = health.onStart(keyA, false, 5);
       health.onContent(answered, 10);
       health.onEnd(late, limited, 8_000);
-      expect(health.restReason(keyA, 8_000)).toBeUndefined();
+      expect(health.cooldownReason(keyA, 8_000)).toBeUndefined();
       // What began with the answered one, or behind it, is heard.
       health.onEnd(answered, limited, 8_000);
-      expect(health.restReason(keyA, 8_000)).toBe('rate-limit');
+      expect(health.cooldownReason(keyA, 8_000)).toBe('rate-limit');
     });
   });
 
   describe('that has just answered others', () => {
-    const limited = (forMs = 20_000): HealthSignal => ({ type: 'key-rest', forMs, reason: 'rate-limit' });
+    const limited = (forMs = 20_000): HealthSignal => ({ type: 'key-cooldown', forMs, reason: 'rate-limit' });
     const as = (health: Health, caller: string, signal: HealthSignal, nowMs: number): void =>
       health.onEnd(health.onStart(keyA, false, nowMs, caller), signal, nowMs);
     const answered = (): Health => {
@@ -294,13 +294,13 @@ describe('a resting key', () => {
 
     test.each(['rejected', 'out-of-money'] as const)('rests as ever where it is %s', (reason) => {
       const health = answered();
-      as(health, 'one', { type: 'key-rest', forMs: 60_000, reason }, 100);
+      as(health, 'one', { type: 'key-cooldown', forMs: 60_000, reason }, 100);
       expect(health.restMs(keyA, 100)).toBe(60_000);
     });
   });
 
   describe('that is asked to wait for nothing', () => {
-    const own: HealthSignal = { type: 'key-rest', forMs: 20_000, reason: 'rate-limit', isOwnRule: true };
+    const own: HealthSignal = { type: 'key-cooldown', forMs: 20_000, reason: 'rate-limit', isOwnRule: true };
 
     test('rests by our own rule: for a second, and twice as long each time, until it is answered', () => {
       const health = newHealth();
@@ -333,17 +333,20 @@ describe('a resting key', () => {
   });
 
   describe('for one model', () => {
-    const limited: HealthSignal = { type: 'key-rest', forMs: 9_000, reason: 'rate-limit' };
+    const limited: HealthSignal = { type: 'key-cooldown', forMs: 9_000, reason: 'rate-limit' };
 
     test('serves other models, and is told of with the model', () => {
       const health = newHealth();
       attempt(health, otherModel, { type: 'success' }, 0);
       attempt(health, keyA, limited, 0);
       expect([health.isUsable(keyA, 1), health.isUsable(otherModel, 1)]).toEqual([false, true]);
-      expect([health.restsForModel(keyA, 1), health.restReason(otherModel, 1)]).toEqual([true, undefined]);
+      expect([health.restsForModel(keyA, 1), health.cooldownReason(otherModel, 1)]).toEqual([
+        true,
+        undefined,
+      ]);
       const { upstreamModel } = keyA.target.entry;
       const key = { provider: 'platform/p', key: 'a' };
-      expect(health.restingKeys(0)).toEqual([{ ...key, upstreamModel, reason: 'rate-limit', forMs: 9_000 }]);
+      expect(health.coolingKeys(0)).toEqual([{ ...key, upstreamModel, reason: 'rate-limit', forMs: 9_000 }]);
       expect(health.report(0, 0)).toEqual([
         { ...key, upstreamModel, state: 'rate-limited', untilMs: 9_000 },
         { ...key, state: 'working' },
@@ -354,7 +357,7 @@ describe('a resting key', () => {
       const soon = newHealth();
       attempt(soon, keyA, limited, 0);
       attempt(soon, otherModel, limited, 8_999);
-      expect(soon.restingKeys(8_999)).toContainEqual({
+      expect(soon.coolingKeys(8_999)).toContainEqual({
         ...{ provider: 'platform/p', key: 'a', reason: 'rate-limit', forMs: 9_000 },
       });
       const later = newHealth();
@@ -486,7 +489,7 @@ describe('a trial of a half-open breaker', () => {
     const health = healthAfter(targetFailure, 5);
     expect([4_999, 5_000].map((nowMs) => health.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
     expect(health.awaitsTrial(other, 5_000)).toBe(false);
-    const rested = healthAfter({ type: 'key-rest', forMs: 1_000, reason: 'rejected' }, 1);
+    const rested = healthAfter({ type: 'key-cooldown', forMs: 1_000, reason: 'rejected' }, 1);
     expect([999, 1_000].map((nowMs) => rested.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
     expect(rested.awaitsTrial(keyB, 1_000)).toBe(false);
     for (const nowMs of [5_000, 5_001]) attempt(health, keyA, { type: 'success' }, nowMs);
@@ -500,7 +503,7 @@ describe('a trial of a half-open breaker', () => {
   test.each<HealthSignal>([
     { type: 'none' },
     { type: 'misconfigured' },
-    { type: 'key-rest', forMs: 1, reason: 'rate-limit' },
+    { type: 'key-cooldown', forMs: 1, reason: 'rate-limit' },
   ])('that ends with $type, which says nothing of its health, makes room for another', (signal) => {
     const { health, trial } = opened();
     health.onEnd(trial, signal, 5_010);
@@ -541,7 +544,7 @@ describe('when all are out of service', () => {
 
   test('a key that rests is no last resort, nor is one whose trial is under way', () => {
     const health = dead();
-    attempt(health, keyA, { type: 'key-rest', forMs: 9_000, reason: 'rejected' }, 1_000);
+    attempt(health, keyA, { type: 'key-cooldown', forMs: 9_000, reason: 'rejected' }, 1_000);
     expect(health.lastResort(all, 2_000)).toBe(1);
     expect(health.lastResort([keyA], 2_000)).toBeUndefined();
     health.onStart(keyB, false, 5_000);
@@ -594,10 +597,10 @@ test('a model that its provider does not know is told of, until it is served', (
 });
 
 test("a success of a request begun earlier does not end a key's rest", () => {
-  const health = healthAfter({ type: 'key-rest', forMs: 9_000, reason: 'rate-limit' }, 1);
+  const health = healthAfter({ type: 'key-cooldown', forMs: 9_000, reason: 'rate-limit' }, 1);
   attempt(health, keyA, { type: 'success' }, 20);
   expect(health.isUsable(keyA, 30)).toBe(false);
-  expect(health.restReason(keyA, 30)).toBe('rate-limit');
+  expect(health.cooldownReason(keyA, 30)).toBe('rate-limit');
 });
 
 describe('a report', () => {
@@ -626,7 +629,7 @@ describe('a report', () => {
     ['rejected', 'rejected'],
   ] as const)('says of a key that rests for %s: %s, until when, and not that it works', (reason, state) => {
     const health = healthAfter({ type: 'success' }, 1);
-    attempt(health, keyA, { type: 'key-rest', forMs: 2_000, reason }, 500);
+    attempt(health, keyA, { type: 'key-cooldown', forMs: 2_000, reason }, 500);
     const ofModel = reason === 'rate-limit' ? { upstreamModel: keyA.target.entry.upstreamModel } : {};
     const line = { provider: 'platform/p', key: 'a', ...ofModel, state, untilMs: offsetMs + 2_500 };
     expect(reportAt(health, 2_499)).toEqual([line]);
@@ -636,7 +639,7 @@ describe('a report', () => {
   });
 
   describe('says of a key that wants a person what it said', () => {
-    const broke: HealthSignal = { type: 'key-rest', forMs: 2_000, reason: 'out-of-money' };
+    const broke: HealthSignal = { type: 'key-cooldown', forMs: 2_000, reason: 'out-of-money' };
     const statesAt = (health: Health, nowMs: number) => reportAt(health, nowMs).map(({ state }) => state);
 
     test('also while it is tried, until it is answered', () => {
@@ -759,7 +762,7 @@ describe('the revision', () => {
 
   test("changes when a key's rest begins, and when it is over", () => {
     const health = newHealth();
-    const rest: HealthSignal = { type: 'key-rest', forMs: 100, reason: 'rate-limit' };
+    const rest: HealthSignal = { type: 'key-cooldown', forMs: 100, reason: 'rate-limit' };
     expect(changed(health, 0, () => attempt(health, keyA, rest, 0))).toBe(true);
     const resting = health.revision(99);
     expect(health.revision(100)).not.toBe(resting);
@@ -770,7 +773,7 @@ describe('the revision', () => {
 describe('another table', () => {
   const viewOf = (keys: Readonly<Record<string, string>>, providerEntry = {}) =>
     ({ routes: [routeOf([{ ...shared, keys, providerEntry }, { provider: 'platform/q' }])] }) as const;
-  const rejected: HealthSignal = { type: 'key-rest', forMs: 60_000, reason: 'rejected' };
+  const rejected: HealthSignal = { type: 'key-cooldown', forMs: 60_000, reason: 'rejected' };
 
   test('with the same credential leaves a rejected key where it is', () => {
     const health = healthAfter(rejected, 1);

@@ -330,7 +330,7 @@ test('the next step of a call, whatever fails', () => {
           );
           // What the operator asks for is its own business.
           if (isRepetition && mayHelp && attemptsPerTarget === 1) {
-            const isShortRest = judgement.keyRest === 'rate-limit' && delayMs <= 2_500;
+            const isShortRest = judgement.keyCooldown === 'rate-limit' && delayMs <= 2_500;
             must(
               delayMs === 0 || isShortRest,
               'no wait while another could serve, but for a short rate limit',
@@ -347,7 +347,7 @@ test('the next step of a call, whatever fails', () => {
           retryAfterMs: failure.kind === 'status' ? failure.retryAfterMs : undefined,
         });
         // A key that is limited or refused rests.
-        if (judgeFailure(failure).keyRest !== null) {
+        if (judgeFailure(failure).keyCooldown !== null) {
           for (const [position, { keyId }] of candidates.entries()) {
             if (keyId === candidates[candidate]?.keyId) usable[position] = false;
           }

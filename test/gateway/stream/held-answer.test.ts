@@ -1,8 +1,8 @@
 // What is held of an answer, when does its client get it, and how fast?
 
 import { expect, test } from 'vitest';
+import { Cancellation } from '../../../gateway/stream/cancellation.ts';
 import { HeldAnswer } from '../../../gateway/stream/held-answer.ts';
-import { Leaving } from '../../../gateway/stream/leaving.ts';
 
 function holderOf({ bytesMax = 1000, takes = Number.POSITIVE_INFINITY } = {}) {
   const written: string[] = [];
@@ -39,7 +39,7 @@ test('nothing goes out before it is released, then everything in the order it ca
   const { holder, written, told } = holderOf();
   for (const n of [1, 2, 3]) expect(holder.write(Buffer.from(event(n, 10)))).toBe(true);
   expect([written, told.held]).toEqual([[], 3 * event(1, 10).length]);
-  await holder.release(new Leaving());
+  await holder.release(new Cancellation());
   expect([written.join(''), told]).toEqual([
     event(1, 10) + event(2, 10) + event(3, 10),
     { held: 0, tooLong: 0 },
@@ -50,7 +50,7 @@ test('a slow reader gets it in portions of whole events, each when it has taken 
   const { holder, written, drain, drains } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
   const events = Array.from({ length: 10 }, (_, n) => event(n, 30_000));
   for (const each of events) holder.write(Buffer.from(each));
-  const released = holder.release(new Leaving());
+  const released = holder.release(new Cancellation());
   for (let portion = 1; written.join('') !== events.join(''); portion++) {
     expect([written.length, drains.length]).toEqual([portion, 1]);
     drain();
@@ -69,7 +69,7 @@ test('an answer on its way to a slow reader counts until all of it has been take
   const { holder, told, drain } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
   const bytes = Buffer.from(event(1, 70_000) + event(2, 70_000));
   holder.write(bytes);
-  const released = holder.release(new Leaving());
+  const released = holder.release(new Cancellation());
   expect(told.held).toBe(bytes.length);
   drain();
   await new Promise(setImmediate);
@@ -89,16 +89,16 @@ test('what is too long counts until its client has taken it', () => {
 test('one event that is longer than a portion goes out in one piece', async () => {
   const { holder, written } = holderOf({ bytesMax: 1024 * 1024 });
   holder.write(Buffer.from(event(1, 200_000) + event(2, 5)));
-  await holder.release(new Leaving());
+  await holder.release(new Cancellation());
   expect(written).toEqual([event(1, 200_000), event(2, 5)]);
 });
 
 test('a client that leaves is not waited for', async () => {
   const { holder, written, told } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
   for (let n = 0; n < 10; n++) holder.write(Buffer.from(event(n, 30_000)));
-  const caller = new Leaving();
+  const caller = new Cancellation();
   const released = holder.release(caller);
-  caller.leave();
+  caller.cancel();
   await released;
   expect([written.length, told.held]).toEqual([1, 0]);
 });
@@ -117,6 +117,6 @@ test('of a discarded answer nothing is left', async () => {
   const { holder, written, told } = holderOf();
   holder.write(Buffer.from('half'));
   holder.discard();
-  await holder.release(new Leaving());
+  await holder.release(new Cancellation());
   expect([written, told.held]).toEqual([[], 0]);
 });

@@ -28,7 +28,7 @@ const end = (why: string): never => {
 const report: JournalReport = {
   failed: (reason) => end(`the journal could not be written: ${reason}`),
   dropped: (records) => end(`${records} records were lost`),
-  unclaimed: () => end('the journal was full, and records were given up'),
+  unacknowledged: () => end('the journal was full, and records were given up'),
 };
 const { journalBytesMax } = settings;
 const fileJournal = features.has('journal')

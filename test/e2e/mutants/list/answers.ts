@@ -139,7 +139,7 @@ export const answers: readonly Mutant[] = [
   {
     name: 'behind the error of a response nothing is an answer',
     file: 'gateway/dialects/openai-responses/decode-stream.ts',
-    from: 'if (this.toldError) {',
+    from: 'if (this.reportedError) {',
     to: 'if (this.facts.isComplete) {',
     tests: ['test/gateway/dialects/openai-responses/decode-stream.test.ts'],
   },

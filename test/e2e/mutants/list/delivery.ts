@@ -62,7 +62,7 @@ export const delivery: readonly Mutant[] = [
   {
     name: 'assured: a translated answer that does not say how it ended is not handed out',
     file: 'gateway/dialects/answer/flaw.ts',
-    from: "if (isUntold) return 'a choice of the answer has no finish reason';",
+    from: "if (isAssumed) return 'a choice of the answer has no finish reason';",
     to: '',
     tests: ['test/flow/delivery.test.ts'],
   },
@@ -96,7 +96,7 @@ export const delivery: readonly Mutant[] = [
   },
   {
     name: 'a stream that passes through names the model that was asked for, where its route says so',
-    file: 'gateway/pipeline/attempt-ends.ts',
+    file: 'gateway/pipeline/attempt-io.ts',
     from: 'namesRequested ? streamAsRequested(stream, same, facts.model) : stream',
     to: 'namesRequested ? stream : stream',
     tests: ['test/flow/response-model.test.ts', 'test/conformance/response-model.test.ts'],
@@ -110,7 +110,7 @@ export const delivery: readonly Mutant[] = [
   },
   {
     name: 'a plain answer names the model that was asked for, where its route says so',
-    file: 'gateway/pipeline/attempt-ends.ts',
+    file: 'gateway/pipeline/attempt-io.ts',
     from: 'delivery.namesRequested ? answerAsRequested(document.body, facts.model) : document.body',
     to: 'document.body',
     tests: ['test/flow/response-model.test.ts', 'test/conformance/response-model.test.ts'],

@@ -12,10 +12,10 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'turns of one role are put together in linear time',
-    file: 'gateway/dialects/tidy.ts',
+    file: 'gateway/dialects/normalise.ts',
     from: 'for (const part of turn.parts) own.push(part);',
     to: 'merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] };',
-    tests: ['test/gateway/dialects/tidy.test.ts'],
+    tests: ['test/gateway/dialects/normalise.test.ts'],
   },
   {
     name: 'tools whose names come out alike are told apart in linear time',
@@ -120,10 +120,10 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'a prompt is not looked at once for each of its seeds',
-    file: 'gateway/dialects/carry.ts',
+    file: 'gateway/dialects/compatibility.ts',
     from: '[...different.values()].flatMap(',
     to: 'conversations.flatMap(',
-    tests: ['test/gateway/dialects/carry.test.ts'],
+    tests: ['test/gateway/dialects/compatibility.test.ts'],
   },
   {
     name: 'a request that has ended leaves its place to another',
@@ -519,7 +519,7 @@ export const door: readonly Mutant[] = [
   },
   {
     name: 'words of a tool never become text of the user',
-    file: 'gateway/dialects/tidy.ts',
+    file: 'gateway/dialects/normalise.ts',
     from: 'if (at === -1) return [{ ...turn, parts }];',
     to: "return [{ ...turn, parts: parts.flatMap((part) => (part.type === 'tool-result' ? part.parts : [part])) }];",
     tests: ['test/gateway/dialects/tool-voices.test.ts'],

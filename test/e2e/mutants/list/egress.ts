@@ -13,7 +13,7 @@ export const egress: readonly Mutant[] = [
   {
     name: 'names that are slow to look up leave threads to the others',
     file: 'core/egress/lookup-lanes.ts',
-    from: 'if (running < doubtedMax)',
+    from: 'if (running < suspectsMax)',
     to: 'if (running < Number.POSITIVE_INFINITY)',
     tests: ['test/core/egress/lookup-lanes.test.ts'],
   },
@@ -27,7 +27,7 @@ export const egress: readonly Mutant[] = [
   {
     name: 'a name that has missed once is not behind those that always do',
     file: 'core/egress/lookup-lanes.ts',
-    from: '(doubted.get(name) ?? 0) + (answered',
+    from: '(suspects.get(name) ?? 0) + (answered',
     to: '(answered',
     tests: ['test/core/egress/lookup-lanes.test.ts'],
   },

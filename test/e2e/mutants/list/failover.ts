@@ -19,9 +19,9 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a key without money is not taken to have some because its rest is over',
-    file: 'gateway/route/key-rests.ts',
-    from: "if (phase === 'resting' || reason === 'rate-limit') return phase === 'resting';",
-    to: "if (phase !== undefined) return phase === 'resting';",
+    file: 'gateway/route/key-cooldowns.ts',
+    from: "if (phase === 'cooling-down' || reason === 'rate-limit') return phase === 'cooling-down';",
+    to: "if (phase !== undefined) return phase === 'cooling-down';",
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
@@ -132,14 +132,14 @@ export const failover: readonly Mutant[] = [
   {
     name: 'of several calls one is the trial of an upstream, and the others wait for it',
     file: 'gateway/pipeline/fan-out.ts',
-    from: 'if (!isTurnedAway(outcome) || underWay === 0) return outcome;',
+    from: 'if (!isTurnedAway(outcome) || inFlight === 0) return outcome;',
     to: 'if (!isTurnedAway(outcome) || underWay >= 0) return outcome;',
     tests: ['test/flow/several-calls.test.ts', 'test/gateway/pipeline/fan-out.test.ts'],
   },
   {
     name: 'of several calls one that throws takes the others with it',
     file: 'gateway/pipeline/fan-out.ts',
-    from: '// If one has thrown, the others are still in flight.\n    group.leave();',
+    from: '// If one has thrown, the others are still in flight.\n    group.cancel();',
     to: '',
     tests: ['test/gateway/pipeline/fan-out.test.ts'],
   },
@@ -202,8 +202,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a rate limit rests the key and says nothing against the upstream',
     file: 'gateway/attempt/failure.ts',
-    from: "keyRest: 'rate-limit',\n    mayRetrySame: true,\n    isHealthSignal: false,",
-    to: "keyRest: 'rate-limit',\n    mayRetrySame: true,",
+    from: "keyCooldown: 'rate-limit',\n    mayRetrySame: true,\n    isHealthSignal: false,",
+    to: "keyCooldown: 'rate-limit',\n    mayRetrySame: true,",
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
@@ -342,13 +342,13 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a key that rests is not used',
     file: 'gateway/route/health.ts',
-    from: 'if (this.restReason(candidate, nowMs)) return false;\n    return this.circuitsOf(candidate).every((circuit) => mayTry',
+    from: 'if (this.cooldownReason(candidate, nowMs)) return false;\n    return this.circuitsOf(candidate).every((circuit) => mayTry',
     to: 'return this.circuitsOf(candidate).every((circuit) => mayTry',
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
     name: 'a key that rested for its old credential is used with the new one',
-    file: 'gateway/route/key-rests.ts',
+    file: 'gateway/route/key-cooldowns.ts',
     from: '!keyIds.has(keyId)',
     to: "keyId === '' && keyIds.size > 0",
     tests: ['test/gateway/route/health.test.ts'],
@@ -440,8 +440,8 @@ export const failover: readonly Mutant[] = [
   {
     name: 'who is full is no last resort, and keeps nobody else from being one',
     file: 'gateway/route/health.ts',
-    from: 'isPassedOver(position) || this.restReason',
-    to: 'this.restReason',
+    from: 'isPassedOver(position) || this.cooldownReason',
+    to: 'this.cooldownReason',
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
@@ -453,15 +453,15 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a key that has rested is tried by one at a time',
-    file: 'gateway/route/key-rests.ts',
-    from: "if (rest && phase === 'due') this.rests.set(id, { ...rest, trialSinceMs: nowMs });",
-    to: "if (phase === 'due') this.rests.delete(id);",
+    file: 'gateway/route/key-cooldowns.ts',
+    from: "if (cooldown && phase === 'due') this.cooldowns.set(id, { ...cooldown, trialSinceMs: nowMs });",
+    to: "if (phase === 'due') this.cooldowns.delete(id);",
     tests: ['test/gateway/route/health.test.ts', 'test/flow/keys.test.ts'],
   },
   {
     name: 'what was asked before a key rested does not prove that it works',
-    file: 'gateway/route/key-rests.ts',
-    from: 'startedAtMs >= (this.rests.get(id)?.untilMs ?? Number.POSITIVE_INFINITY)',
+    file: 'gateway/route/key-cooldowns.ts',
+    from: 'startedAtMs >= (this.cooldowns.get(id)?.untilMs ?? Number.POSITIVE_INFINITY)',
     to: 'startedAtMs >= 0',
     tests: ['test/gateway/route/health.test.ts'],
   },
@@ -475,14 +475,14 @@ export const failover: readonly Mutant[] = [
   {
     name: 'no attempt begins for a caller who left while quotas were asked elsewhere',
     file: 'gateway/attempt/call.ts',
-    from: 'return !this.hasLeft && !isSpent',
+    from: 'return !this.isCancelled && !isSpent',
     to: 'return !isSpent',
     tests: ['test/gateway/attempt/call.test.ts'],
   },
   {
     name: 'no other target is asked for a caller who left while quotas were asked elsewhere',
     file: 'gateway/attempt/call.ts',
-    from: 'while (!this.hasLeft) {',
+    from: 'while (!this.isCancelled) {',
     to: 'for (;;) {',
     tests: ['test/gateway/attempt/call.test.ts'],
   },
@@ -517,7 +517,7 @@ export const failover: readonly Mutant[] = [
   {
     name: 'whoever counts is let go with the caller',
     file: 'gateway/operations/ask-once.ts',
-    from: 'const stopListening = caller.onLeave(giveUp);',
+    from: 'const stopListening = caller.onCancel(giveUp);',
     to: 'const stopListening = () => {};',
     tests: ['test/flow/count-tokens.test.ts'],
   },
@@ -544,8 +544,8 @@ export const failover: readonly Mutant[] = [
   },
   {
     name: 'a short rest of a key does not end a longer one',
-    file: 'gateway/route/rest.ts',
-    from: "if (rest === undefined || phaseOfRest(rest, nowMs) !== 'resting') return next;",
+    file: 'gateway/route/cooldown.ts',
+    from: "if (cooldown === undefined || phaseOfCooldown(cooldown, nowMs) !== 'cooling-down') return next;",
     to: 'if (rest === undefined || nowMs >= 0) return next;',
     tests: ['test/gateway/route/health.test.ts'],
   },
@@ -601,7 +601,7 @@ export const failover: readonly Mutant[] = [
   {
     name: 'a rate limit of one model leaves the other models of its key in use',
     file: 'gateway/route/health.ts',
-    from: 'const isKeys = !isModels || this.rests.restsForOther(keyId, modelId, nowMs);',
+    from: 'const isKeys = !isModels || this.cooldowns.coolsDownForOther(keyId, modelId, nowMs);',
     to: 'const isKeys = true;',
     tests: ['test/flow/cooldowns.test.ts'],
   },

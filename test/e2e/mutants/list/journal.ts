@@ -13,7 +13,7 @@ export const journal: readonly Mutant[] = [
   {
     name: 'what the disk does not take goes to the log when the process goes',
     file: 'gateway/meter/journal.ts',
-    from: 'await this.tellUnwritten();',
+    from: 'await this.reportUnwritten();',
     to: '',
     tests: ['test/gateway/meter/full-journal.test.ts'],
   },

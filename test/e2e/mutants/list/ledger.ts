@@ -154,7 +154,7 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'what a provider goes on with by itself is billed with what was reserved',
     file: 'gateway/dialects/openai-responses/relay.ts',
-    from: 'goesOn: isUnderWay(answer.status),',
+    from: 'goesOn: isInProgress(answer.status),',
     to: 'goesOn: false,',
     tests: background,
   },

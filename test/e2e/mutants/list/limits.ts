@@ -34,7 +34,7 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what was full for one call of a request is asked again for the next',
     file: 'gateway/pipeline.ts',
-    from: 'this.full?.clear();',
+    from: 'this.saturated?.clear();',
     to: '',
     tests: ['test/flow/several-calls.test.ts'],
   },

@@ -9,7 +9,7 @@ export const plan: readonly Mutant[] = [
   {
     name: 'a plan goes by what is in service',
     file: 'gateway/plan/plan-request.ts',
-    from: 'isUsable: (position) => health.isUsable(at(position), nowMs) && !full.has(at(position)),',
+    from: 'isUsable: (position) => health.isUsable(at(position), nowMs) && !saturated.has(at(position)),',
     to: 'isUsable: () => true,',
     tests: sameAsServed,
   },

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { DialectName } from '../../../../core/contract/routing-table.ts';
-import { findImpossible } from '../../../../gateway/dialects/carry.ts';
+import { findImpossible } from '../../../../gateway/dialects/compatibility.ts';
 import type { FinishReason, ModelAnswer } from '../../../../gateway/dialects/conversation.ts';
 import type { PartsEncoder, Translation } from '../../../../gateway/dialects/dialect.ts';
 import { openAiChat } from '../../../../gateway/dialects/openai-chat/index.ts';

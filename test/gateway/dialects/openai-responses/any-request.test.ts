@@ -3,9 +3,9 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { normalise } from '../../../../gateway/dialects/normalise.ts';
 import { translateResponses } from '../../../../gateway/dialects/openai-responses/translate.ts';
 import { responsesUpstream } from '../../../../gateway/dialects/openai-responses/upstream.ts';
-import { tidy } from '../../../../gateway/dialects/tidy.ts';
 import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { readResponseEvents } from '../../../support/openapi/responses-sequence.ts';
 import { runs } from '../../../support/runs.ts';
@@ -89,7 +89,7 @@ test('every request is refused by name or served', () => {
       }
       served++;
       const [conversation] = translation.conversations;
-      if (conversation) responsesUpstream.open(tidy(conversation, target), target);
+      if (conversation) responsesUpstream.open(normalise(conversation, target), target);
       const encoder = translation.streamEncoder(head);
       readResponseEvents(encoder.open(0).encode([]) + encoder.close());
     }),

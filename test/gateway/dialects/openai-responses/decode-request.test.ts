@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Conversation, Part } from '../../../../gateway/dialects/conversation.ts';
+import { normalise } from '../../../../gateway/dialects/normalise.ts';
 import { packOpaque } from '../../../../gateway/dialects/state/opaque.ts';
-import { tidy } from '../../../../gateway/dialects/tidy.ts';
 import { GatewayError } from '../../../../gateway/request/errors.ts';
 import { target } from '../support/upstream-call.ts';
 import { asksOf, decodeRequest } from './talk.ts';
@@ -93,7 +93,7 @@ describe('input', () => {
         output,
       ],
     });
-    const { turns } = tidy(conversation, target);
+    const { turns } = normalise(conversation, target);
     expect(
       turns.map(({ role, parts }) => [role, ...parts.map((part) => ('id' in part ? part.id : part.type))]),
     ).toEqual([

@@ -3,10 +3,10 @@
 
 import type { Conversation } from '../../../../gateway/dialects/conversation.ts';
 import type { StreamDecoder } from '../../../../gateway/dialects/dialect.ts';
+import { normalise } from '../../../../gateway/dialects/normalise.ts';
 import { translateResponses } from '../../../../gateway/dialects/openai-responses/translate.ts';
 import { responsesUpstream } from '../../../../gateway/dialects/openai-responses/upstream.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
-import { tidy } from '../../../../gateway/dialects/tidy.ts';
 import { readPieces } from '../support/read-pieces.ts';
 import { bodyOf, makeConversation, target } from '../support/upstream-call.ts';
 
@@ -60,7 +60,7 @@ export function decodePlain(answer: unknown, more: Partial<Conversation> = {}) {
 
 /** What an upstream is sent for a conversation, tidied as the gateway does. */
 export function sentRequest(conversation: Partial<Conversation>): Record<string, unknown> {
-  const tidied = tidy(makeConversation(conversation), target);
+  const tidied = normalise(makeConversation(conversation), target);
   return JSON.parse(responsesUpstream.open(tidied, target).body.toString('utf8'));
 }
 

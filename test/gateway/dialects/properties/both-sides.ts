@@ -1,6 +1,6 @@
 // The two sides of one dialect, back to back: what one writes the other reads.
 
-import { findImpossible } from '../../../../gateway/dialects/carry.ts';
+import { findImpossible } from '../../../../gateway/dialects/compatibility.ts';
 import type { Conversation } from '../../../../gateway/dialects/conversation.ts';
 import type {
   Dialect,

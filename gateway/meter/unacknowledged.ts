@@ -5,7 +5,7 @@
 const pieceLines = 50;
 
 /** @param lines Whole lines, a record each. */
-export async function writeUnclaimed(lines: Buffer, write: (text: string) => void): Promise<void> {
+export async function writeUnacknowledged(lines: Buffer, write: (text: string) => void): Promise<void> {
   const records = lines.toString('utf8').trimEnd().split('\n');
   for (let from = 0; from < records.length; from += pieceLines) {
     const time = new Date().toISOString();

@@ -3,21 +3,21 @@
 
 import { isUpstreamOnly } from '../../core/catalog/dialects.ts';
 import { parseJson } from '../../core/parse-json.ts';
-import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
 import {
   type AnswerReader,
-  type AttemptEnds,
+  type AttemptIo,
   type PlainReader,
   type PlainReading,
   plainBytesMax,
   type Receiver,
   type Transmission,
   type Unfold,
-} from '../attempt/ends.ts';
+} from '../attempt/attempt-io.ts';
+import { type ClientSink, heldBytesMax, heldContentBytesMax } from '../attempt/commit-point.ts';
 import { flawOfChoices } from '../dialects/answer/flaw.ts';
 import { GatheredStream } from '../dialects/answer/gathered-stream.ts';
 import { malformed, tooLarge, unusable } from '../dialects/answer/malformed.ts';
-import { listDropped } from '../dialects/carry.ts';
+import { listDropped } from '../dialects/compatibility.ts';
 import type {
   AnswerHead,
   AnswerStream,
@@ -67,7 +67,7 @@ export function openEnds(
   share: AnswerShare,
   bodies: () => CallBodies,
   streaming?: Streaming,
-): AttemptEnds<Answer> {
+): AttemptIo<Answer> {
   const encoded = encodeFor(parts, exchange, candidate, call, bodies);
   const head = (): AnswerHead => answerHead(parts, exchange);
   return new CandidateEnds(
@@ -82,7 +82,7 @@ export function openEnds(
   );
 }
 
-class CandidateEnds implements AttemptEnds<Answer> {
+class CandidateEnds implements AttemptIo<Answer> {
   readonly reader: AnswerReader<Answer>;
   readonly framing: Framing;
   readonly speaksForeign: boolean;

@@ -1,20 +1,20 @@
 // Has the caller gone away? A signal of one bit; an AbortSignal does the same at many times the cost.
 
-export interface LeaveSignal {
-  readonly hasLeft: boolean;
+export interface CancelSignal {
+  readonly isCancelled: boolean;
   /** Calls back once, at once if it has happened already; gives a function that stops it. */
-  onLeave(callback: () => void): () => void;
+  onCancel(callback: () => void): () => void;
 }
 
-export class Leaving implements LeaveSignal {
+export class Cancellation implements CancelSignal {
   private left = false;
   private callbacks: (() => void)[] = [];
 
-  get hasLeft(): boolean {
+  get isCancelled(): boolean {
     return this.left;
   }
 
-  onLeave(callback: () => void): () => void {
+  onCancel(callback: () => void): () => void {
     if (this.left) {
       callback();
       return () => {};
@@ -25,7 +25,7 @@ export class Leaving implements LeaveSignal {
     };
   }
 
-  leave(): void {
+  cancel(): void {
     if (this.left) return;
     this.left = true;
     const { callbacks } = this;

@@ -1,6 +1,13 @@
 // Which keys were refused at this pod, and how long are their cooldowns? By an id of the whole key, or of the key for one model.
 
-import { isForgotten, phaseOfRest, type Refusal, type Rest, type RestReason, restAfter } from './rest.ts';
+import {
+  type Cooldown,
+  type CooldownReason,
+  cooldownAfter,
+  isForgotten,
+  phaseOfCooldown,
+  type Refusal,
+} from './cooldown.ts';
 
 /** The key behind a health id. */
 export interface KeyAtProvider {
@@ -10,7 +17,7 @@ export interface KeyAtProvider {
 }
 
 /** One cooldown. */
-export interface RestingKey extends KeyAtProvider {
+export interface CoolingKey extends KeyAtProvider {
   /** Absent: the key as a whole. */
   readonly upstreamModel?: string;
 }
@@ -18,23 +25,23 @@ export interface RestingKey extends KeyAtProvider {
 /** How long a request waits for the trial call of a key before it checks again. */
 const trialLookMs = 200;
 
-interface Entry extends Rest {
-  readonly at: RestingKey;
+interface Entry extends Cooldown {
+  readonly at: CoolingKey;
   /** Health id of the key. */
   readonly keyId: string;
 }
 
-export class KeyRests {
-  private readonly rests = new Map<string, Entry>();
+export class KeyCooldowns {
+  private readonly cooldowns = new Map<string, Entry>();
 
   get isEmpty(): boolean {
-    return this.rests.size === 0;
+    return this.cooldowns.size === 0;
   }
 
   /** Why the key is in cooldown, or on trial after one; undefined if it may be used. */
-  reasonOf(id: string, nowMs: number): RestReason | undefined {
+  reasonOf(id: string, nowMs: number): CooldownReason | undefined {
     const phase = this.phaseOf(id, nowMs);
-    return phase === 'resting' || phase === 'on-trial' ? this.rests.get(id)?.reason : undefined;
+    return phase === 'cooling-down' || phase === 'on-trial' ? this.cooldowns.get(id)?.reason : undefined;
   }
 
   /** Its time is up, and the next attempt shows whether it works again. */
@@ -56,72 +63,79 @@ export class KeyRests {
 
   /** Clock time at which the rest ends or has ended; 0: there is none. */
   untilMs(id: string): number {
-    return this.rests.get(id)?.untilMs ?? 0;
+    return this.cooldowns.get(id)?.untilMs ?? 0;
   }
 
   /** Whether the key is in cooldown for another model than that of this id. */
-  restsForOther(keyId: string, id: string, nowMs: number): boolean {
-    return this.rests
+  coolsDownForOther(keyId: string, id: string, nowMs: number): boolean {
+    return this.cooldowns
       .entries()
       .some(
-        ([other, rest]) =>
-          rest.keyId === keyId && other !== keyId && other !== id && phaseOfRest(rest, nowMs) === 'resting',
+        ([other, cooldown]) =>
+          cooldown.keyId === keyId &&
+          other !== keyId &&
+          other !== id &&
+          phaseOfCooldown(cooldown, nowMs) === 'cooling-down',
       );
   }
 
   /** An attempt begins: of a key that has rested it is the trial. */
   onStart(id: string, nowMs: number): void {
-    const rest = this.rests.get(id);
-    const phase = rest && phaseOfRest(rest, nowMs);
-    if (rest && phase === 'due') this.rests.set(id, { ...rest, trialSinceMs: nowMs });
-    else if (rest && isForgotten(rest, nowMs)) this.rests.delete(id);
+    const cooldown = this.cooldowns.get(id);
+    const phase = cooldown && phaseOfCooldown(cooldown, nowMs);
+    if (cooldown && phase === 'due') this.cooldowns.set(id, { ...cooldown, trialSinceMs: nowMs });
+    else if (cooldown && isForgotten(cooldown, nowMs)) this.cooldowns.delete(id);
   }
 
   /** An attempt is over, whatever came of it: without a verdict on the key, the next one is another trial. */
   onEnd(id: string, startedAtMs: number): void {
-    const rest = this.rests.get(id);
-    if (rest?.trialSinceMs === startedAtMs) this.rests.set(id, { ...rest, trialSinceMs: undefined });
+    const cooldown = this.cooldowns.get(id);
+    if (cooldown?.trialSinceMs === startedAtMs)
+      this.cooldowns.set(id, { ...cooldown, trialSinceMs: undefined });
   }
 
   onAnswered(id: string, startedAtMs: number): void {
     // What began before the rest says nothing of now.
-    if (startedAtMs >= (this.rests.get(id)?.untilMs ?? Number.POSITIVE_INFINITY)) this.rests.delete(id);
+    if (startedAtMs >= (this.cooldowns.get(id)?.untilMs ?? Number.POSITIVE_INFINITY))
+      this.cooldowns.delete(id);
   }
 
   onRefused(id: string, { keyId, at }: Pick<Entry, 'keyId' | 'at'>, refusal: Refusal, nowMs: number): void {
-    this.rests.set(id, { ...restAfter(this.rests.get(id), refusal, nowMs), keyId, at });
+    this.cooldowns.set(id, { ...cooldownAfter(this.cooldowns.get(id), refusal, nowMs), keyId, at });
   }
 
   /** Drops the cooldowns of keys that are no longer in use. @returns How many. */
   keepOnly(keyIds: ReadonlySet<string>): number {
-    const gone = this.rests.entries().filter(([, { keyId }]) => !keyIds.has(keyId));
-    return [...gone].filter(([id]) => this.rests.delete(id)).length;
+    const gone = this.cooldowns.entries().filter(([, { keyId }]) => !keyIds.has(keyId));
+    return [...gone].filter(([id]) => this.cooldowns.delete(id)).length;
   }
 
   /** Drops cooldowns that are over and do not lengthen the next one. */
   forget(nowMs: number): void {
-    for (const [id, rest] of this.rests) if (isForgotten(rest, nowMs)) this.rests.delete(id);
+    for (const [id, cooldown] of this.cooldowns) if (isForgotten(cooldown, nowMs)) this.cooldowns.delete(id);
   }
 
   /** By id. */
-  resting(nowMs: number): readonly (readonly [id: string, rest: Rest & Pick<Entry, 'at' | 'keyId'>])[] {
-    return [...this.rests].filter(([, { untilMs }]) => nowMs < untilMs);
+  coolingDown(
+    nowMs: number,
+  ): readonly (readonly [id: string, cooldown: Cooldown & Pick<Entry, 'at' | 'keyId'>])[] {
+    return [...this.cooldowns].filter(([, { untilMs }]) => nowMs < untilMs);
   }
 
   /**
    * Keys in cooldown; also, for this long after it, keys that need a person and have had no answer since then;
    * by id.
    */
-  untrusted(nowMs: number, memoryMs: number): ReturnType<KeyRests['resting']> {
-    return [...this.rests].filter(([id, { untilMs, reason }]) => {
+  untrusted(nowMs: number, memoryMs: number): ReturnType<KeyCooldowns['coolingDown']> {
+    return [...this.cooldowns].filter(([id, { untilMs, reason }]) => {
       const phase = this.phaseOf(id, nowMs);
-      if (phase === 'resting' || reason === 'rate-limit') return phase === 'resting';
+      if (phase === 'cooling-down' || reason === 'rate-limit') return phase === 'cooling-down';
       return phase !== 'over' && nowMs - untilMs < memoryMs;
     });
   }
 
-  private phaseOf(id: string, nowMs: number): ReturnType<typeof phaseOfRest> | undefined {
-    const rest = this.rests.get(id);
-    return rest && phaseOfRest(rest, nowMs);
+  private phaseOf(id: string, nowMs: number): ReturnType<typeof phaseOfCooldown> | undefined {
+    const cooldown = this.cooldowns.get(id);
+    return cooldown && phaseOfCooldown(cooldown, nowMs);
   }
 }

@@ -10,7 +10,7 @@ import {
 import { GatewayError } from '../request/errors.ts';
 import type { Ask, Conversation } from './conversation.ts';
 import type { UpstreamDialect, UpstreamTarget } from './dialect.ts';
-import { asksForTooMuch, tidy } from './tidy.ts';
+import { asksForTooMuch, normalise } from './normalise.ts';
 
 /**
  * What cannot be carried, the first such thing; undefined if all can. Where tools are no option
@@ -47,7 +47,7 @@ export function listDropped(
   // Of equal prompts one is looked at: those that are asked several times may be long, and differ in their seeds alone.
   const different = new Map(conversations.map((conversation) => [conversation.turns, conversation]));
   const lossy = [...different.values()].flatMap((conversation) => {
-    const lost = asUpstream.lost?.(tidy(conversation, target, asUpstream), target) ?? [];
+    const lost = asUpstream.lost?.(normalise(conversation, target, asUpstream), target) ?? [];
     return conversation.asks.filter(
       ({ feature }) =>
         capability(client, name, feature) === 'reported' ||

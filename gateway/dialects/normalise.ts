@@ -8,7 +8,7 @@ import { withDeclaredNames } from './tools/declared-names.ts';
 import { uniqueIds } from './tools/unique-ids.ts';
 
 /** The conversation as this target can take it: see the rules of the functions below. */
-export function tidy(
+export function normalise(
   conversation: Conversation,
   target: Pick<UpstreamTarget, 'origin' | 'maxOutputTokens'>,
   { refusesBlankText = false }: Pick<UpstreamTranslation, 'refusesBlankText'> = {},
@@ -20,11 +20,11 @@ export function tidy(
   // A prompt of white space only is still a prompt; that it is refused is the upstream's to say.
   const last = own.findLast(({ parts }) => parts.length > 0);
   const turns = shown.length > 0 || !last ? shown : [last];
-  const tidied = { ...declared, system: declared.system.filter(isShown), turns };
+  const normalised = { ...declared, system: declared.system.filter(isShown), turns };
   const { maxOutputTokens } = target;
   return maxOutputTokens !== undefined && asksForTooMuch(conversation, maxOutputTokens)
-    ? { ...tidied, maxOutputTokens }
-    : tidied;
+    ? { ...normalised, maxOutputTokens }
+    : normalised;
 }
 
 /** More output tokens than the model can give: it gets as many as it can. */

@@ -60,7 +60,7 @@ export type Unfold = (
 ) => { readonly ok: true; readonly events: Buffer } | { readonly ok: false; readonly fault: AnswerFault };
 
 /** How the two ends of an attempt are made. */
-export interface AttemptEnds<Answer> {
+export interface AttemptIo<Answer> {
   send(receiver: Receiver): Transmission;
   readonly reader: AnswerReader<Answer>;
   /** Of the streams of its upstream; absent: server-sent events. */

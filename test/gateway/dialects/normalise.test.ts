@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { anthropicMessages } from '../../../gateway/dialects/anthropic-messages/index.ts';
 import type { Conversation, Part, Turn } from '../../../gateway/dialects/conversation.ts';
 import type { Dialect } from '../../../gateway/dialects/dialect.ts';
+import { normalise } from '../../../gateway/dialects/normalise.ts';
 import { openAiChat } from '../../../gateway/dialects/openai-chat/index.ts';
 import { openAiCompletions } from '../../../gateway/dialects/openai-completions/index.ts';
 import { openAiResponses } from '../../../gateway/dialects/openai-responses/index.ts';
-import { tidy } from '../../../gateway/dialects/tidy.ts';
 import { openCall } from '../../../gateway/dialects/translate.ts';
 import { conversationOf } from './support/make-conversation.ts';
 
@@ -24,7 +24,7 @@ const sentTo = (dialect: Dialect, change: Partial<Conversation>, upstreamModel =
   const whole = { upstreamModel, isStream: false, parameters: {}, origin: 'here' };
   return JSON.parse(openCall(dialect, conversationOf(change), whole).body.toString());
 };
-const turnsOf = (...turns: Turn[]): readonly Turn[] => tidy(conversationOf({ turns }), target).turns;
+const turnsOf = (...turns: Turn[]): readonly Turn[] => normalise(conversationOf({ turns }), target).turns;
 
 describe('turns', () => {
   test('neighbours of one role are one turn', () => {
@@ -52,7 +52,7 @@ describe('turns', () => {
       user(text('1'), text('2')),
     ]);
     expect(turnsOf(user(text('1')), user(text(' '), text('\n')))).toEqual([user(text('1'))]);
-    expect(tidy(conversationOf({ system: [text(' '), text('be kind')] }), target).system).toEqual([
+    expect(normalise(conversationOf({ system: [text(' '), text('be kind')] }), target).system).toEqual([
       text('be kind'),
     ]);
   });
@@ -67,7 +67,7 @@ describe('white space between texts', () => {
 
   test('is left out where the upstream refuses it', () => {
     const conversation = conversationOf({ turns: [user(...pieces)] });
-    expect(tidy(conversation, target, { refusesBlankText: true }).turns).toEqual([
+    expect(normalise(conversation, target, { refusesBlankText: true }).turns).toEqual([
       user(text('a'), text('b')),
     ]);
   });
@@ -252,10 +252,10 @@ describe('opaque state', () => {
 
 test('61: more output tokens than the model can give are as many as it can', () => {
   const conversation = conversationOf({ maxOutputTokens: 64_000 });
-  expect(tidy(conversation, { ...target, maxOutputTokens: 8_192 }).maxOutputTokens).toBe(8_192);
-  expect(tidy(conversation, { ...target, maxOutputTokens: 128_000 }).maxOutputTokens).toBe(64_000);
-  expect(tidy(conversation, target).maxOutputTokens).toBe(64_000);
-  expect(tidy(conversationOf(), { ...target, maxOutputTokens: 8_192 }).maxOutputTokens).toBeUndefined();
+  expect(normalise(conversation, { ...target, maxOutputTokens: 8_192 }).maxOutputTokens).toBe(8_192);
+  expect(normalise(conversation, { ...target, maxOutputTokens: 128_000 }).maxOutputTokens).toBe(64_000);
+  expect(normalise(conversation, target).maxOutputTokens).toBe(64_000);
+  expect(normalise(conversationOf(), { ...target, maxOutputTokens: 8_192 }).maxOutputTokens).toBeUndefined();
 });
 
 test('a prompt of white space only is still a prompt', () => {

@@ -1,7 +1,12 @@
 // What is refused, and what is told to be dropped?
 
 import { expect, test } from 'vitest';
-import { droppedHeader, findImpossible, impossible, listDropped } from '../../../gateway/dialects/carry.ts';
+import {
+  droppedHeader,
+  findImpossible,
+  impossible,
+  listDropped,
+} from '../../../gateway/dialects/compatibility.ts';
 import type { Conversation } from '../../../gateway/dialects/conversation.ts';
 import { findDialect } from '../../../gateway/dialects/registry.ts';
 import { target } from './properties/both-sides.ts';

@@ -5,7 +5,7 @@ import { ERROR_SHAPES } from '../../core/catalog/error-shapes.ts';
 import { byRate, LIMITS, limitMemberOf } from '../../core/catalog/limits.ts';
 import type { Budget } from '../../core/contract/budget.ts';
 import { GatewayError } from '../request/errors.ts';
-import type { Outcome, Standing } from './outcome.ts';
+import type { LimitState, Outcome } from './outcome.ts';
 import type { Subject } from './subject.ts';
 
 type Refused = Extract<Outcome, { readonly type: 'refused' }>;
@@ -16,13 +16,13 @@ type OverBudget = Extract<Outcome, { readonly type: 'over-budget' }>;
  * Names and values in turn: OpenAI's names with durations everywhere, and on messages Anthropic's beside them, with RFC 3339 times.
  */
 export function limitHeaders(
-  standings: readonly Standing[],
+  limitStates: readonly LimitState[],
   shape: ErrorShape,
   wallMs: number,
 ): readonly string[] {
   const { rateLimitPrefix } = ERROR_SHAPES[shape];
   const headers: string[] = [];
-  for (const { name, limit, remaining, resetMs } of standings) {
+  for (const { name, limit, remaining, resetMs } of limitStates) {
     const names = headerNames[name];
     const [max, left] = [String(limit), String(remaining)];
     headers.push(names.limit, max, names.remaining, left, names.reset, inDuration(resetMs));
