@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 
 interface AzureOptions {
   readonly key: string;
+  /** Whether it is a token of Entra that is good here; absent: none is. */
+  takes?(token: string): boolean;
   /** Names of deployments, each with the model behind it. */
   readonly deployments: Readonly<Record<string, string>>;
   /** Base URL of the simulator, without `/v1`. */
@@ -69,17 +71,20 @@ function answer(options: AzureOptions, incoming: IncomingMessage, body: Buffer, 
   call.end(sent);
 }
 
-function judge({ key }: AzureOptions, { url = '', headers }: IncomingMessage): Judgement {
+function judge({ key, takes }: AzureOptions, { url = '', headers }: IncomingMessage): Judgement {
   const { pathname, searchParams } = new URL(url, 'http://azure');
   const version = searchParams.get('api-version');
   const isDated = version !== null && /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(version);
+  const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
+  const isEntra = takes?.(token) === true;
+  // Not one of many: what is sent beside a token would be a key of somebody else.
+  if (isEntra && (headers['api-key'] ?? headers['x-api-key']) !== undefined) return badKey;
   if (pathname.startsWith('/anthropic/v1/messages')) {
-    if (headers['x-api-key'] !== key || headers['api-key'] !== undefined) return badKey;
+    if (!isEntra && (headers['x-api-key'] !== key || headers['api-key'] !== undefined)) return badKey;
     if (headers['anthropic-version'] !== '2023-06-01') return noVersion;
     return { path: pathname.replace('/anthropic', '') };
   }
-  const bearer = headers.authorization === `Bearer ${key}`;
-  if (headers['api-key'] !== key && !bearer) return badKey;
+  if (headers['api-key'] !== key && token !== key && !isEntra) return badKey;
   const v1 = /^\/openai(\/v1\/(?:chat\/completions|completions|responses))$/.exec(pathname)?.[1];
   if (v1 !== undefined) {
     return isDated ? { ...wrongVersion, message: datedOnV1 } : { path: v1 };

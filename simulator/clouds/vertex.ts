@@ -1,7 +1,13 @@
 // What does Vertex AI want that the dialects of its models do not? A project and a location in the path, a token, Claude's version in the
 // body. Gemini answers here; Claude and models of other vendors are a simulator's behind it.
 
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isBag } from '../checks.ts';
 import type { Ledger } from '../counts.ts';
@@ -13,7 +19,8 @@ import { type GoogleError, googleError, refuse, wordOf } from './google-error.ts
 interface VertexOptions {
   readonly project: string;
   readonly location: string;
-  takes(token: string): boolean;
+  /** @param headers Of the whole request. */
+  takes(token: string, headers: IncomingHttpHeaders): boolean;
   /** Takes calls in express mode. */
   readonly apiKey?: string;
   /** Base URL of the simulator, without `/v1`. */
@@ -75,7 +82,7 @@ function answer(
   const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
   const isLetIn = isExpress
     ? options.apiKey !== undefined && headers['x-goog-api-key'] === options.apiKey && token === ''
-    : headers['x-goog-api-key'] === undefined && options.takes(token);
+    : headers['x-goog-api-key'] === undefined && options.takes(token, headers);
   vertex.calls.push({ path: url, isLetIn });
   if (!isLetIn) return refuse(response, unauthenticated);
   const body = JSON.parse(bytes.toString()) as unknown;
@@ -85,15 +92,23 @@ function answer(
   if (!url.startsWith(`${place}/`)) return refuse(response, notFound(url));
   const path = url.slice(place.length);
   const [, gemini, verb] =
-    /^\/publishers\/google\/models\/([^/:]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path) ??
-    [];
+    /^\/publishers\/google\/models\/([^/:]+):(generateContent|countTokens|streamGenerateContent\?alt=sse)$/.exec(
+      path,
+    ) ?? [];
   if (gemini !== undefined) {
-    const isStream = verb !== 'generateContent';
+    const isStream = verb === 'streamGenerateContent?alt=sse';
+    const isCount = verb === 'countTokens';
+    const stray = isCount && Object.keys(body).find((name) => !countedMembers.has(name));
+    if (stray)
+      return refuse(response, {
+        ...badArgument,
+        message: `Invalid JSON payload received. Unknown name "${stray}"`,
+      });
     const directives = {
       ...vertex.directives,
       ...parseModelName(options.models?.[gemini] ?? 'sim').directives,
     };
-    return void generate({ incoming, response, body, model: gemini, isStream, directives });
+    return void generate({ incoming, response, body, model: gemini, isStream, isCount, directives });
   }
   const [, claude, way] =
     /^\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/.exec(path) ?? [];
@@ -163,6 +178,8 @@ function inGoogleWords(status: number, body: string): string {
   const { message } = (JSON.parse(body) as { error: { message: string } }).error;
   return JSON.stringify([googleError({ status, word: wordOf(status), message })]);
 }
+
+const countedMembers = new Set(['contents', 'systemInstruction', 'tools', 'generationConfig']);
 
 const badArgument = { status: 400, word: 'INVALID_ARGUMENT' } as const;
 

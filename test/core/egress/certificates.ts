@@ -20,12 +20,17 @@ export interface CertificateOptions {
   readonly isCa?: boolean;
   readonly notBefore?: Date;
   readonly notAfter?: Date;
+  /** Of its key. Default: EC, on P-256. An RSA certificate needs an issuer: all signatures here are ECDSA. */
+  readonly keyType?: 'ec' | 'rsa';
 }
 
 const dayMs = 86_400_000;
 
 export function makeCertificate(options: CertificateOptions): Identity {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { publicKey, privateKey } =
+    options.keyType === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const notBefore = options.notBefore ?? new Date(Date.now() - dayMs);
   const notAfter = options.notAfter ?? new Date(Date.now() + dayMs);
   const altNames = [
