@@ -2,10 +2,10 @@
 
 import { serverSentEvents } from '../../dialects/events/framing.ts';
 import { azureAddress } from './address.ts';
-import { azureKey } from './key.ts';
+import { azureCredential } from './credential.ts';
 
 export const azureOpenAiSeats = {
   addressFor: azureAddress,
-  credentialFor: azureKey,
+  credentialFor: azureCredential,
   framingFor: () => serverSentEvents,
 };

@@ -2,8 +2,6 @@
 
 import type { Pool } from 'undici';
 import { EgressError, systemCode } from '../../../core/egress/egress-error.ts';
-import { parseJson } from '../../../core/parse-json.ts';
-import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { codeInWords, ExchangeError } from './exchange-error.ts';
 
 interface ServiceRequest {
@@ -12,18 +10,20 @@ interface ServiceRequest {
   readonly body?: string;
 }
 
-interface ServiceAnswer {
+export interface ServiceAnswer {
   readonly status: number;
   readonly text: string;
   /** @param name In lower case. */
   header(name: string): string | undefined;
 }
 
+export type AskService = (url: URL, request: ServiceRequest) => Promise<ServiceAnswer>;
+
 const timeoutMs = 10_000;
 const bytesMax = 64 * 1024;
 
 /** @throws {ExchangeError} where there is no answer. */
-async function askService(
+export async function askService(
   pool: Pool,
   url: URL,
   { method, headers, body }: ServiceRequest,
@@ -64,21 +64,11 @@ function unanswered(url: URL, error: unknown): ExchangeError {
   return new ExchangeError(`${url.host} ${fact}${codeInWords(systemCode(error))}`, false);
 }
 
-/**
- * Asks with a form for members in JSON, as services of OAuth 2 want it.
- *
- * @throws {ExchangeError} where it gives none.
- */
-export async function askForToken(
-  pool: Pool,
-  url: URL,
-  form: Readonly<Record<string, string>>,
-): Promise<JsonRecord> {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
-  const body = new URLSearchParams(form).toString();
-  const { status, text } = await askService(pool, url, { method: 'POST', headers, body });
-  const members = asRecord(parseJson(text));
-  if (status === 200 && members) return members;
-  const refusal = status >= 400 && status < 500 && status !== 408 && status !== 429;
-  throw new ExchangeError(`${url.host} answered ${status}${codeInWords(members?.error)}`, refusal);
+/** As services of OAuth 2 want it. */
+export function formOf(members: Readonly<Record<string, string>>): ServiceRequest {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+    body: new URLSearchParams(members).toString(),
+  };
 }

@@ -1,12 +1,16 @@
-// In which header does Azure take its key? The OpenAI surface in `api-key`, the Anthropic surface in `x-api-key`.
+// With what is a request to Azure signed in? With a token of Entra, which both surfaces take as a bearer; or with a key, which the OpenAI
+// surface takes in `api-key` and the Anthropic surface in `x-api-key`.
 
 import { type Credential, type CredentialFor, type Lease, staticKey } from '../credential.ts';
+import { entraCredential } from '../identity/entra/credential.ts';
 import type { Sign } from '../sign.ts';
 
 const ownHeader = 'api-key';
 
 /** A header that the Provider names itself, such as that of an API gateway before the resource, is used for both. */
-export const azureKey: CredentialFor = (provider, endpoint): Credential => {
+export const azureCredential: CredentialFor = (provider, endpoint, means): Credential => {
+  const entra = entraCredential(provider, endpoint, means);
+  if (entra) return entra;
   const { auth } = provider.entry;
   if (auth?.header.toLowerCase() !== ownHeader || endpoint.key === undefined) {
     return staticKey(provider, endpoint);
