@@ -28,6 +28,7 @@ const rows = {
     paths: {
       'anthropic-messages': '/messages/count_tokens',
       'openai-responses': '/responses/input_tokens',
+      'google-generate-content': '/countTokens',
     },
     clients: ['anthropic-messages'],
   },

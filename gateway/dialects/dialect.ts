@@ -191,6 +191,8 @@ export interface UpstreamTranslation {
   readonly lost?: (conversation: Conversation, target: UpstreamTarget) => readonly Feature[];
   /** The members of a request that its counting of tokens takes, where it refuses others; absent: it takes all. */
   readonly countingMembers?: ReadonlySet<string>;
+  /** The member of its answer that holds their number; absent: `input_tokens`. */
+  readonly countMember?: string;
 }
 
 /** One upstream call: what is sent, and how its answer is read. */

@@ -24,6 +24,8 @@ interface Generation {
   /** As the path names it. */
   readonly model: string;
   readonly isStream: boolean;
+  /** It wants the number of its tokens alone. */
+  readonly isCount?: boolean;
   /** Whether calls carry ids; absent: from the third generation on. */
   readonly ids?: 'given' | 'refused' | undefined;
   readonly directives: Directives;
@@ -39,7 +41,7 @@ export function startGeminiModels(host: 'gemini' | 'vertex', seal: Seal): Gemini
   const scripts = makeScripts();
   return {
     ledger,
-    async generate({ incoming, response, body, model, isStream, ids, directives }) {
+    async generate({ incoming, response, body, model, isStream, isCount, ids, directives }) {
       const call = openCall(ledger, incoming, body, model, isStream);
       const reply = makeReply(response);
       const shape = modelOf(model);
@@ -63,7 +65,7 @@ export function startGeminiModels(host: 'gemini' | 'vertex', seal: Seal): Gemini
           exchange: {
             prompts: [],
             isStream,
-            plain: () => plainAnswer(answer, speaking),
+            plain: () => (isCount ? { totalTokens: answer.usage.input } : plainAnswer(answer, speaking)),
             stream: () => framesOf(answer, speaking),
           },
           answer,

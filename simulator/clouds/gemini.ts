@@ -3,7 +3,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isBag } from '../checks.ts';
+import { type Bag, isBag } from '../checks.ts';
 import type { Ledger } from '../counts.ts';
 import { type Directives, parseModelName } from '../directives.ts';
 import { makeSeal } from '../seal.ts';
@@ -82,7 +82,9 @@ function answer(
   const { url = '', headers } = incoming;
   gemini.calls.push(url);
   const { pathname, searchParams } = new URL(url, 'http://gemini');
-  const asked = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(pathname);
+  const asked = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/.exec(
+    pathname,
+  );
   const strays = ['authorization', 'api-key', 'x-api-key'].filter((name) => headers[name] !== undefined);
   if (headers['x-goog-api-key'] !== key || searchParams.has('key') || strays.length > 0)
     return refuse(response, badKey);
@@ -100,7 +102,17 @@ function answer(
   gemini.next = undefined;
   if (next) return play(response, next, isStream);
   const directives = { ...gemini.directives, ...parseModelName(own).directives };
-  void generate({ incoming, response, body, model, isStream, ids, directives });
+  const isCount = verb === 'countTokens';
+  const request = isCount ? countedIn(body, model) : body;
+  if (!request) return refuse(response, badArgument);
+  void generate({ incoming, response, body: request, model, isStream, isCount, ids, directives });
+}
+
+/** The request is a member here, and names its model. */
+function countedIn({ generateContentRequest: asked, ...more }: Bag, model: string): Bag | undefined {
+  if (!isBag(asked) || asked.model !== `models/${model}` || Object.keys(more).length > 0) return undefined;
+  const { model: _, ...request } = asked;
+  return request;
 }
 
 function play(response: ServerResponse, { status, body, chunks = [] }: Scripted, isStream: boolean): void {

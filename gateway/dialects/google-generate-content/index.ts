@@ -37,6 +37,8 @@ export const googleGenerateContent: UpstreamDialect = {
       };
     },
     lost: lostAt,
+    countingMembers: new Set(['contents', 'systemInstruction', 'tools', 'generationConfig']),
+    countMember: 'totalTokens',
   },
   sampleStream: [
     { content: { role: 'model', parts: [{ text: 'All is ' }] }, index: 0 },

@@ -46,7 +46,8 @@ export async function askUpstreams(
       exchange.trace?.endCount(traced.span, { target: candidate.target, status: answer?.status });
     }
     health.onEnd(watched, signalOf(answer, candidate), clock.now());
-    const tokens = answer?.status === 200 ? asRecord(parseJson(answer.body))?.input_tokens : undefined;
+    const { countMember = 'input_tokens' } = request.upstream.asUpstream;
+    const tokens = answer?.status === 200 ? asRecord(parseJson(answer.body))?.[countMember] : undefined;
     if (Number.isSafeInteger(tokens) && Number(tokens) >= 0) return { counted: Number(tokens), attempts };
   }
   return { counted: undefined, attempts };

@@ -16,12 +16,13 @@ function streamQuery({ isStream }: UpstreamAsk): string {
   return isStream ? '?alt=sse' : '';
 }
 
-function verbOf({ isStream }: UpstreamAsk): string {
+function verbOf({ isStream, operation }: UpstreamAsk): string {
+  if (operation === 'count-tokens') return 'countTokens';
   return isStream ? 'streamGenerateContent' : 'generateContent';
 }
 
 /** People write the name with and without what Google's own lists put before it. */
-function modelPath(model: string): string {
+export function modelPath(model: string): string {
   const [, kind = 'models', name = model] = /^(models|tunedModels)\/(.+)$/.exec(model) ?? [];
   return `${kind}/${encodeURIComponent(name)}`;
 }

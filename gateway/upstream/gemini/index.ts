@@ -2,10 +2,12 @@
 
 import { serverSentEvents } from '../../dialects/events/framing.ts';
 import { geminiAddress } from './address.ts';
+import { geminiBody } from './body.ts';
 import { geminiKey } from './key.ts';
 
 export const geminiSeats = {
   addressFor: geminiAddress,
   credentialFor: geminiKey,
   framingFor: () => serverSentEvents,
+  bodyFor: geminiBody,
 };

@@ -28,7 +28,8 @@ function below(parent: string, ask: UpstreamAsk): Pick<Address, 'path' | 'query'
   const model = nameOf(ask.model);
   switch (dialect) {
     case 'google-generate-content': {
-      const verb = isStream ? 'streamGenerateContent' : 'generateContent';
+      const generates = isStream ? 'streamGenerateContent' : 'generateContent';
+      const verb = operation === 'count-tokens' ? 'countTokens' : generates;
       const place = model.startsWith('endpoints/') ? model : `publishers/google/models/${inPath(model)}`;
       return { path: `${parent}/${place}:${verb}`, query: isStream ? '?alt=sse' : '' };
     }

@@ -8,6 +8,7 @@ import { googleError } from '../../../simulator/clouds/google-error.ts';
 import { ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
 import { startWall } from '../../support/wall.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
+import { askForCount } from './ask-for-count.ts';
 
 const key = 'AIza-key-of-the-project-0123456789';
 const endpoints: readonly Endpoint[] = ['chat', 'responses', 'messages', 'completions'];
@@ -62,6 +63,26 @@ function callsOf(targets: readonly RigTarget[], endpoint: Endpoint, isStream = f
 
 const path = (model: string, isStream: boolean): string =>
   `/v1beta/models/${model}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+
+test('tokens of a request with tools are counted by Google', async () => {
+  await withRig([target()], async (rig) => {
+    const answer = await askForCount(rig);
+    expect([answer.status, answer.isEstimated, answer.body]).toEqual([
+      200,
+      false,
+      { input_tokens: expect.any(Number) },
+    ]);
+    expect(gemini.calls.at(-1)).toBe('/v1beta/models/gemini-3.8-flash:countTokens');
+    expect(gemini.bodies.at(-1)).toEqual({
+      generateContentRequest: {
+        model: 'models/gemini-3.8-flash',
+        contents: [{ role: 'user', parts: [{ text: 'three plain words' }] }],
+        systemInstruction: { parts: [{ text: 'Be brief.' }] },
+        tools: [{ functionDeclarations: [expect.objectContaining({ name: 'look_up' })] }],
+      },
+    });
+  });
+});
 
 describe('a model is served', () => {
   test.each(endpoints.flatMap((endpoint) => [false, true].map((isStream) => [endpoint, isStream] as const)))(

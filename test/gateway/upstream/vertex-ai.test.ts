@@ -10,6 +10,7 @@ import { startVertex, type Vertex } from '../../../simulator/clouds/vertex.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
 import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
+import { askForCount } from './ask-for-count.ts';
 
 const apiKey = 'AQ.express-key-0123456789abcdef';
 const settings = { project: 'my-project', location: 'europe-west4' };
@@ -33,7 +34,7 @@ afterAll(async () => {
   await simulator.close();
 });
 beforeEach(() => {
-  rows = new Map([...seatRows, ['VertexAI', vertexSeats(tokens.url)]]);
+  rows = new Map([...seatRows, ['VertexAI', vertexSeats(tokens.services)]]);
   Object.assign(tokens, { exchanges: 0, lifetimeS: 3599, isAway: false });
   vertex.calls.length = 0;
   vertex.bodies.length = 0;
@@ -164,6 +165,18 @@ test('cloud 4: tokens of a request to Claude are counted at the path for that, s
     { path: `${place}/publishers/anthropic/models/count-tokens:rawPredict`, isLetIn: true },
   ]);
   expect(vertex.bodies.at(-1)).toMatchObject({ model: 'claude-sonnet-4-5' });
+});
+
+test('tokens of a request to Gemini are counted by Google, without what its counting does not take', async () => {
+  const rig = await rigOf(gemini());
+  const answer = await askForCount(rig);
+  expect([answer.status, answer.isEstimated, answer.body]).toEqual([
+    200,
+    false,
+    { input_tokens: expect.any(Number) },
+  ]);
+  expect(paths()).toEqual([`${place}/publishers/google/models/gemini-3.8-flash:countTokens`]);
+  expect(Object.keys(vertex.bodies.at(-1) ?? {})).toEqual(['contents', 'systemInstruction', 'tools']);
 });
 
 describe('the token of a service account', () => {
