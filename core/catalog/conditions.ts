@@ -163,6 +163,11 @@ export const REASONS = {
     text: 'The object uses a right of platform namespaces: sharing with other namespaces, or visibility Public.',
     wayOut: 'Remove the field, or ask the platform team to share it from a platform namespace.',
   },
+  IdentityNotAllowed: {
+    conditions: ['Accepted', 'Ready'],
+    text: 'The Provider has no keys, and its namespace may not use the identity of the gateway at this cloud, through this role or at this address.',
+    wayOut: 'Set spec.auth.keys, or ask the platform team for cloudIdentities in a TenantPolicy.',
+  },
   ReservedPrefix: {
     conditions: ['Accepted', 'Ready'],
     text: 'A model id begins with a prefix that is reserved for other namespaces.',

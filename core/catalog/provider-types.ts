@@ -2,6 +2,7 @@
 // a key.
 
 import { bedrockApisOf } from './bedrock-models.ts';
+import type { CloudName } from './clouds.ts';
 import type { UpstreamApi } from './dialects.ts';
 import { vertexApisOf } from './vertex-models.ts';
 
@@ -38,7 +39,7 @@ interface ProviderTypeFacts {
   /** How it takes its key unless `auth.header` says otherwise. */
   readonly header: { readonly name: string; readonly prefix: string };
   /** The `auth.type` by which it takes credentials that are no key in a header. */
-  readonly signIn?: 'AWS' | 'GCP';
+  readonly signIn?: CloudName;
   /** Keys of `options` it knows, and the request header each becomes. */
   readonly options: Readonly<Record<string, string>>;
   /** Further keys of `options`, read by its row of gateway/upstream/seats.ts. */
@@ -116,6 +117,7 @@ const rows = {
     title: 'Azure OpenAI',
     apis: ['ChatCompletions', 'Responses'],
     header: { name: 'api-key', prefix: '' },
+    signIn: 'Azure',
     options: {},
     settings: {
       apiVersion: {

@@ -3,7 +3,12 @@
 import { limitMembers } from '../../core/catalog/limits.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { TenantPolicySpec } from '../resources/tenant-policy.ts';
-import type { NamespaceRecord, PlatformSettings, TenantBudget } from '../watch/snapshot.ts';
+import type {
+  CloudIdentityRight,
+  NamespaceRecord,
+  PlatformSettings,
+  TenantBudget,
+} from '../watch/snapshot.ts';
 import { buildLimits } from './limits.ts';
 import { compareText } from './order.ts';
 import { scaled } from './price.ts';
@@ -21,6 +26,7 @@ export function applyPolicies(
   const prefixes = grants((base.reservedPrefixes ?? []).map((one) => [one.prefix, one.namespaces] as const));
   const budgets = new Map((base.tenantBudgets ?? []).map((one) => [one.namespace, one.budgets]));
   const limits = new Map((base.tenantLimits ?? []).map((one) => [one.namespace, one.limits]));
+  const identities: CloudIdentityRight[] = [...(base.cloudIdentities ?? [])];
   for (const policy of policies) {
     const names = namesIn(policy, namespaces);
     // A right of all namespaces is one of those to come as well.
@@ -28,6 +34,9 @@ export function applyPolicies(
     if (policy.role === 'Platform') for (const name of names) platform.add(name);
     for (const cidr of policy.egress?.allow ?? []) egress.add(cidr, granted);
     for (const prefix of policy.modelPrefixes ?? []) prefixes.add(prefix, granted);
+    for (const { type, roles } of policy.cloudIdentities ?? [])
+      if (granted.length > 0)
+        identities.push({ type, ...(roles === undefined ? {} : { roles }), namespaces: granted });
     for (const name of names) {
       if (policy.budgets !== undefined)
         budgets.set(name, strictestBudgets([...(budgets.get(name) ?? []), ...policy.budgets]));
@@ -42,6 +51,7 @@ export function applyPolicies(
       .list()
       .flatMap(([cidr, names]) => (names.length === 0 ? [] : { cidr, namespaces: names })),
     reservedPrefixes: prefixes.list().map(([prefix, names]) => ({ prefix, namespaces: names })),
+    ...(identities.length === 0 ? {} : { cloudIdentities: identities }),
     tenantBudgets: byNamespace(budgets).flatMap(([namespace, of]) =>
       of.length === 0 ? [] : { namespace, budgets: of },
     ),

@@ -3,18 +3,29 @@
 
 import { upstreamApisInOrder, upstreamDialectOfApi } from '../../core/catalog/dialects.ts';
 import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
+import { parseAwsCredentials } from '../../core/contract/aws-credentials.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
 import { credentialsOf } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { membersOf } from '../resources/loose.ts';
+import type { ProviderSpec } from '../resources/provider.ts';
 import type { NamespaceRecord, PlatformSettings, RawObject, SecretRecord } from '../watch/snapshot.ts';
 import { endpointNotAllowed, proxyNotAllowed } from './checks/endpoint-not-allowed.ts';
+import { identityNotAllowed } from './checks/identity-not-allowed.ts';
 import { connectionCredential } from './connection.ts';
 import { resolveCredential } from './credentials.ts';
-import { type Endpoint, endpointOf, type ProxyEndpoint, proxyOf, readersOf } from './endpoint.ts';
+import {
+  type Destination,
+  type Endpoint,
+  endpointOf,
+  type ProxyEndpoint,
+  proxyOf,
+  readersOf,
+} from './endpoint.ts';
 import { ruleOfCredential } from './hold-rules.ts';
+import { identityOf } from './identity.ts';
 import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
-import { type CompiledProvider, priceListOf } from './providers.ts';
+import { type CompiledProvider, keyKind, priceListOf } from './providers.ts';
 import type { HeldForm } from './verdict.ts';
 
 interface GrantsInput {
@@ -34,7 +45,10 @@ export function regrantProvider(good: GoodProvider, input: GrantsInput): GoodPro
   const endpoint = endpointOfEntry(entry);
   if (endpoint === undefined) return undefined;
   const proxy = proxyOfEntry(entry);
+  const readers = readersOfEntry(entry, endpoint);
   const isOutOfReach =
+    // guard: identity-right-held
+    identityNotAllowed(namespace, identityOf(entry), readers, input.platform) ??
     endpointNotAllowed(namespace, endpoint, input.addressRules) ??
     proxyNotAllowed(namespace, proxy, input.addressRules);
   if (isOutOfReach !== undefined) return undefined;
@@ -61,20 +75,20 @@ export function regrantProvider(good: GoodProvider, input: GrantsInput): GoodPro
 
 function regrantCredential(
   credential: Credential,
-  { id: providerId, tls }: ProviderEntry,
+  entry: ProviderEntry,
   { endpoint, proxy }: { readonly endpoint: Endpoint; readonly proxy: ProxyEndpoint | undefined },
   { secret }: GrantsInput,
 ): Credential | undefined {
   const { id, from } = credential;
+  const { id: providerId, tls } = entry;
   // Of a table that does not say where it is from: nobody's consent can be asked.
   if (from === undefined) return undefined;
   const use = { field: id, namespace: namespaceOf(providerId), secret: from.secret, key: from.key };
   const ofConnection = connectionCredential(id, use, endpoint, proxy);
-  const { ca: caRef, serverName, insecureSkipVerify = false } = tls ?? {};
-  const readers = readersOf({ proxy, tls: { caRef, serverName, insecureSkipVerify } }, endpoint);
+  const readers = readersOfEntry(entry, endpoint);
   const resolved =
     ofConnection === undefined
-      ? resolveCredential(id, use, secret(from.secret), readers)
+      ? resolveCredential(id, use, secret(from.secret), readers, keyKind(authTypeOf(entry, credential), use))
       : resolveCredential(id, use, secret(from.secret), ofConnection.destinations, ofConnection.kind);
   if (resolved.kind === 'refused') {
     return ruleOfCredential(resolved.finding.reason) === 'held' ? credential : undefined;
@@ -84,10 +98,31 @@ function regrantCredential(
   return isPaired || resolved.credential.value === credential.value ? credential : resolved.credential;
 }
 
+/** What kind of key a credential is, by the entry that was made of it. */
+function authTypeOf(
+  { type, keys, auth, settings }: ProviderEntry,
+  { id, value }: Credential,
+): ProviderSpec['auth']['type'] {
+  const signIn = isProviderType(type) ? PROVIDER_TYPES[type].signIn : undefined;
+  if (signIn === undefined || !keys.some(({ credential }) => credential === id)) return 'ApiKey';
+  const isSignIn = {
+    AWS: () => parseAwsCredentials(value) !== undefined,
+    GCP: () => auth?.header === 'Authorization',
+    Azure: () => settings?.tenantId !== undefined,
+  };
+  return isSignIn[signIn]() ? signIn : 'ApiKey';
+}
+
 function proxyOfEntry({ proxy }: ProviderEntry): ProxyEndpoint | undefined {
   if (proxy === undefined) return undefined;
   const { protocol, hostname, port } = proxy;
   return proxyOf({ proxy: { url: `${protocol}://${hostname}:${port}` } });
+}
+
+function readersOfEntry(entry: ProviderEntry, endpoint: Endpoint): readonly Destination[] {
+  const { ca: caRef, serverName, insecureSkipVerify = false } = entry.tls ?? {};
+  const tls = { caRef, serverName, insecureSkipVerify };
+  return readersOf({ proxy: proxyOfEntry(entry), tls }, endpoint);
 }
 
 function endpointOfEntry({ type, baseUrl }: ProviderEntry): Endpoint | undefined {

@@ -14,6 +14,7 @@ const PRESENT_FORM: Partial<Readonly<Record<Reason, HoldRule>>> = {
   UnsupportedValue: 'held',
   // An edit that asks for too much. Where instead the permission went, the form that is held has lost it too.
   NotPermitted: 'held',
+  IdentityNotAllowed: 'held',
   ReservedPrefix: 'held',
   EndpointNotAllowed: 'held',
   HostNotAllowed: 'held',

@@ -18,17 +18,20 @@ import { awsCredentialsInvalid } from './checks/aws-credentials-invalid.ts';
 import { certificateNotVerified } from './checks/certificate-not-verified.ts';
 import { endpointNotAllowed, proxyNotAllowed } from './checks/endpoint-not-allowed.ts';
 import { headerTwice } from './checks/header-twice.ts';
+import { identityNotAllowed } from './checks/identity-not-allowed.ts';
 import { invalid } from './checks/invalid.ts';
 import { noUsableKey } from './checks/no-usable-key.ts';
 import { notPermitted } from './checks/not-permitted.ts';
 import type { SecretUse } from './checks/secret-use.ts';
 import { tlsWithoutHttps } from './checks/tls-without-https.ts';
 import { unsupportedProviderValue } from './checks/unsupported-value.ts';
+import { clientSecretKind } from './client-secret.ts';
 import { connectionSecretsOf, type ResolvedConnection, resolveConnection } from './connection.ts';
 import { type CredentialKind, type ResolvedCredential, resolveCredential } from './credentials.ts';
 import { upstreamsInOrder } from './dialects.ts';
 import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
+import { identityOf, identitySettings, needsKey } from './identity.ts';
 import { buildLimits, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { resolveNamespaces, type SharedWith } from './selector.ts';
@@ -93,11 +96,15 @@ export function compileProvider(input: ProviderInput): CompiledProvider {
   const { namespace } = object.metadata;
   if (!parsed.ok) return notAccepted(object, invalid(parsed.problems));
   const { spec } = parsed.value;
+  const endpoint = endpointOf(spec);
+  const identity = identityOf(settingsOf(spec));
   const fault =
     unsupportedProviderValue(spec) ??
     notPermitted(namespace, spec, platform) ??
+    // guard: identity-right
+    identityNotAllowed(namespace, identity, readersOf(spec, endpoint), platform) ??
     headerTwice(spec) ??
-    tlsWithoutHttps(spec, endpointOf(spec));
+    tlsWithoutHttps(spec, endpoint);
   if (fault !== undefined) return notAccepted(object, fault, parsed.value);
   return accepted(input, parsed.value);
 }
@@ -120,8 +127,8 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
     proxyNotAllowed(namespace, proxyOf(spec), input.addressRules),
     ...connection.findings,
     ...headers.flatMap((header) => (header.resolved?.kind === 'refused' ? [header.resolved.finding] : [])),
-    ...(spec.auth.type !== 'None' && usableKeys.length === 0 ? keyFindings : []),
-    spec.auth.type !== 'None' && keyFindings.length === 0 ? noUsableKey(usableKeys.length) : undefined,
+    ...(needsKey(spec.auth) && usableKeys.length === 0 ? keyFindings : []),
+    needsKey(spec.auth) && keyFindings.length === 0 ? noUsableKey(usableKeys.length) : undefined,
   ].filter((finding) => finding !== undefined);
 
   const conditions: Condition[] = [
@@ -224,8 +231,9 @@ function resolveKeys(
 }
 
 /** Absent: a key that goes into a header. */
-function keyKind(type: ProviderSpec['auth']['type'], use: SecretUse): CredentialKind | undefined {
+export function keyKind(type: ProviderSpec['auth']['type'], use: SecretUse): CredentialKind | undefined {
   if (type === 'AWS') return { isValid: (value) => awsCredentialsInvalid(use, value) };
+  if (type === 'Azure') return clientSecretKind(use);
   return type === 'GCP' ? serviceAccountKind(use) : undefined;
 }
 
@@ -280,11 +288,13 @@ function keyState({ spec, resolved }: ResolvedKey): ProviderVerdict['keys'][numb
   };
 }
 
-/** Options that are no headers: the type's own way upstream reads them. */
-function settingsOf({ type, options = {} }: ProviderSpec): Pick<ProviderEntry, 'settings'> {
+/** Options that are no headers, and how it signs in at a cloud: the type's own way upstream reads them. */
+function settingsOf({ type, options = {}, auth }: ProviderSpec): Pick<ProviderEntry, 'settings'> {
   const { settings = {} } = PROVIDER_TYPES[type];
-  const own = Object.entries(sortedMap(options)).filter(([option]) => option in settings);
-  return own.length === 0 ? {} : { settings: Object.fromEntries(own) };
+  const own = Object.entries(options).filter(([option]) => Object.hasOwn(settings, option));
+  // Last: no option takes the place of what says whose identity is used.
+  const all = sortedMap({ ...Object.fromEntries(own), ...identitySettings(auth) });
+  return Object.keys(all).length === 0 ? {} : { settings: all };
 }
 
 function limitsOf({ limits, auth }: ProviderSpec) {
@@ -293,7 +303,7 @@ function limitsOf({ limits, auth }: ProviderSpec) {
 
 /** By its header the gateway knows a key that is exchanged for tokens, where its type takes keys in another one. */
 function authOf({ type, auth }: ProviderSpec): NonNullable<ProviderEntry['auth']> {
-  if (auth.type === 'GCP') return { header: 'Authorization', prefix: 'Bearer ' };
+  if (auth.type === 'GCP' || auth.type === 'Azure') return { header: 'Authorization', prefix: 'Bearer ' };
   const { header } = PROVIDER_TYPES[type];
   return { header: auth.header?.name ?? header.name, prefix: auth.header?.prefix ?? header.prefix };
 }
@@ -320,7 +330,7 @@ function buildEntry(
     ...(facts.chatOrder === undefined ? {} : { chatOrder: facts.chatOrder.value }),
     ...(facts.modelMembers === undefined ? {} : { modelMembers: [...facts.modelMembers.value] }),
     isPlatform: platform.platformNamespaces.includes(metadata.namespace),
-    ...(spec.auth.type === 'None' ? {} : { auth: authOf(spec) }),
+    ...(needsKey(spec.auth) ? { auth: authOf(spec) } : {}),
     keys: keys
       .flatMap(({ spec: { name, weight, priority, limits }, resolved }) =>
         resolved?.kind === 'usable'

@@ -1,5 +1,6 @@
 // What do the schema and its texts say of provider types? Read off the rows of the catalogue.
 
+import type { CloudName } from '../../core/catalog/clouds.ts';
 import {
   optionsOf,
   PROVIDER_TYPES,
@@ -9,10 +10,13 @@ import {
 import { inWords } from './in-words.ts';
 
 export const typesWithoutAddress = typesThat(({ baseUrl }) => baseUrl === undefined);
-/** Their keys may be those of Google service accounts. */
-export const gcpTypes = typesThat(({ signIn }) => signIn === 'GCP');
 export const typesWithoutApis = typesThat(({ apis }) => apis === undefined);
-export const awsTypes = typesThat(({ signIn }) => signIn === 'AWS');
+/** Types that take identities and credentials of the cloud. */
+export const typesOf: Readonly<Record<CloudName, readonly ProviderType[]>> = {
+  AWS: typesThat(({ signIn }) => signIn === 'AWS'),
+  GCP: typesThat(({ signIn }) => signIn === 'GCP'),
+  Azure: typesThat(({ signIn }) => signIn === 'Azure'),
+};
 export const selfHostedTypes = typesThat(({ isSelfHosted }) => isSelfHosted === true);
 
 /** A CEL expression, true where the spec is of one of them. */

@@ -1,6 +1,7 @@
 // What can a user say about an upstream? The Provider: where it is, how it is spoken to, with which keys.
 
 import { z } from 'zod';
+import { CLOUDS, cloudNames, isCloudName } from '../../core/catalog/clouds.ts';
 import { upstreamApis } from '../../core/catalog/dialects.ts';
 import { typesThat } from '../../core/catalog/provider-types.ts';
 import {
@@ -31,15 +32,14 @@ import { atomicList, defaultedLater, listMap, listSet, refObject, stringMap } fr
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import {
-  awsTypes,
   celIsNoneOf,
   celIsOneOf,
   defaultApis,
-  gcpTypes,
   keyHeaders,
   knownOptions,
   selfHostedTypes,
   theTypes,
+  typesOf,
   typesWithoutAddress,
   typesWithoutApis,
 } from './provider-type-words.ts';
@@ -148,44 +148,144 @@ const keySchema = z.strictObject({
 
 const regionInHost = /bedrock-(runtime|mantle)(-fips)?[.][a-z0-9-]+[.]/;
 
-const authSchema = withRules(
-  z.strictObject(
-    {
-      type: z
-        .enum(['ApiKey', 'AWS', 'GCP', 'None'])
-        .default('ApiKey')
-        .describe(
-          'ApiKey: every call carries one of `keys`. AWS: every call is signed with one of `keys`, each an AWS credentials file with ' +
-            `one profile; for ${theTypes(awsTypes)}. GCP: each of \`keys\` is the JSON key of a service account, and every call carries ` +
-            `a token that Google gives for it; for ${theTypes(gcpTypes)}. None: the upstream takes no key.`,
-        ),
-      header: authHeaderSchema
-        .optional()
-        .describe(`How the key is presented; default by type: ${keyHeaders()}.`),
-      keys: listMap(keySchema, 'name', 64)
-        .optional()
-        .describe('Keys of this upstream; absent if type is None, else required.'),
-    },
-    {
-      error: ({ input }) =>
-        input === undefined
-          ? 'is required; for a server without keys write auth: { type: None }, else name its keys under auth.keys'
-          : undefined,
-    },
-  ),
+const awsSchema = withRules(
+  z.strictObject({
+    roleARN: z
+      .string()
+      .max(640)
+      .regex(
+        /^arn:aws[a-z-]*:iam::[0-9]{12}:role\/[A-Za-z0-9_+=,.@/-]+$/,
+        'must be the ARN of a role, such as arn:aws:iam::123456789012:role/models',
+      )
+      .optional()
+      .describe('Role to assume, by the identity of the gateway or by the access keys.'),
+    externalID: z
+      .string()
+      .min(2)
+      .max(1224)
+      .regex(/^[A-Za-z0-9_+=,.@:/-]+$/, 'must be letters, digits and _+=,.@:/-')
+      .optional()
+      .describe('External id that the trust policy of the role asks for.'),
+  }),
   [
     {
-      cel: "(self.type != 'None') == (has(self.keys) && size(self.keys) > 0)",
-      message: 'keys must hold at least one entry, and none if type is None',
-      check: (auth) => (auth.type !== 'None') === (auth.keys !== undefined && auth.keys.length > 0),
-    },
-    {
-      cel: "self.type != 'GCP' || !has(self.header)",
-      message: 'header is for type ApiKey; tokens of GCP have a header of their own',
-      check: (auth) => auth.type !== 'GCP' || auth.header === undefined,
+      cel: '!has(self.externalID) || has(self.roleARN)',
+      message: 'externalID is for a role; set roleARN too',
+      check: ({ externalID, roleARN }) => externalID === undefined || roleARN !== undefined,
     },
   ],
 );
+
+const gcpSchema = z.strictObject({
+  serviceAccount: z
+    .string()
+    .max(256)
+    .regex(
+      /^[a-z0-9][-a-z0-9]*@[a-z0-9][-.a-z0-9]*[.]gserviceaccount[.]com$/,
+      'must be the e-mail address of a service account, such as models@my-project.iam.gserviceaccount.com',
+    )
+    .optional()
+    .describe('Service account to impersonate, by the identity of the gateway or by the key.'),
+});
+
+const azureSchema = z.strictObject({
+  tenantID: z
+    .string()
+    .max(253)
+    .regex(/^[A-Za-z0-9][-A-Za-z0-9]*([.][A-Za-z0-9][-A-Za-z0-9]*)*$/, 'must be the id of an Entra tenant')
+    .optional()
+    .describe(
+      'Entra tenant of the app. Required with keys; else the default is AZURE_TENANT_ID of the gateway.',
+    ),
+  clientID: z
+    .string()
+    .max(36)
+    .regex(/^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/, 'must be the client id of an Entra app')
+    .optional()
+    .describe(
+      'Client id of the app or managed identity. Required with keys; else the default is AZURE_CLIENT_ID of the gateway.',
+    ),
+  scope: z
+    .string()
+    .max(256)
+    .regex(
+      /^(https|api):\/\/[A-Za-z0-9][A-Za-z0-9._/-]*\/[.]default$/,
+      'must be a scope such as https://ai.azure.com/.default',
+    )
+    .optional()
+    .describe(
+      'Scope of the tokens: `https://ai.azure.com/.default` for the address of a Foundry project. Default: ' +
+        '`https://cognitiveservices.azure.com/.default`.',
+    ),
+});
+
+const plainAuthSchema = z.strictObject(
+  {
+    type: z
+      .enum(['ApiKey', ...cloudNames, 'None'])
+      .default('ApiKey')
+      .describe(
+        'ApiKey: every call carries one of `keys`. AWS, GCP and Azure: credentials of that cloud. With `keys` those: an AWS ' +
+          'credentials file with one profile, the JSON key of a Google service account, or the client secret of an Entra app, or its ' +
+          'certificate and private key in PEM. Without `keys`, the workload identity of the gateway, which namespaces that are none of ' +
+          `the platform may use where a TenantPolicy says so. AWS is for ${theTypes(typesOf.AWS)}, GCP for ${theTypes(typesOf.GCP)}, ` +
+          `Azure for ${theTypes(typesOf.Azure)}. None: the upstream takes no key.`,
+      ),
+    aws: awsSchema.optional().describe('For type AWS.'),
+    gcp: gcpSchema.optional().describe('For type GCP.'),
+    azure: azureSchema.optional().describe('For type Azure.'),
+    header: authHeaderSchema
+      .optional()
+      .describe(`How the key is presented, for type ApiKey; default by type: ${keyHeaders()}.`),
+    keys: listMap(keySchema, 'name', 64)
+      .optional()
+      .describe(
+        'Keys of this upstream. Required if type is ApiKey; absent if it is None, or to use the identity of the gateway.',
+      ),
+  },
+  {
+    error: ({ input }) =>
+      input === undefined
+        ? 'is required; for a server without keys write auth: { type: None }, else name its keys under auth.keys'
+        : undefined,
+  },
+);
+
+const authSchema = withRules(plainAuthSchema, [
+  {
+    cel: "self.type == 'None' ? (!has(self.keys) || size(self.keys) == 0) : (self.type != 'ApiKey' || (has(self.keys) && size(self.keys) > 0))",
+    message: 'keys must hold at least one entry, and none if type is None',
+    check: ({ type, keys = [] }) =>
+      type === 'None' ? keys.length === 0 : type !== 'ApiKey' || keys.length > 0,
+  },
+  {
+    cel: "self.type in ['ApiKey', 'None'] || !has(self.keys) || size(self.keys) > 0",
+    message: 'keys must hold at least one entry; leave the field out to use the identity of the gateway',
+    check: ({ type, keys }) => !isCloudName(type) || keys === undefined || keys.length > 0,
+  },
+  {
+    cel: `self.type in ['ApiKey', 'None'] || !has(self.header)`,
+    message: 'header is for type ApiKey; requests with credentials of a cloud have headers of their own',
+    check: ({ type, header }) => !isCloudName(type) || header === undefined,
+  },
+  ...cloudNames.map((cloud) => {
+    const { member } = CLOUDS[cloud];
+    return {
+      cel: `!has(self.${member}) || self.type == '${cloud}'`,
+      message: `${member} is for type ${cloud}; set that type, or remove the field`,
+      check: (auth: z.output<typeof plainAuthSchema>) => auth[member] === undefined || auth.type === cloud,
+    };
+  }),
+  {
+    cel: "self.type != 'Azure' || !has(self.keys) || (has(self.azure) && has(self.azure.tenantID) && has(self.azure.clientID))",
+    message:
+      'azure.tenantID and azure.clientID are required with keys: they name the app that the keys belong to',
+    check: ({ type, keys, azure }) =>
+      type !== 'Azure' ||
+      keys === undefined ||
+      (azure?.tenantID !== undefined && azure.clientID !== undefined),
+  },
+]);
 
 const headerSchema = withRules(
   z.strictObject({
@@ -360,7 +460,7 @@ const healthCheckSchema = z.strictObject({
   active: activeCheckSchema
     .optional()
     .describe(
-      "Checks made by the operator, with the Provider's own keys. Left out: ListModels, with the defaults that stand there.",
+      `Checks made by the operator, with the Provider's own keys. Left out: ListModels, with the defaults that stand there. Not made for ${inWords(typesThat(({ hasOwnSeats }) => hasOwnSeats === true))}.`,
     ),
   passive: defaultedLater(passiveCheckSchema).describe(
     'Circuit breaker of each gateway pod, driven by its own calls.',
@@ -427,19 +527,24 @@ export const providerSpecSchema = withRules(
       check: (spec) => !typesWithoutApis.includes(spec.type) || spec.apis !== undefined,
     },
     {
-      cel: `self.auth.type != 'AWS' || ${celIsOneOf(awsTypes)}`,
-      message: `auth.type AWS is for ${theTypes(awsTypes)}`,
-      check: (spec) => spec.auth.type !== 'AWS' || awsTypes.includes(spec.type),
+      cel: `self.auth.type != 'AWS' || ${celIsOneOf(typesOf.AWS)}`,
+      message: `auth.type AWS is for ${theTypes(typesOf.AWS)}`,
+      check: (spec) => spec.auth.type !== 'AWS' || typesOf.AWS.includes(spec.type),
+    },
+    {
+      cel: `self.auth.type != 'Azure' || ${celIsOneOf(typesOf.Azure)}`,
+      message: `auth.type Azure is for ${theTypes(typesOf.Azure)}`,
+      check: (spec) => spec.auth.type !== 'Azure' || typesOf.Azure.includes(spec.type),
     },
     {
       cel:
-        `${celIsNoneOf(awsTypes)} || ` +
+        `${celIsNoneOf(typesOf.AWS)} || ` +
         "self.auth.type != 'AWS' || (has(self.options) && 'region' in self.options) || " +
         `(has(self.baseURL) && self.baseURL.matches('${regionInHost.source}'))`,
       message:
         'options.region is required where the host of baseURL does not say the region that requests are signed for',
       check: (spec) =>
-        !awsTypes.includes(spec.type) ||
+        !typesOf.AWS.includes(spec.type) ||
         spec.auth.type !== 'AWS' ||
         spec.options?.region !== undefined ||
         (spec.baseURL !== undefined && regionInHost.test(spec.baseURL)),
@@ -455,10 +560,10 @@ export const providerSpecSchema = withRules(
         (spec.auth.type === 'None' && !spec.headers?.some((header) => header.valueFrom !== undefined)),
     },
     {
-      cel: `self.auth.type != 'GCP' || (${celIsOneOf(gcpTypes)} && has(self.options) && 'project' in self.options)`,
-      message: `auth.type GCP is for ${theTypes(gcpTypes)}, with options.project`,
+      cel: `self.auth.type != 'GCP' || (${celIsOneOf(typesOf.GCP)} && has(self.options) && 'project' in self.options)`,
+      message: `auth.type GCP is for ${theTypes(typesOf.GCP)}, with options.project`,
       check: (spec) =>
-        spec.auth.type !== 'GCP' || (gcpTypes.includes(spec.type) && spec.options?.project !== undefined),
+        spec.auth.type !== 'GCP' || (typesOf.GCP.includes(spec.type) && spec.options?.project !== undefined),
     },
     {
       cel:

@@ -2,6 +2,7 @@
 // every tenant.
 
 import { z } from 'zod';
+import { cloudNames } from '../../core/catalog/clouds.ts';
 import { budgetsSchema } from './api-key.ts';
 import {
   ageColumn,
@@ -19,7 +20,7 @@ import {
   programmedSchema,
   timeSchema,
 } from './fields.ts';
-import { atomicList, listSet } from './lists.ts';
+import { atomicList, listMap, listSet } from './lists.ts';
 import type { ObjectMeta } from './metadata.ts';
 import { type Parsed, parseResource } from './parse.ts';
 import { defineResource } from './resource.ts';
@@ -60,6 +61,24 @@ const prefixSchema = z
     'must be the part of model ids before the "/": lower-case letters, digits, "-", "." and "_", such as acme',
   );
 
+const cloudIdentitySchema = z.strictObject({
+  type: z.enum(cloudNames).describe('Cloud of the identity, as auth.type of a Provider names it.'),
+  roles: listSet(
+    z
+      .string()
+      .min(1)
+      .max(640)
+      .regex(/^[^\s*]+[*]?$/, 'must be a role, or the beginning of roles with a "*" at its end')
+      .describe('A role, or the beginning of roles with a "*" at its end.'),
+    64,
+    1,
+  )
+    .optional()
+    .describe(
+      'Roles through which alone it may be used: auth.aws.roleARN, auth.gcp.serviceAccount or auth.azure.clientID of the Provider. Left out: the identity itself, and every role that it may take.',
+    ),
+});
+
 const tenantPolicySpecSchema = z.strictObject({
   namespaces: namespacesSchema.describe('Namespaces that this policy applies to.'),
   role: z
@@ -92,6 +111,11 @@ const tenantPolicySpecSchema = z.strictObject({
     .optional()
     .describe(
       'Prefixes of model ids, such as acme for acme/small. A prefix that a TenantPolicy names is for the namespaces of the policies that name it, and for those with the role Platform.',
+    ),
+  cloudIdentities: listMap(cloudIdentitySchema, 'type', cloudNames.length)
+    .optional()
+    .describe(
+      "Clouds whose workload identity of the gateway Providers of these namespaces may use, without keys of their own, at the cloud's own addresses. Rights of several policies add up. Namespaces with the role Platform need none.",
     ),
 });
 export type TenantPolicySpec = z.infer<typeof tenantPolicySpecSchema>;

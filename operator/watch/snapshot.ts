@@ -1,5 +1,6 @@
 // What did one run of the operator read? Everything, as one plain value; the compile sees nothing else.
 
+import type { CloudName } from '../../core/catalog/clouds.ts';
 import type { BudgetPeriod } from '../../core/contract/budget.ts';
 import type { RateLimits } from '../../core/contract/routing-table.ts';
 import type { Problem } from '../resources/problems.ts';
@@ -125,6 +126,15 @@ export interface PlatformSettings {
   readonly tenantLimits?: readonly TenantLimits[];
   /** Prefixes of model ids beside the service prefix, and the namespaces that may use them (`*`: all); platform namespaces may too. */
   readonly reservedPrefixes?: readonly { readonly prefix: string; readonly namespaces: readonly string[] }[];
+  /** Clouds whose identity of the gateway namespaces may use (`*`: all), through `roles` alone where there are any; platform namespaces may too. */
+  readonly cloudIdentities?: readonly CloudIdentityRight[];
+}
+
+export interface CloudIdentityRight {
+  readonly type: CloudName;
+  /** A role, or the beginning of roles with a `*` at its end; absent: any, and none. */
+  readonly roles?: readonly string[];
+  readonly namespaces: readonly string[];
 }
 
 /** In every list, namespace and name stand at most once together; the order means nothing. */

@@ -115,6 +115,24 @@ export const guards: readonly Guard[] = [
     tests: ['test/operator/compile/credentials.test.ts'],
   },
   {
+    mark: 'identity-right',
+    name: 'the identity of the gateway is for namespaces with a right to it',
+    to: '',
+    tests: ['test/operator/compile/identity.test.ts'],
+  },
+  {
+    mark: 'identity-right-held',
+    name: 'a form that is held loses the identity of the gateway with the right to it',
+    to: '',
+    tests: ['test/operator/compile/identity.test.ts'],
+  },
+  {
+    mark: 'identity-host',
+    name: 'tokens of the gateway go to addresses of their cloud alone',
+    to: 'if (foreign !== null) return undefined;',
+    tests: ['test/operator/compile/identity.test.ts'],
+  },
+  {
     mark: 'provider-sharing',
     name: 'the Provider of another namespace is used only where its owner allows it',
     to: 'if (sharedWith !== undefined || isShared(sharedWith, use.namespace)) return undefined;',

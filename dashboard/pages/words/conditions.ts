@@ -105,6 +105,9 @@ export const REASONS: Readonly<Record<string, ReasonShown>> = {
   NotPermitted: {
     wayOut: 'Remove the field, or ask the platform team to share it from a platform namespace.',
   },
+  IdentityNotAllowed: {
+    wayOut: 'Set spec.auth.keys, or ask the platform team for cloudIdentities in a TenantPolicy.',
+  },
   ReservedPrefix: {
     wayOut: 'Choose another model id; the prefix is reserved.',
   },

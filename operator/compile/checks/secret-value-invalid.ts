@@ -39,3 +39,13 @@ export function serviceAccountInvalid(use: SecretUse, member: string): Finding {
       "it, with Google's own token_uri",
   };
 }
+
+/** Neither the certificate nor the key is part of the message. */
+export function clientCertificateInvalid(use: SecretUse): Finding {
+  return {
+    reason: 'SecretValueInvalid',
+    message:
+      `${use.field}: the value of ${use.key} in Secret ${use.secret} holds no RSA private key with its certificate; write both in PEM, ` +
+      'without a passphrase, or write a client secret',
+  };
+}

@@ -3,7 +3,20 @@
 import { parse as parseYaml } from 'yaml';
 import type { RawPolicy } from '../../../operator/watch/snapshot.ts';
 import { apiKey, provider, route, target, tenantPolicy } from '../make.ts';
-import { active, auth, baseURL, compatible, failover, KEY, pricing, targets } from './refusals.ts';
+import {
+  active,
+  auth,
+  azure,
+  baseURL,
+  bedrock,
+  compatible,
+  failover,
+  KEY,
+  pricing,
+  ROLE,
+  TENANT,
+  targets,
+} from './refusals.ts';
 
 const spec = (text: string): Readonly<Record<string, unknown>> => parseYaml(text);
 const from = (allowedNamespaces: object) => provider({ allowedNamespaces });
@@ -146,7 +159,10 @@ export const COMPLETE: readonly Accepted[] = [
         budgets: [{period: Month, limit: "500.00", currency: USD, action: Block, warnPercent: 80}]
         limits: {requestsPerMinute: 600, tokensPerMinute: 200000, maxConcurrentRequests: 50}
         egress: {allow: [10.20.0.0/16, "fd12::/16"]}
-        modelPrefixes: [acme]`),
+        modelPrefixes: [acme]
+        cloudIdentities:
+        - {type: AWS, roles: ["arn:aws:iam::123456789012:role/research-*"]}
+        - {type: GCP}`),
     ),
   ],
 ];
@@ -159,6 +175,23 @@ export const ACCEPTED: readonly Accepted[] = [
   ],
   ['a Provider without a key that knows its own address', provider({ auth: { type: 'None' } })],
   ['no key beside an empty list of keys', provider({ auth: { type: 'None', keys: [] } })],
+  ['the identity of the gateway at AWS', bedrock({ type: 'AWS' })],
+  ['a role at AWS', bedrock({ type: 'AWS', aws: { roleARN: ROLE, externalID: 'acme/1' } })],
+  ['access keys that assume a role', bedrock({ type: 'AWS', keys: [KEY], aws: { roleARN: ROLE } })],
+  ['the identity of the gateway at Azure', azure({ type: 'Azure' })],
+  [
+    'a client secret of an app',
+    azure({ type: 'Azure', keys: [KEY], azure: { tenantID: 'acme.onmicrosoft.com', clientID: TENANT } }),
+  ],
+  ['another scope', azure({ type: 'Azure', azure: { scope: 'https://ai.azure.com/.default' } })],
+  [
+    'a service account at Google',
+    provider({
+      type: 'VertexAI',
+      options: { project: 'my-project' },
+      auth: { type: 'GCP', gcp: { serviceAccount: 'models@my-project.iam.gserviceaccount.com' } },
+    }),
+  ],
   ['an IPv6 address', baseURL('https://[2001:db8::1]:8443/v1')],
   ['an address without a path', baseURL('https://a.example')],
   ['an address with the largest port', baseURL('https://a.example:65535/v1')],

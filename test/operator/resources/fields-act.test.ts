@@ -26,6 +26,7 @@ const NEXT_STEP = 'gateway/attempt/next-step.test.ts';
 const DRILLS = 'operator/drills/drills.test.ts';
 const MODELS = 'gateway/endpoints/models.test.ts';
 const SELECTOR = 'operator/compile/selector.test.ts';
+const IDENTITY = 'operator/compile/identity.test.ts';
 const POLICIES = 'operator/compile/policies.test.ts';
 const CHECK = 'operator/probe/check.test.ts';
 const CHECKS = 'operator/probe/prober.test.ts';
@@ -46,6 +47,12 @@ const ACTS: Readonly<Record<Resource['kind'], Readonly<Record<string, string>>>>
     'spec.apis[]': GOLDEN,
     'spec.options{}': GOLDEN,
     'spec.auth.type': GOLDEN,
+    'spec.auth.aws.roleARN': IDENTITY,
+    'spec.auth.aws.externalID': IDENTITY,
+    'spec.auth.gcp.serviceAccount': IDENTITY,
+    'spec.auth.azure.tenantID': IDENTITY,
+    'spec.auth.azure.clientID': IDENTITY,
+    'spec.auth.azure.scope': IDENTITY,
     'spec.auth.header.name': GOLDEN,
     'spec.auth.header.prefix': GOLDEN,
     'spec.auth.keys[].name': GOLDEN,
@@ -240,6 +247,8 @@ const ACTS: Readonly<Record<Resource['kind'], Readonly<Record<string, string>>>>
     'spec.limits.maxConcurrentRequests': POLICIES,
     'spec.egress.allow[]': POLICIES,
     'spec.modelPrefixes[]': POLICIES,
+    'spec.cloudIdentities[].type': IDENTITY,
+    'spec.cloudIdentities[].roles[]': IDENTITY,
   },
 };
 

@@ -12,6 +12,12 @@ export const pricing = (price: object) => route({ pricing: price });
 export const failover = (fields: object) => route({ failover: fields });
 export const compatible = (fields: object) =>
   provider({ type: 'OpenAICompatible', apis: ['ChatCompletions'], ...fields });
+export const bedrock = (fields: object) =>
+  provider({ type: 'Bedrock', baseURL: 'https://bedrock-runtime.us-east-1.amazonaws.com', auth: fields });
+export const azure = (fields: object) =>
+  provider({ type: 'AzureOpenAI', baseURL: 'https://acme.openai.azure.com', auth: fields });
+export const ROLE = 'arn:aws:iam::123456789012:role/models';
+export const TENANT = '11111111-2222-3333-4444-555555555555';
 export const baseURL = (url: string) => compatible({ baseURL: url });
 
 /** What is wrong, the object, the path of the problem, and a part of what our parse says about it. */
@@ -101,6 +107,83 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     auth({ type: 'GCP', header: { name: 'x-key' } }),
     'spec.auth',
     'header is for type ApiKey',
+  ],
+  [
+    'signatures have headers of their own',
+    bedrock({ type: 'AWS', header: { name: 'x-key' } }),
+    'spec.auth',
+    'header is for type ApiKey',
+  ],
+  [
+    'Azure is for Azure OpenAI',
+    provider({ auth: { type: 'Azure' } }),
+    'spec',
+    'auth.type Azure is for the type AzureOpenAI',
+  ],
+  ['the list of keys is empty', bedrock({ type: 'AWS', keys: [] }), 'spec.auth', 'leave the field out'],
+  [
+    'a role is for another cloud',
+    bedrock({ type: 'AWS', azure: {} }),
+    'spec.auth',
+    'azure is for type Azure',
+  ],
+  [
+    'a role is named beside a plain key',
+    bedrock({ keys: [KEY], aws: { roleARN: ROLE } }),
+    'spec.auth',
+    'aws is for type AWS',
+  ],
+  [
+    'an account is named beside no key',
+    auth({ type: 'ApiKey', gcp: {} }),
+    'spec.auth',
+    'gcp is for type GCP',
+  ],
+  [
+    'a role is none',
+    bedrock({ type: 'AWS', aws: { roleARN: 'models' } }),
+    'spec.auth.aws.roleARN',
+    'ARN of a role',
+  ],
+  [
+    'an external id has no role',
+    bedrock({ type: 'AWS', aws: { externalID: 'acme' } }),
+    'spec.auth.aws',
+    'set roleARN too',
+  ],
+  [
+    'an account could lead to another address',
+    provider({
+      type: 'VertexAI',
+      options: { project: 'my-project' },
+      auth: { type: 'GCP', gcp: { serviceAccount: 'a/../b@p.iam.gserviceaccount.com' } },
+    }),
+    'spec.auth.gcp.serviceAccount',
+    'e-mail address of a service account',
+  ],
+  [
+    'a client secret has no app',
+    azure({ type: 'Azure', keys: [KEY], azure: { tenantID: TENANT } }),
+    'spec.auth',
+    'azure.tenantID and azure.clientID are required with keys',
+  ],
+  [
+    'a tenant could lead to another address',
+    azure({ type: 'Azure', azure: { tenantID: '..' } }),
+    'spec.auth.azure.tenantID',
+    'id of an Entra tenant',
+  ],
+  [
+    'a client id is none',
+    azure({ type: 'Azure', azure: { clientID: 'me' } }),
+    'spec.auth.azure.clientID',
+    'client id',
+  ],
+  [
+    'a scope is none',
+    azure({ type: 'Azure', azure: { scope: 'https://ai.azure.com' } }),
+    'spec.auth.azure.scope',
+    'must be a scope',
   ],
   ['two keys have one name', auth({ keys: [KEY, KEY] }), 'spec.auth.keys[1].name', 'twice'],
   [
@@ -546,6 +629,30 @@ export const TENANT_POLICY_REFUSALS: readonly Refusal[] = [
     tenantPolicy({ modelPrefixes: ['acme/'] }),
     'spec.modelPrefixes[0]',
     'before the "/"',
+  ],
+  [
+    'an identity is of no cloud',
+    tenantPolicy({ cloudIdentities: [{ type: 'Oracle' }] }),
+    'spec.cloudIdentities[0].type',
+    'AWS',
+  ],
+  [
+    'a cloud stands twice',
+    tenantPolicy({ cloudIdentities: [{ type: 'AWS' }, { type: 'AWS', roles: [ROLE] }] }),
+    'spec.cloudIdentities[1].type',
+    'twice',
+  ],
+  [
+    'an identity has an empty list of roles',
+    tenantPolicy({ cloudIdentities: [{ type: 'AWS', roles: [] }] }),
+    'spec.cloudIdentities[0].roles',
+    'at least 1 entries',
+  ],
+  [
+    'a role has a "*" in its middle',
+    tenantPolicy({ cloudIdentities: [{ type: 'AWS', roles: ['arn:*:role/a'] }] }),
+    'spec.cloudIdentities[0].roles[0]',
+    'at its end',
   ],
   ['a role is none', tenantPolicy({ role: 'Tenant' }), 'spec.role', 'Platform'],
   [
