@@ -9,7 +9,7 @@ import type { IdentityUse } from './checks/identity-not-allowed.ts';
 type Auth = ProviderSpec['auth'];
 
 /** The cloud whose credentials a Provider has without a Secret. */
-export function keylessCloud({ type, keys }: Auth): CloudName | undefined {
+function keylessCloud({ type, keys }: Auth): CloudName | undefined {
   return isCloudName(type) && keys === undefined ? type : undefined;
 }
 
