@@ -637,7 +637,7 @@ export const TENANT_POLICY_REFUSALS: readonly Refusal[] = [
     'AWS',
   ],
   [
-    'a cloud stands twice',
+    'a cloud is there twice',
     tenantPolicy({ cloudIdentities: [{ type: 'AWS' }, { type: 'AWS', roles: [ROLE] }] }),
     'spec.cloudIdentities[1].type',
     'twice',
