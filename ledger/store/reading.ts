@@ -20,7 +20,7 @@ import {
   singleRefusalCountQuery,
   singleRefusalsQuery,
 } from './refusal-queries.ts';
-import { loggedRequests, logQuery, ownLinesQuery, readAttempts, readPlaces, splitId } from './request-log.ts';
+import { findPlaces, loggedRequests, ownLinesQuery, readAttempts, splitId } from './request-log.ts';
 import {
   endsQuery,
   firstContentsQuery,
@@ -125,7 +125,7 @@ export function readingOf(
     },
     async requestLog(query) {
       const { limit, where } = query;
-      const places = readPlaces(await rows(logQuery(kind, { ...query, limit: limit + 1 })));
+      const places = await findPlaces(kind, { ...query, limit: limit + 1 }, rows);
       const page = places.slice(0, limit);
       const requests = [...new Set(page.map(({ id }) => splitId(id).request))];
       const lines = await readAttempts(requests, linesOf(where.namespace));

@@ -2,15 +2,51 @@
 // all their attempts are read by their ids.
 
 import { UNANSWERED } from './last-attempts.ts';
+import { daysQuery, hoursQuery, namespaceOf, readSpans, stretchesOf } from './log-hours.ts';
 import { COLUMNS, listOf, type Query, type Row, type Value, withinMs } from './query.ts';
 import type { DatabaseKind } from './schema.ts';
+import type { Stretch } from './spans.ts';
 import type { FilterName, LoggedRequest, LogPlace, LogQuery } from './store.ts';
 
-/** Filters that have an index, the one first that finds the fewest. */
-const indexed: readonly FilterName[] = ['apiKey', 'model', 'provider', 'namespace'];
+/** Days whose hours are asked for at first: what is used much is found in the newest one. */
+const firstDays = 1;
+/** Stretches of hours that are read at a time, after the first. */
+const stretchesAtATime = 8;
+
+/** The attempts that a page of requests is found by, newest first. */
+export async function findPlaces(
+  kind: DatabaseKind,
+  query: LogQuery,
+  ask: (query: Query) => Promise<readonly Row[]>,
+): Promise<readonly LogPlace[]> {
+  const places: LogPlace[] = [];
+  const read = async (stretches: readonly Stretch[]): Promise<void> => {
+    const limit = query.limit - places.length;
+    const found = await Promise.all(
+      stretches.map((stretch) => ask(logQuery(kind, { ...query, ...stretch, limit }))),
+    );
+    places.push(...found.flatMap(readPlaces).slice(0, limit));
+  };
+  const question = daysQuery(kind, query);
+  if (question === undefined) {
+    await read([query]);
+    return places;
+  }
+  const days = readSpans(await ask(question));
+  for (let at = 0, count = firstDays; at < days.length; at += count, count *= 4) {
+    const some = days.slice(at, at + count);
+    const hours = readSpans(await ask(hoursQuery(kind, query, some)));
+    const stretches = stretchesOf(query, some, hours);
+    for (let from = 0, to = 1; from < stretches.length; from = to, to += stretchesAtATime) {
+      await read(stretches.slice(from, to));
+      if (places.length >= query.limit) return places;
+    }
+  }
+  return places;
+}
 
 /** Newest first. Without a wanted end by the first attempt of each request, else by its last; of a provider by any attempt at it. */
-export function logQuery(kind: DatabaseKind, query: LogQuery): Query {
+function logQuery(kind: DatabaseKind, query: LogQuery): Query {
   const { where, ends, failures, before, limit } = query;
   const values: Value[] = [];
   const isOfAttempts = where.provider !== undefined || where.upstreamModel !== undefined;
@@ -23,15 +59,14 @@ export function logQuery(kind: DatabaseKind, query: LogQuery): Query {
     if (ends === undefined) conditions.push('requests = 1');
     else conditions.push(isUnanswered ? UNANSWERED : 'is_last = 1');
   }
-  const given = (Object.keys(COLUMNS) as FilterName[]).filter((name) => where[name] !== undefined);
-  // The few unanswered of a large namespace have an index of their own.
-  const lead = indexed.find(
-    (name) => given.includes(name) && !(name === 'namespace' && isUnanswered && !isOfAttempts),
-  );
-  for (const name of given) {
-    // SQLite has no figures to choose an index by; the sign keeps it from this one.
-    const sign = kind === 'sqlite' && name !== lead ? '+' : '';
-    conditions.push(`${sign}${COLUMNS[name]} = $${values.push(where[name] ?? '')}`);
+  // The few unanswered have an index of their own, with their namespaces.
+  const isUnansweredOnly = isUnanswered && !isOfAttempts;
+  const filter = isUnansweredOnly ? { ...where, namespace: namespaceOf(where) } : where;
+  for (const [name, value] of Object.entries(filter)) {
+    if (value === undefined) continue;
+    // SQLite has no figures to choose an index by; the sign keeps it from those of first contents and of keys.
+    const sign = kind === 'sqlite' && (name !== 'apiKey' || isUnansweredOnly) ? '+' : '';
+    conditions.push(`${sign}${COLUMNS[name as FilterName]} = $${values.push(value)}`);
   }
   const id = idColumn(kind);
   if (before !== undefined) {
@@ -49,7 +84,7 @@ export function logQuery(kind: DatabaseKind, query: LogQuery): Query {
 /** Ordered as programs order texts, whatever the language of the database. */
 const idColumn = (kind: DatabaseKind): string => (kind === 'sqlite' ? 'id' : 'id COLLATE "C"');
 
-export function readPlaces(rows: readonly Row[]): LogPlace[] {
+function readPlaces(rows: readonly Row[]): LogPlace[] {
   return rows.map(({ id, started_ms }) => ({ id: String(id), ms: Number(started_ms) }));
 }
 

@@ -467,7 +467,7 @@ describe.each(kindNames)('%s', (kind) => {
       'DROP INDEX ledger_records_unanswered',
       'DROP INDEX ledger_records_first_content',
       'DROP INDEX ledger_records_failovers',
-      ...['api_key', 'provider', 'namespace', 'model'].map((name) => `DROP INDEX ledger_records_by_${name}`),
+      'DROP INDEX ledger_records_by_api_key',
       'ALTER TABLE ledger_records DROP COLUMN is_last',
       'ALTER TABLE ledger_records DROP COLUMN failure',
       'ALTER TABLE ledger_records DROP COLUMN first_content_ms',
