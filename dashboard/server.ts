@@ -69,8 +69,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   });
   parseJsonAlone(app);
   app.setErrorHandler((error: unknown, _request, reply) => {
-    const told = toldOf(error, parts);
-    reply.status(told.status).headers(told.headers).send(errorAnswer(told));
+    const answer = asDashboardError(error, parts);
+    reply.status(answer.status).headers(answer.headers).send(errorAnswer(answer));
   });
   app.setNotFoundHandler(() => {
     throw notFound();
@@ -120,10 +120,10 @@ async function addApi(api: FastifyInstance, door: Door): Promise<void> {
 
 /** One session cannot take all that the others need. */
 function boundQuestions(own: FastifyInstance, door: Door): void {
-  const underWay = new Map<string, number>();
+  const inFlight = new Map<string, number>();
   own.addHook('onRequest', async (request, reply) => {
     const id = door.sessions.get(request)?.id ?? '';
-    const count = underWay.get(id) ?? 0;
+    const count = inFlight.get(id) ?? 0;
     if (count >= questionsPerSessionMax)
       throw new DashboardError(
         429,
@@ -131,11 +131,11 @@ function boundQuestions(own: FastifyInstance, door: Door): void {
         'This session has too many questions under way; wait for their answers.',
         { 'retry-after': '1' },
       );
-    underWay.set(id, count + 1);
+    inFlight.set(id, count + 1);
     reply.raw.once('close', () => {
-      const left = (underWay.get(id) ?? 1) - 1;
-      if (left === 0) underWay.delete(id);
-      else underWay.set(id, left);
+      const left = (inFlight.get(id) ?? 1) - 1;
+      if (left === 0) inFlight.delete(id);
+      else inFlight.set(id, left);
     });
   });
 }
@@ -207,7 +207,7 @@ function observe(app: FastifyInstance, { metrics, clock }: ServerParts): void {
   });
 }
 
-function toldOf(error: unknown, { log }: ServerParts): DashboardError {
+function asDashboardError(error: unknown, { log }: ServerParts): DashboardError {
   if (error instanceof DashboardError) return error;
   if (error instanceof ClusterAway) {
     log('warn', 'Kubernetes does not answer', { reason: error.message });

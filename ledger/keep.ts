@@ -30,17 +30,17 @@ const silentMs = 30 * dayMs;
 export function keepYoung(options: KeepOptions): { close(): Promise<void> } {
   const { store, clock, retentionDays, sink } = options;
   const end = new AbortController();
-  let told: string | undefined;
-  const tell = (reason: string | undefined): void => {
-    if (reason !== undefined && reason !== told) options.onOddClock(reason);
-    told = reason;
+  let reported: string | undefined;
+  const report = (reason: string | undefined): void => {
+    if (reason !== undefined && reason !== reported) options.onOddClock(reason);
+    reported = reason;
   };
   const running = (async () => {
     while (!end.signal.aborted) {
       try {
         const nowMs = clock.wallMs();
         const state = await store.state();
-        tell(oddOf(state, nowMs, retentionDays));
+        report(oddOf(state, nowMs, retentionDays));
         const untilMs = Math.min(nowMs, state.youngestMs ?? nowMs);
         // With 0 no day is before it; only cursors go.
         const before = retentionDays === 0 ? '' : dayOf(untilMs - retentionDays * dayMs);

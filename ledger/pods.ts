@@ -70,7 +70,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
   const { client, clock, random, instance, namespace, tableNamespace, gatewaySelector } = options;
   const edge = { client, clock, random: () => random() };
   const pointer = pointerName(instance);
-  const tell = (): void => {
+  const notify = (): void => {
     // In the middle of the first list some are missing; and nobody can be asked before the token is known.
     if (!gateways.hasSynced() || !tokens.hasSynced()) return;
     options.onPods(seen().map(({ pod }) => pod));
@@ -84,7 +84,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
       const pod = readJournalPod(object);
       return pod && { pod, isReady: isReady(object) };
     },
-    onEvent: tell,
+    onEvent: notify,
     onTrouble: (trouble) => options.onTrouble('pods', trouble),
   });
   const readBudgets = createBudgetReader();
@@ -97,7 +97,7 @@ export function watchPods(options: PodWatchOptions): PodWatch {
       trusted: readText(object, TLS_DATA.trusted) || undefined,
       tenantBudgets: readBudgets(object),
     }),
-    onEvent: tell,
+    onEvent: notify,
     onTrouble: (trouble) => options.onTrouble('pointer', trouble),
   });
   const { onCertificate } = options;

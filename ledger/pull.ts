@@ -33,9 +33,9 @@ export interface PullReport {
   /** A page is stored. */
   taken(pod: JournalPod, taken: Taken & { readonly skipped: number }): void;
   /** Lines of a page were put aside; `reason` is that of the first. */
-  setAside(pod: JournalPod, lines: number, reason: string): void;
+  quarantined(pod: JournalPod, lines: number, reason: string): void;
   /** Its journal is another one than the cursor was of: it is read from its oldest record on. */
-  begunAnew(pod: JournalPod): void;
+  restarted(pod: JournalPod): void;
   /** The pod's journal cannot be read; called once for each reason. */
   failed(pod: JournalPod, reason: string): void;
   recovered(pod: JournalPod): void;
@@ -178,7 +178,7 @@ export function startPulls(options: PullOptions): Pulls {
     });
     if (answer === 'unknown-cursor') {
       if (after === undefined) throw new Error('it reports no start of its journal');
-      report.begunAnew(pod);
+      report.restarted(pod);
       return undefined;
     }
     const { bytes, cursor } = answer;
@@ -188,7 +188,7 @@ export function startPulls(options: PullOptions): Pulls {
       // guard: page-acknowledged
       const taken = await store.take({ source: pod.uid, cursor, ...lines }, clock.wallMs());
       report.taken(pod, { ...taken, skipped });
-      if (taken.asides > 0) report.setAside(pod, taken.asides, lines.asides[0]?.reason ?? 'it came late');
+      if (taken.asides > 0) report.quarantined(pod, taken.asides, lines.asides[0]?.reason ?? 'it came late');
     } else if (cursor !== after) {
       await store.take({ source: pod.uid, cursor, entries: [], asides: [] }, clock.wallMs());
     }

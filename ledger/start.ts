@@ -65,13 +65,13 @@ export async function startLedger(parts: LedgerParts): Promise<RunningLedger> {
     tokenOf: () => watch?.token(),
     report: {
       taken: (_, taken) => metrics.onTaken(taken),
-      setAside: ({ name }, lines, reason) =>
+      quarantined: ({ name }, lines, reason) =>
         log('error', 'journal lines that are not valid records were quarantined', {
           pod: name,
           lines,
           reason,
         }),
-      begunAnew: ({ name }) =>
+      restarted: ({ name }) =>
         log('warn', 'a pod has a new journal; reading it from its oldest record', {
           pod: name,
         }),

@@ -99,7 +99,7 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
   const shards = addCounter(registry, table.shardsWritten);
   const bytes = addCounter(registry, table.shardBytesWritten);
   const rejected = addCounter(registry, table.tablesRejected);
-  const eventsTold = addCounter(registry, table.events);
+  const eventsSent = addCounter(registry, table.events);
   const healthChecks = addCounter(registry, table.healthChecks);
   const restarts = addCounter(registry, table.watchRestarts);
 
@@ -116,7 +116,7 @@ export function createMetrics(readings: OperatorReadings): OperatorMetrics {
     onPublishFailed: (reason) => publishFailures.inc({ reason }),
     onTableRejected: () => rejected.inc(),
     onHealthCheck: (result) => healthChecks.inc({ result }),
-    onEvent: (result) => eventsTold.inc({ result }),
+    onEvent: (result) => eventsSent.inc({ result }),
     onWatchRestart: (watch, reason) => restarts.inc({ watch, reason }),
   };
 }

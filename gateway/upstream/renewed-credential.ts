@@ -44,7 +44,7 @@ export class RenewedCredential implements Credential {
   private dueAtMs = 0;
   private failures = 0;
   private failure: Error | undefined;
-  private underWay: Promise<Lease> | undefined;
+  private inFlight: Promise<Lease> | undefined;
 
   constructor(exchange: ExchangeCredential, nowMs: () => number, judge: JudgeRefusal = refusesBearer) {
     this.exchange = exchange;
@@ -58,7 +58,7 @@ export class RenewedCredential implements Credential {
 
   /** Unix milliseconds of the next exchange, where no request needs one before; Infinity: never, or one is under way. */
   get renewAtMs(): number {
-    return this.underWay === undefined ? this.dueAtMs : Number.POSITIVE_INFINITY;
+    return this.inFlight === undefined ? this.dueAtMs : Number.POSITIVE_INFINITY;
   }
 
   /** Undefined before the end of the first exchange. A service that is away is no failure until what it gave has ended. */
@@ -74,10 +74,10 @@ export class RenewedCredential implements Credential {
   /** Rejects at once after a failure of late. */
   renew(): Promise<Lease> {
     if (this.failure && this.nowMs() < this.dueAtMs) return Promise.reject(this.failure);
-    this.underWay ??= this.take().finally(() => {
-      this.underWay = undefined;
+    this.inFlight ??= this.take().finally(() => {
+      this.inFlight = undefined;
     });
-    return this.underWay;
+    return this.inFlight;
   }
 
   refuse(lease: Lease, status: number, header: HeaderReader): boolean {

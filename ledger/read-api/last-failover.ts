@@ -22,12 +22,12 @@ export function lastFailoverAnswer(requests: readonly (readonly string[])[], see
   const [attempts] = requests.map(attemptsOfLastCall).filter(({ length }) => length > 1);
   const last = attempts?.at(-1);
   if (attempts === undefined || last === undefined) return {};
-  const told = attempts.map(({ target, outcome, failure }) => ({
+  const shown = attempts.map(({ target, outcome, failure }) => ({
     target,
     outcome,
     ...(failure === undefined ? {} : { failure }),
   }));
-  return { lastFailover: { at: last.startedAt, ...(seesTargets ? { attempts: told } : {}) } };
+  return { lastFailover: { at: last.startedAt, ...(seesTargets ? { attempts: shown } : {}) } };
 }
 
 function attemptsOfLastCall(lines: readonly string[]): readonly Attempt[] {

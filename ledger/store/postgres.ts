@@ -74,9 +74,9 @@ export async function openPostgresStore(
   };
   const writers = open(1, writeMs);
   const readers = open(readersMax, readMs);
-  const tellers = open(1, readMs);
+  const spendReaders = open(1, readMs);
   const end = async (): Promise<void> => {
-    await Promise.all([writers, readers, tellers].map(({ pool }) => pool.end()));
+    await Promise.all([writers, readers, spendReaders].map(({ pool }) => pool.end()));
   };
   const rowsOf =
     ({ pool, queue }: QueuedPool) =>
@@ -89,9 +89,9 @@ export async function openPostgresStore(
   /** Over the connection that leads, where this one takes part in the election. */
   const write = async <T>(work: (run: Run) => Promise<T>): Promise<T> => {
     if (leadership === undefined) return await inTransaction(writers, work);
-    const standing = leadership;
+    const current = leadership;
     return await writers.queue.run(async () => {
-      const client = standing.client();
+      const client = current.client();
       // guard: only-leader-writes
       if (client === undefined) throw new Error('another ledger leads, or none can');
       return await transactAsLeader(client, work);
@@ -120,9 +120,9 @@ export async function openPostgresStore(
       const openLeader = () =>
         // A server that has vanished answers nothing at all.
         new pg.Client({ ...common, statement_timeout: writeMs, query_timeout: writeMs + connectMs });
-      const standing = leadPostgres(openLeader, duty);
-      leadership = standing;
-      return standing;
+      const current = leadPostgres(openLeader, duty);
+      leadership = current;
+      return current;
     },
     async cursorOf(source) {
       const [row] = await rows(cursorQuery(source));
@@ -130,7 +130,7 @@ export async function openPostgresStore(
     },
     take: (page, nowMs) => write((run) => takePage(run, page, nowMs)),
     ...readingOf('postgres', rows),
-    spend: readingOf('postgres', rowsOf(tellers)),
+    spend: readingOf('postgres', rowsOf(spendReaders)),
     async sinkCursor(sink) {
       const [row] = await rows(sinkQuery(sink));
       return Number(row?.sequence ?? 0);

@@ -39,10 +39,12 @@ export async function openSqliteStore(
   const slowness = await writer.call('slowness');
   if (slowness !== undefined) onSlow(`${path}: ${slowness}`);
   const openReader = (): Promise<Thread> => openThread({ path, isReader: true }, onEnd);
-  const [reader, teller] = await Promise.all([openReader(), openReader()]).catch(async (error: unknown) => {
-    await writer.close();
-    throw error;
-  });
+  const [reader, spendReader] = await Promise.all([openReader(), openReader()]).catch(
+    async (error: unknown) => {
+      await writer.close();
+      throw error;
+    },
+  );
 
   // The more records a transaction has, the fewer times are the same sums and the same places of an index written.
   const take = inGroups<Arrival, Taken>((arrivals) =>
@@ -66,7 +68,7 @@ export async function openSqliteStore(
     },
     take: (page, nowMs) => take({ page: pageRows(page), nowMs }),
     ...readingOf('sqlite', (query) => reader.call('query', query)),
-    spend: readingOf('sqlite', (query) => teller.call('query', query)),
+    spend: readingOf('sqlite', (query) => spendReader.call('query', query)),
     async sinkCursor(sink) {
       const [row] = await writer.call('query', sinkQuery(sink));
       return Number(row?.sequence ?? 0);
@@ -81,7 +83,7 @@ export async function openSqliteStore(
       }
     },
     async close() {
-      await Promise.all([writer.close(), reader.close(), teller.close()]);
+      await Promise.all([writer.close(), reader.close(), spendReader.close()]);
     },
   };
 }

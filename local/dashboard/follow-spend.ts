@@ -22,7 +22,7 @@ export function followSpend({ store, clock, onSpend, onFailure }: FollowSpendOpt
 } {
   const book = createSpendBook();
   /** In which all was told last. */
-  let toldDay: string | undefined;
+  let reportedDay: string | undefined;
   return followLedger({
     book,
     clock,
@@ -32,13 +32,13 @@ export function followSpend({ store, clock, onSpend, onFailure }: FollowSpendOpt
     tokenOf: () => '',
     onNews(news) {
       if (!book.isWhole()) {
-        toldDay = undefined;
+        reportedDay = undefined;
         return;
       }
       // Every period ends with a day.
       const day = periodAt('Day', clock.wallMs()).start;
-      const isNewDay = day !== toldDay;
-      toldDay = day;
+      const isNewDay = day !== reportedDay;
+      reportedDay = day;
       const changed = news.type === 'changed' ? news.keys : [];
       if (isNewDay) onSpend(book.ofKey, undefined);
       else if (changed.length > 0) onSpend(book.ofKey, changed);

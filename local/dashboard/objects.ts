@@ -87,7 +87,7 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
   /** Undefined: the ledger was not heard yet. */
   let spentOf: SpentOf | undefined;
 
-  function tell(type: ObjectChange['type'], object: ApiObject): void {
+  function notify(type: ObjectChange['type'], object: ApiObject): void {
     for (const listener of [...listeners]) listener({ type, object });
   }
 
@@ -118,7 +118,7 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
       ...(before?.shown.status === undefined ? {} : { status: before.shown.status }),
     };
     known.set(id, { raw, stamped, shown, file });
-    tell(before === undefined ? 'ADDED' : 'MODIFIED', shown);
+    notify(before === undefined ? 'ADDED' : 'MODIFIED', shown);
     return stamped;
   }
 
@@ -131,7 +131,7 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
       if (present.has(id) || (file !== undefined && latest.unread.has(file))) continue;
       known.delete(id);
       version += 1;
-      tell('DELETED', { ...shown, metadata: { ...shown.metadata, resourceVersion: String(version) } });
+      notify('DELETED', { ...shown, metadata: { ...shown.metadata, resourceVersion: String(version) } });
     }
   }
 
@@ -155,7 +155,7 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
     const metadata = { ...one.shown.metadata, resourceVersion: String(version) };
     const shown = { ...one.shown, metadata, status };
     known.set(id, { ...one, shown });
-    tell('MODIFIED', shown);
+    notify('MODIFIED', shown);
   }
 
   function healthOfProvider(provider: string) {
@@ -189,8 +189,8 @@ export function openObjects(manifests: Manifests, wallMs: () => number): LocalOb
       healthOf = healthHere(heard);
       for (const [id, facts] of judged) if (facts.verdict.kind !== 'ApiKey') setStatus(id, facts);
     },
-    spend(told, apiKeys) {
-      spentOf = told;
+    spend(spend, apiKeys) {
+      spentOf = spend;
       const changed = apiKeys && new Set(apiKeys);
       for (const [id, facts] of judged) {
         const { kind, namespace, name } = facts.verdict;

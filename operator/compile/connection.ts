@@ -127,10 +127,10 @@ function resolveCa(
   const use: CaUse = { namespace, kind: ref.kind, name: ref.name, key: ref.key };
   const secret = ref.kind === 'Secret' ? input.secret(ref.name) : undefined;
   const data = dataOf(ref, input);
-  const lent = { field: 'spec.tls.caRef', namespace, secret: ref.name, key: ref.key };
+  const shared = { field: 'spec.tls.caRef', namespace, secret: ref.name, key: ref.key };
   // An authority is sent nowhere, so no host has to be allowed; but reading its values needs the opt-in.
   const refusal =
-    (secret && (secretNotOptedIn(lent, secret) ?? secretTypeNotAllowed(lent, secret, CA_SECRET_TYPES))) ??
+    (secret && (secretNotOptedIn(shared, secret) ?? secretTypeNotAllowed(shared, secret, CA_SECRET_TYPES))) ??
     caNotFound(use, data);
   if (refusal !== undefined) return { findings: [refusal] };
   const read = readCertificates(data?.[ref.key] ?? '');

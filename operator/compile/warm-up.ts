@@ -8,23 +8,23 @@ import type { Compile } from './compile.ts';
 const KEYS_AT_ONCE = 1_000;
 const ROUTES_AT_ONCE = 100;
 
-/** @param breathe yields to other work. */
+/** @param yieldNow yields to other work. */
 export async function warmUp(
   compile: Compile,
   snapshot: Snapshot,
   nowMs: number,
-  breathe: () => Promise<void>,
+  yieldNow: () => Promise<void>,
 ): Promise<void> {
   for (const modelRoutes of piecesOf(snapshot.modelRoutes, ROUTES_AT_ONCE)) {
     compile({ ...snapshot, modelRoutes, apiKeys: [] }, nowMs);
-    await breathe();
+    await yieldNow();
   }
   // Each list goes on from the one before: the compile remembers the objects of its last run.
   let apiKeys: Snapshot['apiKeys'] = [];
   for (const added of piecesOf(snapshot.apiKeys, KEYS_AT_ONCE)) {
     apiKeys = changed(apiKeys, { gone: [], added });
     compile({ ...snapshot, providers: [], modelRoutes: [], apiKeys }, nowMs);
-    await breathe();
+    await yieldNow();
   }
 }
 

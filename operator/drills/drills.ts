@@ -124,16 +124,18 @@ export function createDrills(parts: DrillsParts): Drills {
   };
 
   function begin(key: string, verdict: ModelRouteVerdict, drill: Drill): Watched {
-    const told = parts.statusOf(verdict);
-    const atMs = Date.parse(told?.lastRunTime ?? '');
-    const last = Number.isNaN(atMs) ? undefined : { atMs, trigger: told?.observedTrigger };
+    const reported = parts.statusOf(verdict);
+    const atMs = Date.parse(reported?.lastRunTime ?? '');
+    const last = Number.isNaN(atMs) ? undefined : { atMs, trigger: reported?.observedTrigger };
     return {
       key,
       verdict,
       drill,
       last,
       result:
-        told?.result === 'Passed' || told?.result === 'Failed' ? { isPassed: told.result === 'Passed' } : {},
+        reported?.result === 'Passed' || reported?.result === 'Failed'
+          ? { isPassed: reported.result === 'Passed' }
+          : {},
       report: {},
       run: undefined,
       stuckSinceMs: undefined,
@@ -213,7 +215,7 @@ export function createDrills(parts: DrillsParts): Drills {
     const able = ablePods(pods, answers, since, parts.epochFloor());
     const pod = choosePod(able, route, (uid) => ordered.get(uid) ?? 0);
     if (pod === undefined) {
-      tellTrouble(one, troubleOf(pods.length, able.length), nowMs);
+      reportTrouble(one, troubleOf(pods.length, able.length), nowMs);
       return undefined;
     }
     const { fault, takeoverWithinMs, trigger } = one.drill;
@@ -227,7 +229,7 @@ export function createDrills(parts: DrillsParts): Drills {
     return pod.uid;
   }
 
-  function tellTrouble(one: Watched, trouble: string, nowMs: number): void {
+  function reportTrouble(one: Watched, trouble: string, nowMs: number): void {
     one.stuckSinceMs ??= nowMs;
     if (nowMs - one.stuckSinceMs < patienceMs || one.report.trouble === trouble) return;
     one.report = { ...one.report, trouble };

@@ -20,7 +20,7 @@ export interface Forms {
 interface FormIndex {
   index(content: TableContent): Forms;
   /** Reads the keys in pieces, so that an index of a table that is new as a whole does not have to. */
-  prepare(content: TableContent, breathe: () => Promise<void>): Promise<void>;
+  prepare(content: TableContent, yieldNow: () => Promise<void>): Promise<void>;
 }
 
 /** Some ten milliseconds. */
@@ -35,10 +35,10 @@ export function createFormIndex(): FormIndex {
 
   return {
     index,
-    async prepare({ keys }, breathe) {
+    async prepare({ keys }, yieldNow) {
       for (const [index, entry] of keys.entries()) {
         printOf(entry);
-        if (index % KEYS_AT_ONCE === KEYS_AT_ONCE - 1) await breathe();
+        if (index % KEYS_AT_ONCE === KEYS_AT_ONCE - 1) await yieldNow();
       }
     },
   };

@@ -59,18 +59,18 @@ export interface KeyIssuer {
 }
 
 export function createKeyIssuer(options: KeyIssuerOptions): KeyIssuer {
-  const underWay = new Set<string>();
+  const inFlight = new Set<string>();
   return {
     async tend(object, facts) {
       const { uid, deletionTimestamp } = object.metadata;
-      if (typeof uid !== 'string' || deletionTimestamp !== undefined || underWay.has(uid)) {
+      if (typeof uid !== 'string' || deletionTimestamp !== undefined || inFlight.has(uid)) {
         return { type: 'nothing' };
       }
-      underWay.add(uid);
+      inFlight.add(uid);
       try {
         return await tendOne(options, object, facts);
       } finally {
-        underWay.delete(uid);
+        inFlight.delete(uid);
       }
     },
   };

@@ -18,7 +18,7 @@ import type { Publisher } from '../publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
 import type { Cluster } from '../watch/cluster.ts';
 import type { JudgedPolicy, RetiredKey, Snapshot } from '../watch/snapshot.ts';
-import { createGatherer, type Judged, withVerdict } from './judged.ts';
+import { createGatherer, type Verdicts, withVerdict } from './verdicts.ts';
 
 export interface BringOutParts {
   readonly publisher: Publisher;
@@ -35,7 +35,7 @@ export interface BringOutParts {
   readonly unpinCommand: string;
   wallMs(): number;
   /** Yields to other work: at the first run everything is new. */
-  breathe(): Promise<void>;
+  yieldNow(): Promise<void>;
   /** What the operator's own checks found wrong, for the table that is about to be written. */
   takeHints(): readonly HealthHint[];
   /** The table that was found; its generation is 0 where there is none. */
@@ -56,7 +56,7 @@ export type Pin =
   | { readonly type: 'impossible'; readonly wanted: string; readonly message: string };
 
 interface RunFacts {
-  readonly judged: Judged;
+  readonly judged: Verdicts;
   /** Unix milliseconds at which the same snapshot gives another table. */
   readonly staleAtMs: number | undefined;
   /** Objects that the table has in another form, though nothing is wrong with them. */
@@ -102,7 +102,7 @@ interface InUse {
 /** What would go out. */
 interface Draft {
   readonly compiled: CompileResult;
-  readonly judged: Judged;
+  readonly judged: Verdicts;
   readonly held: HeldCounts;
   readonly wanted: TableContent;
   readonly waits: Waits;
@@ -124,7 +124,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
   /** What came of the last pin that was asked for. */
   let pinned: PinnedTable | undefined;
   /** Changed in tables that did not get out, as far as is known. */
-  let untold: ReadonlySet<string> = new Set();
+  let unreported: ReadonlySet<string> = new Set();
 
   return {
     hasTakenOver: () => inUse !== undefined,
@@ -132,7 +132,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       inUse ??= await takeOver();
       const { found } = inUse;
       const isFirst = found !== undefined;
-      if (isFirst) await parts.breathe();
+      if (isFirst) await parts.yieldNow();
       const snapshot = cluster.snapshot();
       const acceptsAbsence = publisher.isAbsenceAccepted();
       const unreadable = cluster.unreadableNamespaces();
@@ -149,7 +149,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       let { judged } = draft;
       lastForms.onCompiled(judged.routing);
       parts.onHeld(held, unreadable);
-      if (isFirst) await parts.breathe();
+      if (isFirst) await parts.yieldNow();
       const out = await publishFitting(wanted, retired, {
         urgent: isUrgent,
         acceptsAbsence,
@@ -161,12 +161,12 @@ export function createBringOut(parts: BringOutParts): BringOut {
         if (verdict !== undefined) judged = withVerdict(judged, key, refuse(verdict, message));
       }
       const facts = { judged, staleAtMs: compiled.staleAtMs, waits };
-      if (isFirst) await forms.prepare(out.content, parts.breathe);
+      if (isFirst) await forms.prepare(out.content, parts.yieldNow);
       const now = forms.index(out.content);
-      if (isFirst) await parts.breathe();
-      const changed = untold.size === 0 ? now.changed : new Set([...untold, ...now.changed]);
+      if (isFirst) await parts.yieldNow();
+      const changed = unreported.size === 0 ? now.changed : new Set([...unreported, ...now.changed]);
       if ('error' in out) {
-        untold = changed;
+        unreported = changed;
         // Nobody else gets them, though they may not be written yet.
         inUse = {
           ...inUse,
@@ -175,7 +175,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
         };
         return { ...facts, type: 'failed', error: out.error, attempted: now.of };
       }
-      untold = new Set();
+      unreported = new Set();
       if (releases !== undefined) {
         const left = new Set(out.retired);
         parts.onReleased(inUse.retired.filter((key) => !left.has(key)));
@@ -277,7 +277,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
     await publisher.heartbeat();
     const taken = { content, revoked, retired };
     if (content === undefined) return { ...taken, found: () => undefined };
-    await forms.prepare(content, parts.breathe);
+    await forms.prepare(content, parts.yieldNow);
     return { ...taken, found: forms.index(content).of };
   }
 

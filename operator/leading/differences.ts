@@ -3,10 +3,10 @@
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
 import type { FormOf } from '../hold/forms.ts';
 import type { Waits } from '../hold/waits.ts';
-import { type Judged, keysJudgedUnlike } from './judged.ts';
+import { keysJudgedDifferently, type Verdicts } from './verdicts.ts';
 
 export interface Judgement {
-  readonly verdicts: Judged;
+  readonly verdicts: Verdicts;
   readonly waits: Waits;
   /** What the table in use holds. */
   readonly formOf: FormOf;
@@ -34,7 +34,7 @@ export function compareJudgements(
   const apiKeys: (readonly [string, ApiKeyVerdict])[] = [];
   const forStatus: string[] = [];
   const inQuestion = [...changed, ...unsettled, ...before.waits.keys(), ...now.waits.keys()];
-  for (const key of new Set([...keysJudgedUnlike(before.verdicts, now.verdicts), ...inQuestion])) {
+  for (const key of new Set([...keysJudgedDifferently(before.verdicts, now.verdicts), ...inQuestion])) {
     const known = before.verdicts.get(key);
     const verdict = now.verdicts.get(key);
     if (verdict === undefined) {

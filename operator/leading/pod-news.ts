@@ -5,7 +5,7 @@ import type { Exchange } from '../pods/exchange.ts';
 import { type PodsState, podsState } from '../pods/pods-state.ts';
 import { type HealthOf, indexHealth, type ProviderHealth } from '../status/health-of.ts';
 import type { Cluster } from '../watch/cluster.ts';
-import type { Judged } from './judged.ts';
+import type { Verdicts } from './verdicts.ts';
 
 export interface PodNews {
   /** Another generation runs on all pods, or there are more or fewer of them, or it is not known any more which there are. */
@@ -24,7 +24,7 @@ export interface PodWatch {
   running(): readonly TableVersion[];
   look(): PodNews;
   /** Providers whose health is another than at the last call; by `Kind/namespace/name`. */
-  changedHealth(verdicts: Judged['routing']): string[];
+  changedHealth(verdicts: Verdicts['routing']): string[];
   /** The object is gone. */
   forget(key: string): void;
 }

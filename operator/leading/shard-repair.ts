@@ -21,24 +21,24 @@ interface Parts {
 }
 
 export function createShardRepair({ publisher, log, hasTakenOver, publish }: Parts): ShardRepair {
-  const doubted = new Set<string>();
+  const suspects = new Set<string>();
   return {
-    doubt: (name) => void doubted.add(name),
-    hasDoubts: () => doubted.size > 0,
+    doubt: (name) => void suspects.add(name),
+    hasDoubts: () => suspects.size > 0,
     async run() {
       const named = publisher.shardsNamed();
-      const inDoubt = named.filter((name) => doubted.has(name));
+      const inDoubt = named.filter((name) => suspects.has(name));
       const inUse = publisher.shardsInUse();
-      for (const name of doubted) {
+      for (const name of suspects) {
         // A shard that is being written into the table is checked afterwards.
-        if (!inUse.has(name) || inDoubt.includes(name)) doubted.delete(name);
+        if (!inUse.has(name) || inDoubt.includes(name)) suspects.delete(name);
       }
       if (!hasTakenOver() || inDoubt.length === 0) return;
       log('warn', 'shards were deleted; they are written again', { shards: inDoubt });
       try {
         await publisher.repair(new Set(named.filter((name) => !inDoubt.includes(name))));
       } catch (error) {
-        for (const name of inDoubt) doubted.add(name);
+        for (const name of inDoubt) suspects.add(name);
         throw error;
       }
       await publish();

@@ -87,7 +87,7 @@ export function createTable(parts: Parts): LedTable {
     readers: parts.readers,
     unpinCommand: `kubectl annotate secret ${pointerName(instance)} -n ${tableNamespace} ${PIN_ANNOTATION}-`,
     wallMs: clock.wallMs,
-    breathe: () => letOthers(clock),
+    yieldNow: () => letOthers(clock),
     takeHints: parts.takeHints,
     onTakenOver,
     onPublished,

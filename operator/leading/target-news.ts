@@ -4,13 +4,13 @@ import type { ModelRouteVerdict } from '../compile/verdict.ts';
 import type { HealthOf, ProviderHealth } from '../status/health-of.ts';
 import type { TargetTrouble } from '../status/settle-targets.ts';
 import { targetTroubles } from '../status/target-troubles.ts';
-import type { Judged } from './judged.ts';
+import type { Verdicts } from './verdicts.ts';
 
 export interface TargetWatch {
   /** Those by name, as of the last look; undefined while not every pod was heard. */
   failingTargets(verdict: ModelRouteVerdict): ReadonlyMap<string, TargetTrouble> | undefined;
   /** ModelRoutes where they are others than at the last look; by `Kind/namespace/name`. */
-  look(verdicts: Judged['routing']): string[];
+  look(verdicts: Verdicts['routing']): string[];
   /** The object is gone. */
   forget(key: string): void;
 }
@@ -19,7 +19,7 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
   /** By `namespace/name` of the Provider. */
   let failing: ReadonlyMap<string, Troubles> | undefined;
   /** What the last look saw: where it is the same, no target can be another. */
-  let last: { readonly verdicts: Judged['routing']; readonly words: string } | undefined;
+  let last: { readonly verdicts: Verdicts['routing']; readonly words: string } | undefined;
   /** Of each ModelRoute, in words. */
   const known = new Map<string, string>();
 
@@ -44,7 +44,7 @@ export function createTargetWatch(healthOf: HealthOf): TargetWatch {
     forget: (key) => void known.delete(key),
   };
 
-  function failingAt(verdicts: Judged['routing']): typeof failing {
+  function failingAt(verdicts: Verdicts['routing']): typeof failing {
     const ofProviders = new Map<string, Troubles>();
     for (const verdict of verdicts.values()) {
       // They come first.

@@ -9,7 +9,7 @@ import { createProgrammedTracker, recordedGeneration } from '../status/programme
 import type { Cluster } from '../watch/cluster.ts';
 import type { TableRun } from './bring-out.ts';
 import { compareJudgements, type Differences, isSameVerdict, type Judgement } from './differences.ts';
-import { type Judged, keysJudgedUnlike, NOTHING_JUDGED } from './judged.ts';
+import { keysJudgedDifferently, NO_VERDICTS, type Verdicts } from './verdicts.ts';
 
 export type PublishedRun = Extract<TableRun, { type: 'published' }>;
 export type FailedRun = Extract<TableRun, { type: 'failed' }>;
@@ -17,7 +17,7 @@ export type FailedRun = Extract<TableRun, { type: 'failed' }>;
 /** Objects by `Kind/namespace/name`. */
 export interface VerdictBook {
   get(key: string): Verdict | undefined;
-  judged(): Judged;
+  judged(): Verdicts;
   /** Why the object is not in the table as it is now. */
   waitOf(key: string): Wait | undefined;
   /** The table generation in which the form that was judged first appeared; undefined while it is in none. */
@@ -40,9 +40,9 @@ const noneChanged: ReadonlySet<string> = new Set();
 export function createVerdictBook(cluster: Pick<Cluster, 'object'>, namesOf: NamesOf): VerdictBook {
   const tracker = createProgrammedTracker();
   const unsettled = new Set<string>();
-  let now: Judgement = { verdicts: NOTHING_JUDGED, waits: new Map(), formOf: () => undefined };
+  let now: Judgement = { verdicts: NO_VERDICTS, waits: new Map(), formOf: () => undefined };
   /** Those that the table in use was made with; a verdict that is newer is of a form that is not out yet. */
-  let published = NOTHING_JUDGED;
+  let published = NO_VERDICTS;
   const formIn = (of: FormOf, verdict: Verdict) => of(verdict.kind, namesOf(verdict).id);
 
   return {
@@ -67,7 +67,7 @@ export function createVerdictBook(cluster: Pick<Cluster, 'object'>, namesOf: Nam
         generation,
         verdicts: judged,
         formOf: (verdict) => formIn(forms.of, verdict),
-        changed: new Set([...forms.changed, ...keysJudgedUnlike(published, judged)]),
+        changed: new Set([...forms.changed, ...keysJudgedDifferently(published, judged)]),
         recorded(verdict) {
           const object = cluster.object(verdict.kind, verdict.namespace, verdict.name);
           const isSame = found !== undefined && formIn(found, verdict) === formIn(forms.of, verdict);

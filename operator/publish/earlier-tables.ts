@@ -5,7 +5,7 @@ import type { TableContent } from '../../core/contract/routing-table.ts';
 import { EARLIER_MANIFESTS_KEPT } from './collect.ts';
 import { DeposedError } from './deposed.ts';
 import { eachOf } from './each-of.ts';
-import type { Standing } from './pointer-holder.ts';
+import type { Published } from './pointer-holder.ts';
 import { type KeptManifest, SHARD_CALLS_AT_ONCE } from './table-store.ts';
 import type { PublishTools, Table, Term } from './term.ts';
 
@@ -18,7 +18,7 @@ export type EarlierTable =
 export async function keepCopy(
   { store, report }: PublishTools,
   lead: Term,
-  { manifest, text }: Standing<Table>,
+  { manifest, text }: Published<Table>,
 ): Promise<void> {
   const { generation, shards } = manifest;
   if (lead.kept.has(generation)) return;
@@ -42,15 +42,15 @@ export async function readEarlier(
   lead: Term,
   generation: number,
 ): Promise<EarlierTable> {
-  const standing = lead.holder.standing();
+  const published = lead.holder.published();
   const notThere = (fact: string): EarlierTable => ({
     type: 'not-there',
     message: `table generation ${generation} ${fact}`,
   });
-  const isStanding =
-    standing !== undefined && lead.sameSince <= generation && generation <= standing.manifest.generation;
-  if (isStanding && standing.table.content !== undefined) {
-    return { type: 'read', content: standing.table.content };
+  const isPublished =
+    published !== undefined && lead.sameSince <= generation && generation <= published.manifest.generation;
+  if (isPublished && published.table.content !== undefined) {
+    return { type: 'read', content: published.table.content };
   }
   const copies = await store.listKept();
   const copy = copies.find((one) => one.since <= generation && generation <= one.generation);

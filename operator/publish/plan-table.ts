@@ -8,14 +8,14 @@ import {
   type TableContent,
 } from '../../core/contract/routing-table.ts';
 import { canonicalJson } from '../canonical-json.ts';
-import type { Standing } from './pointer-holder.ts';
+import type { Published } from './pointer-holder.ts';
 import { listRevocations, works } from './revocations.ts';
 import type { Shard } from './shards.ts';
 import type { Table } from './term.ts';
 
 interface TableFacts {
   /** In the pointer now. */
-  readonly standing: Standing<Table> | undefined;
+  readonly published: Published<Table> | undefined;
   /** Names of shards that are in the cluster. */
   readonly present: ReadonlySet<string>;
   readonly content: TableContent;
@@ -30,7 +30,7 @@ export interface TablePlan {
   /** False: this content is in use already. */
   readonly isNew: boolean;
   /** The table before, where it is worth a copy as something to go back to. */
-  readonly copied: Standing<Table> | undefined;
+  readonly copied: Published<Table> | undefined;
   /** Some key stops working. */
   readonly takesAway: boolean;
   readonly missing: readonly Shard[];
@@ -39,11 +39,11 @@ export interface TablePlan {
 }
 
 export function planTable(facts: TableFacts): TablePlan {
-  const { standing, content, cut } = facts;
+  const { published, content, cut } = facts;
   const revocations = listRevocations(
-    standing?.table.content,
+    published?.table.content,
     content,
-    standing?.table.revocations ?? [],
+    published?.table.revocations ?? [],
     facts.nowMs,
   );
   const minReader = Math.max(MANIFEST_FORMAT, ...content.providers.map(neededFormat));
@@ -58,12 +58,12 @@ export function planTable(facts: TableFacts): TablePlan {
   };
   return {
     isNew:
-      standing === undefined ||
-      !isSaidBy(standing.manifest, manifest) ||
+      published === undefined ||
+      !isSaidBy(published.manifest, manifest) ||
       // A key that was taken away ahead of its shard, and is given back before that shard could be written.
-      hasRevoked(content, standing.manifest.revocations),
-    copied: standing !== undefined && isWorthACopy(standing.manifest, manifest) ? standing : undefined,
-    takesAway: manifest.revocations.some((digest) => !standing?.manifest.revocations.includes(digest)),
+      hasRevoked(content, published.manifest.revocations),
+    copied: published !== undefined && isWorthACopy(published.manifest, manifest) ? published : undefined,
+    takesAway: manifest.revocations.some((digest) => !published?.manifest.revocations.includes(digest)),
     missing: cut.filter(({ ref }) => !facts.present.has(ref.name)),
     manifest,
     table: { content, revocations, shards: new Map(cut.map((shard) => [shard.ref.name, shard])) },
@@ -75,36 +75,36 @@ export function planTable(facts: TableFacts): TablePlan {
  * says so already.
  */
 export function planRevocation(
-  standing: Standing<Table> | undefined,
+  published: Published<Table> | undefined,
   { manifest, table }: TablePlan,
 ): Pick<TablePlan, 'manifest' | 'table'> | undefined {
-  if (standing === undefined) return undefined;
-  const known = new Set(standing.manifest.revocations);
+  if (published === undefined) return undefined;
+  const known = new Set(published.manifest.revocations);
   if (manifest.revocations.every((digest) => known.has(digest))) return undefined;
-  const { format, minReader, settings, shards, hints } = standing.manifest;
+  const { format, minReader, settings, shards, hints } = published.manifest;
   return {
     manifest: { ...manifest, format, minReader, settings, shards, hints },
-    table: { ...standing.table, revocations: table.revocations },
+    table: { ...published.table, revocations: table.revocations },
   };
 }
 
 function isSaidBy(
-  standing: Manifest,
+  published: Manifest,
   said: Pick<Manifest, 'minReader' | 'settings' | 'shards' | 'hints'>,
 ): boolean {
   const words = ({ minReader, settings, shards, hints = [] }: typeof said) =>
     canonicalJson({ minReader, settings, shards, hints });
-  return words(standing) === words(said);
+  return words(published) === words(said);
 }
 
 /**
  * Whether there is something to go back to behind that. Keys are never taken back to what they were, see `pin-content.ts`; and
  * they and the hints change so often that copies of each would push out those that matter.
  */
-function isWorthACopy(standing: Manifest, said: Pick<Manifest, 'settings' | 'shards'>): boolean {
+function isWorthACopy(published: Manifest, said: Pick<Manifest, 'settings' | 'shards'>): boolean {
   const ofRoutes = ({ settings, shards }: Pick<Manifest, 'settings' | 'shards'>) =>
     canonicalJson({ settings, shards: shards.filter(({ kind }) => kind !== 'keys') });
-  return ofRoutes(standing) !== ofRoutes(said);
+  return ofRoutes(published) !== ofRoutes(said);
 }
 
 function hasRevoked(content: TableContent, revocations: readonly string[]): boolean {

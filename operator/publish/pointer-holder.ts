@@ -51,7 +51,7 @@ interface PointerHolderOptions<Table> {
 }
 
 /** The manifest in the pointer, and its exact bytes. */
-export interface Standing<Table> {
+export interface Published<Table> {
   readonly manifest: Manifest;
   readonly text: string;
   readonly table: Table;
@@ -59,7 +59,7 @@ export interface Standing<Table> {
 
 export interface PointerHolder<Table> {
   /** Undefined before the first table. */
-  standing(): Standing<Table> | undefined;
+  published(): Published<Table> | undefined;
   /** Writes a new table under the next number. Gives the bytes of its manifest. */
   publish(
     manifest: Omit<Manifest, 'epoch' | 'generation'>,
@@ -100,14 +100,14 @@ const CONFLICTS_MAX = 10;
 export function holdPointer<Table>(options: PointerHolderOptions<Table>): PointerHolder<Table> {
   const { store, clock, place } = options;
   let pointer = options.pointer;
-  let standing = standingOf(pointer, options.table);
+  let published = publishedOf(pointer, options.table);
   let highest = options.highest;
   /** The least numbers for the next write. Without a manifest they are the time, above all that ever was. */
   let least: TableVersion =
-    standing === undefined ? fromTime() : { epoch: highest.epoch + 1, generation: highest.generation };
-  let epochFloor = standing === undefined ? least.epoch : 0;
+    published === undefined ? fromTime() : { epoch: highest.epoch + 1, generation: highest.generation };
+  let epochFloor = published === undefined ? least.epoch : 0;
   /** Writes without an answer: each may stand in the pointer. By the hash of the manifest. */
-  const unanswered = new Map<string, Standing<Table>>();
+  const unanswered = new Map<string, Published<Table>>();
   let acceptance: 'none' | 'asked' | 'over' = 'none';
   noteAcceptance();
   let release: string | undefined;
@@ -116,22 +116,22 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
   let pin = pinOf(pointer);
 
   return {
-    standing: () => standing,
+    published: () => published,
     publish: (manifest, table, { endsAcceptance = false } = {}) =>
       write(() => {
         const generation = Math.max(least.generation, highest.generation + 1);
         return inWords({ ...manifest, epoch: least.epoch, generation }, table);
       }, endsAcceptance),
     async renew() {
-      if (standing !== undefined) await write(renewed, false);
+      if (published !== undefined) await write(renewed, false);
     },
     internalTls: () => pointer?.internalTls,
     know(table) {
-      if (standing !== undefined) standing = { ...standing, table };
+      if (published !== undefined) published = { ...published, table };
     },
     outnumber(version) {
       // A write of this leader whose answer was lost, or that is in progress, belongs to this numbering.
-      if (!isAbove(version, standing?.manifest ?? highest) || !isAbove(version, highest)) return false;
+      if (!isAbove(version, published?.manifest ?? highest) || !isAbove(version, highest)) return false;
       highest = higher(highest, version);
       least = { epoch: highest.epoch + 1, generation: highest.generation };
       epochFloor = least.epoch;
@@ -153,9 +153,9 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
   };
 
   /** Canonical, so equal to the pointer byte for byte, unless it needs another number. */
-  function renewed(): Standing<Table> {
-    if (standing === undefined) throw new Error('there is no table to renew');
-    const { manifest, table } = standing;
+  function renewed(): Published<Table> {
+    if (published === undefined) throw new Error('there is no table to renew');
+    const { manifest, table } = published;
     const generation = Math.max(manifest.generation, least.generation);
     return inWords({ ...manifest, epoch: least.epoch, generation }, table);
   }
@@ -167,16 +167,16 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
    *     ├─ 409, the table is another's ───► deposed
    *     └─ else ──────────────────────────► throws; the write may have succeeded
    */
-  async function write(build: () => Standing<Table>, endsAcceptance: boolean): Promise<number> {
+  async function write(build: () => Published<Table>, endsAcceptance: boolean): Promise<number> {
     for (let conflicts = 0; ; conflicts += 1) {
       options.mustStillLead();
       // Built for each try: numbers that were read since the last one raise it.
       const next = build();
       highest = higher(highest, next.manifest);
-      const isRecreated = pointer === undefined && standing !== undefined;
+      const isRecreated = pointer === undefined && published !== undefined;
       try {
         pointer = await put(next.text, endsAcceptance || acceptance === 'over');
-        standing = next;
+        published = next;
         unanswered.clear();
         noteAnnotations();
         if (isRecreated) options.onRecreated();
@@ -226,7 +226,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
         `${place} was written by another leader (${versionText(found)}); this one stops writing`,
       );
     }
-    standing = late ?? standing;
+    published = late ?? published;
     pointer = found;
     noteAnnotations();
     return found;
@@ -236,7 +236,7 @@ export function holdPointer<Table>(options: PointerHolderOptions<Table>): Pointe
   function isAsLeft(found: Pointer): boolean {
     if (pointer === undefined) return false;
     if (found.manifestText === pointer.manifestText) return true;
-    const left = standing?.manifest;
+    const left = published?.manifest;
     if (left === undefined || found.manifest.kind === 'unreadable') return false;
     const { epoch, generation } = found.manifest.manifest;
     return epoch === left.epoch && generation === left.generation;
@@ -291,12 +291,12 @@ export function higher(a: TableVersion, b: TableVersion | undefined): TableVersi
   return { epoch: Math.max(a.epoch, b.epoch), generation: Math.max(a.generation, b.generation) };
 }
 
-function standingOf<Table>(pointer: Pointer | undefined, table: Table): Standing<Table> | undefined {
+function publishedOf<Table>(pointer: Pointer | undefined, table: Table): Published<Table> | undefined {
   if (pointer?.manifest.kind !== 'readable' || pointer.manifestText === undefined) return undefined;
   return { manifest: pointer.manifest.manifest, text: pointer.manifestText, table };
 }
 
-function inWords<Table>(manifest: Manifest, table: Table): Standing<Table> {
+function inWords<Table>(manifest: Manifest, table: Table): Published<Table> {
   return { manifest, text: canonicalJson(manifest), table };
 }
 

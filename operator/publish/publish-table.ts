@@ -43,11 +43,11 @@ export async function publishTable(
   const { clock, cutter } = tools;
   const { holder, present } = lead;
   const startedMs = clock.now();
-  const standing = holder.standing();
-  const cut = await cutter.cut(content, standing?.manifest.shards ?? [], () => letOthers(clock));
+  const published = holder.published();
+  const cut = await cutter.cut(content, published?.manifest.shards ?? [], () => letOthers(clock));
   const { hints = [] } = how;
   const nowMs = clock.now();
-  const plan = planTable({ standing, present, content, cut, hints, nowMs, wallMs: clock.wallMs() });
+  const plan = planTable({ published, present, content, cut, hints, nowMs, wallMs: clock.wallMs() });
   const { isNew, missing } = plan;
   let bytesWritten = 0;
 
@@ -60,7 +60,7 @@ export async function publishTable(
   bytesWritten += await writeAhead(tools, lead, plan, how);
   bytesWritten += await writePointer(lead, plan, how);
   await tidyRetired(tools, lead);
-  const { epoch, generation } = holder.standing()?.manifest ?? holder.highest();
+  const { epoch, generation } = holder.published()?.manifest ?? holder.highest();
   const durationMs = clock.now() - startedMs;
   return { epoch, generation, isNew, shardsWritten: missing.length, bytesWritten, durationMs };
 }
@@ -106,7 +106,7 @@ async function writeRetired(
 
 /** The pointer says that keys are revoked, and is the same otherwise. Gives the bytes. */
 async function revokeAhead({ holder }: Term, plan: TablePlan): Promise<number> {
-  const ahead = planRevocation(holder.standing(), plan);
+  const ahead = planRevocation(holder.published(), plan);
   return ahead === undefined ? 0 : await holder.publish(ahead.manifest, ahead.table);
 }
 
@@ -122,10 +122,10 @@ async function writePointer(
     if (endsAcceptance) holder.endAcceptance();
     return 0;
   }
-  const isFirst = holder.standing() === undefined;
+  const isFirst = holder.published() === undefined;
   const bytes = await holder.publish(manifest, table, { endsAcceptance });
   lead.used = [...lead.used, lead.coming].slice(-1 - EARLIER_MANIFESTS_KEPT);
-  if (copied !== undefined || isFirst) lead.sameSince = holder.standing()?.manifest.generation ?? 0;
+  if (copied !== undefined || isFirst) lead.sameSince = holder.published()?.manifest.generation ?? 0;
   return bytes;
 }
 

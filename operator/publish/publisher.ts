@@ -104,7 +104,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     readEarlier: (generation) => inTurn(() => asLeader((lead) => readEarlier(tools, lead, generation))),
     exchangeToken: () => token,
     internalTls: () => term?.holder.internalTls(),
-    shardsNamed: () => term?.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [],
+    shardsNamed: () => term?.holder.published()?.manifest.shards.map(({ name }) => name) ?? [],
     shardsInUse: () => (term === undefined ? new Set() : namesInUse(term, instance)),
     listShards: () => inTurn(() => asLeader((lead) => listAllPieces(tools, lead))),
     dropShards: (names) => inTurn(() => asLeader((lead) => dropShards(tools, lead, names))),
@@ -199,7 +199,7 @@ function beginTerm(
     used: [shardNames],
     coming: [],
     kept: new Map(),
-    sameSince: holder.standing()?.manifest.generation ?? 0,
+    sameSince: holder.published()?.manifest.generation ?? 0,
     mustLead,
   };
 }

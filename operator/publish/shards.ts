@@ -31,13 +31,13 @@ export interface ShardCutter {
    * those of its last cut, to reuse them.
    *
    * @param earlier the shards of the table in use; their number per kind is kept.
-   * @param breathe yields to other work: the first cut of a table may have hundreds of shards.
+   * @param yieldNow yields to other work: the first cut of a table may have hundreds of shards.
    * @throws {UnfitEntryError} naming an object that fits into no shard, or that gateways would reject.
    */
   cut(
     content: TableContent,
     earlier: readonly ShardRef[],
-    breathe: () => Promise<void>,
+    yieldNow: () => Promise<void>,
   ): Promise<readonly Shard[]>;
 }
 
@@ -68,11 +68,11 @@ export function createShardCutter(instance: string): ShardCutter {
   >();
 
   return {
-    async cut(content, earlier, breathe) {
+    async cut(content, earlier, yieldNow) {
       let made = 0;
       const onMade = async () => {
         made += 1;
-        if (made % SHARDS_AT_ONCE === 0) await breathe();
+        if (made % SHARDS_AT_ONCE === 0) await yieldNow();
       };
       const cut: Shard[] = [];
       for (const kind of shardKindSchema.options) {

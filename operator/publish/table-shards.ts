@@ -29,12 +29,12 @@ export async function repair(
   lead: Term,
   presentShardNames: ReadonlySet<string>,
 ): Promise<{ readonly shardsWritten: number }> {
-  const standing = lead.holder.standing();
-  if (standing === undefined) return { shardsWritten: 0 };
-  const gone = standing.manifest.shards.filter(({ name }) => !presentShardNames.has(name));
+  const published = lead.holder.published();
+  if (published === undefined) return { shardsWritten: 0 };
+  const gone = published.manifest.shards.filter(({ name }) => !presentShardNames.has(name));
   // One that this term has not cut yet is made by the next publish.
   for (const { name } of gone) lead.present.delete(name);
-  const shards = gone.flatMap(({ name }) => standing.table.shards.get(name) ?? []);
+  const shards = gone.flatMap(({ name }) => published.table.shards.get(name) ?? []);
   await writeShards(tools, lead, shards);
   if (!(await lead.holder.look())) await lead.holder.renew();
   return { shardsWritten: shards.length };

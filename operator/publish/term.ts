@@ -52,11 +52,11 @@ export interface PublishTools {
 export function namesInUse(lead: Term, instance: string): ReadonlySet<string> {
   const copies = [...lead.kept.keys()].map((generation) => keptManifestName(instance, generation));
   // What is in the pointer may have come there by a write whose answer was lost.
-  const standing = lead.holder.standing()?.manifest.shards.map(({ name }) => name) ?? [];
+  const published = lead.holder.published()?.manifest.shards.map(({ name }) => name) ?? [];
   return new Set([
     ...lead.used.flat(),
     ...lead.coming,
-    ...standing,
+    ...published,
     ...[...lead.kept.values()].flat(),
     ...copies,
   ]);

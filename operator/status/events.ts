@@ -99,7 +99,7 @@ export function eventsFor(transitions: readonly Transition[]): EventFact[] {
     if (SUMMARIES.includes(type) || to === 'Unknown' || reason === 'NotProgrammed') return [];
     if (isGood !== undefined) return [{ type: isGood ? 'Normal' : 'Warning', ...fact }];
     if (ABNORMAL.includes(type)) return [{ type: 'Warning', ...fact }];
-    if (to === 'False') return [{ type: isUnderWay(reason) ? 'Normal' : 'Warning', ...fact }];
+    if (to === 'False') return [{ type: isInProgress(reason) ? 'Normal' : 'Warning', ...fact }];
     const isNews = from === 'False' || type === 'Programmed' || type === 'Issued' || type === 'Disabled';
     return isNews ? [{ type: 'Normal', ...fact }] : [];
   });
@@ -111,7 +111,7 @@ export function eventsFor(transitions: readonly Transition[]): EventFact[] {
 }
 
 /** The operator or the gateways are at it: nobody has to act. */
-function isUnderWay(reason: Reason): boolean {
+function isInProgress(reason: Reason): boolean {
   return reason === 'Pending' || reason === 'SecretPending';
 }
 

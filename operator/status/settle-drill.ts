@@ -23,7 +23,8 @@ export function settleDrill(
 ): DrillStatus | undefined {
   if (drill === undefined) return undefined;
   const before: ModelRouteStatus = present ?? {};
-  const { nextRunTime: _, ...last } = report?.run === undefined ? (before.drill ?? {}) : toldOf(report.run);
+  const { nextRunTime: _, ...last } =
+    report?.run === undefined ? (before.drill ?? {}) : statusOfRun(report.run);
   const lastMs = Date.parse(last.lastRunTime ?? '');
   const next = Number.isNaN(lastMs) ? {} : { nextRunTime: timeOf(nextCronMs(drill.schedule, lastMs)) };
   if (report?.trouble !== undefined) {
@@ -39,7 +40,7 @@ export function settleDrill(
   return last.result === undefined ? undefined : { ...last, ...next };
 }
 
-function toldOf({ atMs, trigger, outcome }: DrillRun): DrillStatus {
+function statusOfRun({ atMs, trigger, outcome }: DrillRun): DrillStatus {
   const { isPassed, servedBy, takeoverMs, message } = outcome;
   return {
     lastRunTime: timeOf(atMs),

@@ -10,7 +10,7 @@ import { earliest } from './earliest.ts';
 import { HEALTH_MESSAGES, healthCondition } from './health-condition.ts';
 import type { ProviderHealth } from './health-of.ts';
 import type { ObjectStatus } from './object-status.ts';
-import { settleTroubles, tellAgainMs } from './troubles.ts';
+import { reportAgainMs, settleTroubles } from './troubles.ts';
 
 type KeyStatus = NonNullable<ProviderStatus['keys']>[number];
 
@@ -74,7 +74,7 @@ function settleUpstream(
   if (known === before.reason) {
     if (!isOfThisSpec) return { ...kept, condition: healthCondition(known, fresh?.message) };
     if (!isForAnotherReason()) return withError(kept);
-    const againMs = tellAgainMs(healthBefore);
+    const againMs = reportAgainMs(healthBefore);
     return nowMs < againMs ? { ...withError(kept), againMs } : say();
   }
   // An upstream that worked and is not called any more is not worth a word.

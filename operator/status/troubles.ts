@@ -78,21 +78,21 @@ export function settleTroubles(
   nowMs: number,
   isWrittenAnyway: boolean,
 ): SettledTroubles {
-  const { troubles: told, troublesObservedAt: toldAt } = before ?? {};
+  const { troubles: reported, troublesObservedAt: reportedAt } = before ?? {};
   const kept = {
-    ...(told === undefined ? {} : { troubles: told }),
-    ...(toldAt === undefined ? {} : { troublesObservedAt: toldAt }),
+    ...(reported === undefined ? {} : { troubles: reported }),
+    ...(reportedAt === undefined ? {} : { troublesObservedAt: reportedAt }),
   };
   if (fresh === undefined) return kept;
-  const next = fresh.slice(0, TROUBLES_MAX).map((trouble) => troubleStatus(trouble, told, nowMs));
-  if (namesIn(next) === namesIn(told ?? [])) return kept;
-  const allowedMs = tellAgainMs(before);
+  const next = fresh.slice(0, TROUBLES_MAX).map((trouble) => troubleStatus(trouble, reported, nowMs));
+  if (namesIn(next) === namesIn(reported ?? [])) return kept;
+  const allowedMs = reportAgainMs(before);
   if (nowMs < allowedMs && !isWrittenAnyway) return { ...kept, againMs: allowedMs };
   return { ...(next.length === 0 ? {} : { troubles: next }), troublesObservedAt: timeOf(nowMs) };
 }
 
 /** Earliest time of the next write without a change of health: a minute after the last one. */
-export function tellAgainMs(before: Health | undefined): number {
+export function reportAgainMs(before: Health | undefined): number {
   const { troublesObservedAt, lastTransitionTime } = before ?? {};
   const times = [troublesObservedAt, lastTransitionTime].map((time) => Date.parse(time ?? '') || 0);
   return Math.max(...times) + gapMs;
@@ -100,10 +100,10 @@ export function tellAgainMs(before: Health | undefined): number {
 
 export function troubleStatus(
   { pods, ...trouble }: Trouble,
-  told: readonly TroubleStatus[] | undefined,
+  reported: readonly TroubleStatus[] | undefined,
   nowMs: number,
 ): TroubleStatus {
-  const before = told?.find((one) => idOf(one) === idOf(trouble));
+  const before = reported?.find((one) => idOf(one) === idOf(trouble));
   return {
     ...trouble,
     podCount: pods.length,

@@ -47,7 +47,7 @@ const writesPerSecond = 20;
 /** Those that are not due yet are looked through so often. */
 const sweepMs = 5_000;
 /** Until the other queue has written what it is at. */
-const underWayMs = 1_000;
+const inFlightMs = 1_000;
 
 export function createUsageReporter(parts: UsageReporterParts): UsageReporter {
   const { client, clock, cluster, book } = parts;
@@ -55,7 +55,7 @@ export function createUsageReporter(parts: UsageReporterParts): UsageReporter {
   const waiting = new Map<string, number>();
   /** What was written and the watch has not brought yet. */
   const written = new Map<string, ApiKeyUsage>();
-  const underWay = new Set<string>();
+  const inFlight = new Set<string>();
   const bucket = createTokenBucket(clock, writesPerSecond, writesPerSecond);
   const sweep = createAlarm(clock, () => {
     const nowMs = clock.wallMs();
@@ -133,17 +133,17 @@ export function createUsageReporter(parts: UsageReporterParts): UsageReporter {
     signal: AbortSignal,
     takeTurn?: () => Promise<void>,
   ): Promise<RunResult> {
-    if (underWay.has(apiKey)) return { afterMs: underWayMs };
+    if (inFlight.has(apiKey)) return { afterMs: inFlightMs };
     const decision = decide(apiKey);
     if (decision.type === 'wait') later(apiKey, decision.untilMs);
     if (decision.type !== 'write') return;
-    underWay.add(apiKey);
+    inFlight.add(apiKey);
     try {
       await takeTurn?.();
       if (signal.aborted) return;
       await write(apiKey, decision, signal);
     } finally {
-      underWay.delete(apiKey);
+      inFlight.delete(apiKey);
     }
   }
 

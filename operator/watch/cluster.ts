@@ -97,18 +97,18 @@ export function openCluster(options: ClusterOptions): Cluster {
   const { tenantNamespaces, instance } = options;
   const deletions = createDeletions();
   const secretIndex = createSecretIndex();
-  let isTold = false;
+  let isNotified = false;
 
   const readings = openReadings({
     ...options,
-    onAllowed: () => tell({ type: 'resources', urgency: 'edit' }),
+    onAllowed: () => notify({ type: 'resources', urgency: 'edit' }),
   });
   const objects = createWatchedObjects({
     ...options,
     readings,
     deletions,
     onChange: resourcesChanged,
-    onStatus: (kind, key) => tell({ type: 'status', kind, key }),
+    onStatus: (kind, key) => notify({ type: 'status', kind, key }),
   });
   for (const kind of ['Provider', 'ModelRoute', 'ApiKey'] as const) objects.watchObjects(kind);
   const namespaces = watchNamespaces(readings, tenantNamespaces, (urgency) =>
@@ -116,7 +116,7 @@ export function openCluster(options: ClusterOptions): Cluster {
   );
   const policies = watchPolicies(readings, {
     onChange: () => resourcesChanged('TenantPolicy', 'revocation'),
-    onStatus: (name) => tell({ type: 'policy-status', name }),
+    onStatus: (name) => notify({ type: 'policy-status', name }),
   });
   const judgePolicies = createPolicyJudge(options.platform);
   watchSecrets({
@@ -129,12 +129,12 @@ export function openCluster(options: ClusterOptions): Cluster {
     },
   });
   objects.watchConfigMaps();
-  const pods = watchPods(readings, options, () => tell({ type: 'pods' }));
+  const pods = watchPods(readings, options, () => notify({ type: 'pods' }));
   const pointer = watchTable({
     ...options,
     readings,
-    onPointer: () => tell({ type: 'pointer' }),
-    onShardGone: (name) => tell({ type: 'shard-gone', name }),
+    onPointer: () => notify({ type: 'pointer' }),
+    onShardGone: (name) => notify({ type: 'shard-gone', name }),
   });
   const snapshotCache = createSnapshotCache(
     {
@@ -150,9 +150,9 @@ export function openCluster(options: ClusterOptions): Cluster {
     .settled()
     .then(objects.settled)
     .then(() => {
-      isTold = true;
-      tell({ type: 'resources', urgency: 'edit' });
-      for (const type of ['pods', 'pointer'] as const) tell({ type });
+      isNotified = true;
+      notify({ type: 'resources', urgency: 'edit' });
+      for (const type of ['pods', 'pointer'] as const) notify({ type });
     });
   // Who closes early need not wait for it.
   synced.catch(() => undefined);
@@ -182,7 +182,7 @@ export function openCluster(options: ClusterOptions): Cluster {
     watchIdle: readings.idle,
     relists: readings.relists,
     async close() {
-      isTold = false;
+      isNotified = false;
       objects.close();
       await readings.close();
     },
@@ -194,12 +194,12 @@ export function openCluster(options: ClusterOptions): Cluster {
     return [...values, ...objects.filter((policy) => !isOfOtherValues(policy, instance))];
   }
 
-  function tell(change: ClusterChange): void {
-    if (isTold) options.onChange(change);
+  function notify(change: ClusterChange): void {
+    if (isNotified) options.onChange(change);
   }
 
   function resourcesChanged(list: ListName, urgency: Urgency): void {
     snapshotCache.drop(list);
-    tell({ type: 'resources', urgency });
+    notify({ type: 'resources', urgency });
   }
 }

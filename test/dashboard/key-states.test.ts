@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stateWords } from '../../dashboard/pages/keys/words.ts';
 import type { Condition, KubeObject } from '../../dashboard/pages/words/kube.ts';
-import { standingOf } from '../../dashboard/pages/words/standing.ts';
+import { statusOf } from '../../dashboard/pages/words/object-status.ts';
 import { keyRowOf } from '../../dashboard/rows/key-row.ts';
 
 /** The word of the page, and what the list has for it. */
@@ -97,7 +97,7 @@ test.each<[string, string, KubeObject]>([
   ],
   ['ends soon', 'Expires soon', keyOf([ready, condition('ExpiringSoon', 'True', 'NearExpiry')])],
 ])('a key that %s is %s on its page, and the same in the list', (_, word, key) => {
-  expect([standingOf(key).word, inList(key)]).toEqual([word, wordsOfList[word]]);
+  expect([statusOf(key).word, inList(key)]).toEqual([word, wordsOfList[word]]);
 });
 
 test('no conditions make the list and the page disagree', () => {
@@ -126,7 +126,7 @@ test('no conditions make the list and the page disagree', () => {
         disabled,
         observedGeneration,
       );
-      const { word } = standingOf(key);
+      const { word } = statusOf(key);
       expect(inList(key), word).toBe(wordsOfList[word]);
     }),
     { numRuns: 1_000 },

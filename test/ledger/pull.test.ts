@@ -46,8 +46,8 @@ function pull(more: Partial<PullOptions> = {}): { readonly pulls: Pulls; readonl
     taken(_, { skipped }) {
       told.skipped += skipped;
     },
-    setAside: (pod, lines, reason) => told.aside.push(`${pod.name}: ${lines}: ${reason}`),
-    begunAnew: (pod) => told.anew.push(pod.name),
+    quarantined: (pod, lines, reason) => told.aside.push(`${pod.name}: ${lines}: ${reason}`),
+    restarted: (pod) => told.anew.push(pod.name),
     failed: (pod, reason) => told.failed.push(`${pod.name}: ${reason}`),
     recovered: (pod) => told.recovered.push(pod.name),
   };
@@ -298,8 +298,8 @@ test('a pod that lets nobody wait is asked four times a second, and one that fai
 
 const noReport: PullReport = {
   taken() {},
-  setAside() {},
-  begunAnew() {},
+  quarantined() {},
+  restarted() {},
   failed() {},
   recovered() {},
 };

@@ -10,7 +10,7 @@ import { useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import { useKept } from '../shell/leaving.tsx';
 import type { ApiKey } from '../words/kube.ts';
-import { standingOf } from '../words/standing.ts';
+import { statusOf } from '../words/object-status.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
 import { KeyMade, UseKey } from './key-made.tsx';
 import type { MintedKey } from './mint-key.ts';
@@ -43,11 +43,11 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
       <Crumbs list="/keys" title="Keys" namespace={namespace} />
       <Loaded shown={shown} what={`The key ${name}`} title={name}>
         {(key) => {
-          const standing = standingOf(key);
+          const status = statusOf(key);
           const said =
-            standing.word === 'Budget used up'
-              ? (exhaustedWords(key, formats, nowMs) ?? standing.message)
-              : standing.message;
+            status.word === 'Budget used up'
+              ? (exhaustedWords(key, formats, nowMs) ?? status.message)
+              : status.message;
           const imported = isImported(key);
           const place = placeOfKey(session.mode, namespace, name, key);
           if (minted !== undefined)
@@ -72,7 +72,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
               <ObjectHead
                 plural="apikeys"
                 object={key}
-                standing={standing}
+                status={status}
                 may={may}
                 actions={[
                   { label: 'Edit', right: 'patch apikeys', onClick: () => setOpen('edit') },
@@ -82,7 +82,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                 change={change}
               />
               {said !== undefined && (
-                <Notice tone={standing.tone}>
+                <Notice tone={status.tone}>
                   <p>
                     <Prose text={said} />
                   </p>
@@ -153,9 +153,9 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
               <section class="panel" aria-labelledby="conditions-heading">
                 <h2 id="conditions-heading">Status</h2>
                 <Conditions
-                  conditions={standing.conditions}
+                  conditions={status.conditions}
                   programmed={key.status?.programmed}
-                  said={standing.message}
+                  said={status.message}
                 />
               </section>
               {!imported && (
@@ -164,9 +164,7 @@ export function KeyDetails({ namespace, name }: { readonly namespace: string; re
                   <ReadKey place={place} />
                 </section>
               )}
-              {!['Disabled', 'Expired'].includes(standing.word) && (
-                <UseKey namespace={namespace} name={name} />
-              )}
+              {!['Disabled', 'Expired'].includes(status.word) && <UseKey namespace={namespace} name={name} />}
               {open === 'edit' && (
                 <EditKeyDialog
                   apiKey={key}

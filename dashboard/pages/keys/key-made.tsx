@@ -11,7 +11,7 @@ import { pathOf } from '../shell/place.ts';
 import { serverClock } from '../shell/server-clock.ts';
 import { DIALECTS } from '../words/choices.ts';
 import type { ApiKey } from '../words/kube.ts';
-import { isProgrammed, standingOf } from '../words/standing.ts';
+import { isProgrammed, statusOf } from '../words/object-status.ts';
 import { answeringFirst, canCall, type Lately, pairOf } from './callable.ts';
 import type { MintedKey } from './mint-key.ts';
 import { endOfOthers, holds } from './rotate.ts';
@@ -35,7 +35,7 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
   const held = object !== undefined && holds(object, minted) ? object : undefined;
   const isReady = held !== undefined && isProgrammed(held);
   const before = held && endOfOthers(held, minted, serverClock.now());
-  const standing = object && standingOf(object);
+  const status = object && statusOf(object);
   useKept(!isKept);
   useEffect(() => tabKeys.keep(namespace, name, minted.key), [namespace, name, minted]);
   // What had the focus is gone with the form.
@@ -74,9 +74,9 @@ export function KeyMade({ minted, namespace, name, isRotated = false, whenDone }
               <Badge tone="good">Live</Badge>{' '}
               {session.mode === 'local' ? 'The gateway accepts it.' : 'Every gateway pod accepts it.'}
             </>
-          ) : standing?.tone === 'bad' ? (
+          ) : status?.tone === 'bad' ? (
             <>
-              <Badge tone="bad">{standing.word}</Badge> {standing.message}
+              <Badge tone="bad">{status.word}</Badge> {status.message}
             </>
           ) : (
             <>

@@ -6,13 +6,13 @@ import { useObject } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import type { ApiKey } from '../words/kube.ts';
-import { standingOf } from '../words/standing.ts';
+import { statusOf } from '../words/object-status.ts';
 import { type KeyPlace, placeOfKey } from './read-key.ts';
 
 export function SecretMade({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const { session } = useShell();
   const { object } = useObject<ApiKey>('apikeys', namespace, name);
-  const standing = object && standingOf(object);
+  const status = object && statusOf(object);
   // What had the focus is gone with the form.
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.focus(), []);
@@ -20,8 +20,7 @@ export function SecretMade({ namespace, name }: { readonly namespace: string; re
   return (
     <section class="panel" ref={panel} tabIndex={-1} aria-label={`The key ${name}`}>
       <p role="status">
-        <strong>{name}</strong>{' '}
-        {standing !== undefined && <Badge tone={standing.tone}>{standing.word}</Badge>}
+        <strong>{name}</strong> {status !== undefined && <Badge tone={status.tone}>{status.word}</Badge>}
       </p>
       {place.kind === 'Secret' && (
         <p>
@@ -30,7 +29,7 @@ export function SecretMade({ namespace, name }: { readonly namespace: string; re
         </p>
       )}
       <ReadKey place={place} />
-      {standing?.tone === 'bad' && <Notice tone="bad">{standing.message}</Notice>}
+      {status?.tone === 'bad' && <Notice tone="bad">{status.message}</Notice>}
       <p>
         <Link to={pathOf('keys', namespace, name)}>Open the key</Link>
       </p>

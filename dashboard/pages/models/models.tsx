@@ -10,7 +10,7 @@ import { Link, type Shell, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import { DIALECTS, type DialectName } from '../words/choices.ts';
 import type { ModelRoute } from '../words/kube.ts';
-import { standingOf } from '../words/standing.ts';
+import { statusOf } from '../words/object-status.ts';
 import {
   type Catalog,
   type ModelRow,
@@ -135,7 +135,7 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
       label: 'State',
       cell: ({ route }) => {
         if (route === undefined) return <span class="faint">–</span>;
-        const { word, tone } = standingOf(route);
+        const { word, tone } = statusOf(route);
         return (
           <Link to={pathOf('routes', route.metadata.namespace, route.metadata.name)}>
             <Badge tone={tone}>{word}</Badge>

@@ -7,8 +7,8 @@ import { pathOf } from '../shell/place.ts';
 import type { Tone } from '../words/conditions.ts';
 import type { Formats } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
+import { statusOf } from '../words/object-status.ts';
 import { keyStateWords } from '../words/part-states.ts';
-import { standingOf } from '../words/standing.ts';
 import type { BudgetUse, HealthRow } from './ledger.ts';
 import { isNearEnd, usedUpAt } from './pace.ts';
 import type { Period } from './period.ts';
@@ -40,7 +40,7 @@ interface Known {
   readonly keys: readonly EndingKey[];
 }
 
-interface Telling {
+interface AlertContext {
   readonly formats: Pick<Formats, 'money' | 'number' | 'percent' | 'time' | 'ago'>;
   readonly period: Period;
   readonly nowMs: number;
@@ -51,18 +51,18 @@ const ranks: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, busy: 2, off: 3
 
 export function alertsOf(
   { providers, routes, health, budgets, keys }: Known,
-  telling: Telling,
+  context: AlertContext,
 ): readonly Alert[] {
-  const failing = new Set(providers.filter((one) => standingOf(one).tone === 'bad').map(idOf));
+  const failing = new Set(providers.filter((one) => statusOf(one).tone === 'bad').map(idOf));
   const alerts = [
-    ...providers.flatMap((provider) => alertsOfProvider(provider, routes, health, telling)),
+    ...providers.flatMap((provider) => alertsOfProvider(provider, routes, health, context)),
     ...routes.flatMap((route) => alertsOfRoute(route, failing)),
     // Of a provider that fails, its own row counts them.
     ...health
       .filter(({ provider }) => !failing.has(provider ?? ''))
-      .flatMap((row) => alertsOfCalls(row, routes, telling)),
-    ...budgets.flatMap((budget) => alertsOfBudget(budget, telling)),
-    ...keys.flatMap((key) => alertsOfKey(key, telling)),
+      .flatMap((row) => alertsOfCalls(row, routes, context)),
+    ...budgets.flatMap((budget) => alertsOfBudget(budget, context)),
+    ...keys.flatMap((key) => alertsOfKey(key, context)),
   ];
   return alerts.sort((a, b) => ranks[a.tone] - ranks[b.tone] || (b.since ?? '').localeCompare(a.since ?? ''));
 }
@@ -79,7 +79,7 @@ function alertsOfProvider(
   provider: Provider,
   routes: readonly ModelRoute[],
   health: readonly HealthRow[],
-  { formats }: Telling,
+  { formats }: AlertContext,
 ): Alert[] {
   const { namespace, name } = provider.metadata;
   const to = pathOf('providers', namespace, name);
@@ -97,7 +97,7 @@ function alertsOfProvider(
     (models.length === 0 ? '' : `; affects ${models.slice(0, modelsMax).join(', ')}`) +
     (models.length > modelsMax ? ` and ${formats.number(models.length - modelsMax)} more` : '');
   return [
-    ...alertOfStanding(provider, `Provider ${namespace}/${name}`, to).map((alert) =>
+    ...alertOfStatus(provider, `Provider ${namespace}/${name}`, to).map((alert) =>
       alert.tone === 'bad' ? { ...alert, message: alert.message + count } : alert,
     ),
     ...ejected.map((key) => ({
@@ -118,7 +118,7 @@ function alertsOfRoute(route: ModelRoute, failing: ReadonlySet<string>): Alert[]
   const isExplained = of.length > 0 && of.every((id) => failing.has(id));
   return [
     // A route of failing providers alone is named by them.
-    ...(isExplained ? [] : alertOfStanding(route, `Route ${namespace}/${name}`, to)),
+    ...(isExplained ? [] : alertOfStatus(route, `Route ${namespace}/${name}`, to)),
     ...(drill?.result === 'Failed'
       ? [
           {
@@ -133,8 +133,8 @@ function alertsOfRoute(route: ModelRoute, failing: ReadonlySet<string>): Alert[]
   ];
 }
 
-function alertOfStanding(object: Provider | ModelRoute, what: string, to: string): Alert[] {
-  const { tone, word, message = '', conditions, since: sinceTarget } = standingOf(object);
+function alertOfStatus(object: Provider | ModelRoute, what: string, to: string): Alert[] {
+  const { tone, word, message = '', conditions, since: sinceTarget } = statusOf(object);
   if (tone !== 'bad' && tone !== 'warn') return [];
   const since = sinceTarget ?? newest(conditions.filter((condition) => condition.tone === tone));
   return [{ tone, what: `${what}: ${word.toLowerCase()}`, message, since, to }];
@@ -155,7 +155,7 @@ const failedEnds = ['failed', 'broken-off', 'interrupted'] as const;
 function alertsOfCalls(
   row: HealthRow,
   routes: readonly ModelRoute[],
-  { formats, period, nowMs }: Telling,
+  { formats, period, nowMs }: AlertContext,
 ): Alert[] {
   const { attempts, lastFailedAt, lastFailure, provider, route, upstreamModel } = row;
   const failed = errorsOf(row);
@@ -184,7 +184,7 @@ export function failureWords(last: HealthRow['lastFailure']): string {
   return (last?.failure ?? '').replaceAll('_', ' ');
 }
 
-function alertsOfBudget(budget: BudgetUse, { formats, nowMs }: Telling): Alert[] {
+function alertsOfBudget(budget: BudgetUse, { formats, nowMs }: AlertContext): Alert[] {
   const { namespace, apiKey, usedShare, costUsd, limitUsd, period, resetsAt } = budget;
   if (!isNearEnd(budget, nowMs)) return [];
   const [, name] = apiKey?.split('/') ?? [];
@@ -210,7 +210,10 @@ function alertsOfBudget(budget: BudgetUse, { formats, nowMs }: Telling): Alert[]
 
 const soonMs = 7 * 24 * hourMs;
 
-function alertsOfKey({ namespace, name, owner, expiresAt }: EndingKey, { formats, nowMs }: Telling): Alert[] {
+function alertsOfKey(
+  { namespace, name, owner, expiresAt }: EndingKey,
+  { formats, nowMs }: AlertContext,
+): Alert[] {
   const leftMs = expiresAt === null ? Number.NaN : Date.parse(expiresAt) - nowMs;
   if (expiresAt === null || !(leftMs > 0 && leftMs <= soonMs)) return [];
   return [

@@ -7,7 +7,7 @@ import { requestsLink } from '../requests/link.ts';
 import { type Asked, mayAnywhere, useObjects, useRights } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import type { ModelRoute } from '../words/kube.ts';
-import { standingOf } from '../words/standing.ts';
+import { statusOf } from '../words/object-status.ts';
 import type { SeriesAnswer, SeriesRow } from './ledger.ts';
 
 const everyMs = 3_000;
@@ -29,7 +29,7 @@ export function FirstCall({
     const timer = setInterval(again, everyMs);
     return () => clearInterval(timer);
   }, [again, session.hasLedger]);
-  const good = routes.objects?.find((route) => standingOf(route).tone === 'good');
+  const good = routes.objects?.find((route) => statusOf(route).tone === 'good');
   const address = session.gatewayUrl ?? 'https://gateway.example.com';
   const [curl] = snippetsFor(address, 'YOUR_KEY', good?.spec.model ?? 'your-model');
   return (

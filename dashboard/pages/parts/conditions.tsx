@@ -2,7 +2,7 @@
 
 import { countOf } from '../words/format.ts';
 import type { CommonStatus } from '../words/kube.ts';
-import type { ConditionWords } from '../words/standing.ts';
+import type { ConditionWords } from '../words/object-status.ts';
 import { Ago, Badge, Empty, Prose } from './basics.tsx';
 
 interface ConditionsProps {

@@ -7,7 +7,7 @@ import { Link, useShell } from '../shell/context.tsx';
 import type { Tone } from '../words/conditions.ts';
 import { KINDS, type KubeObject, type Plural } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
-import type { Standing } from '../words/standing.ts';
+import type { ObjectStatus } from '../words/object-status.ts';
 import { type Action, Actions, Ago, Badge, Button, Prose } from './basics.tsx';
 import { NotDone, useChange } from './change.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
@@ -47,7 +47,7 @@ export function Crumbs({ list, title, namespace }: CrumbsProps) {
 interface ObjectHeadProps {
   readonly plural: Plural;
   readonly object: KubeObject;
-  readonly standing: Standing;
+  readonly status: ObjectStatus;
   readonly may: May;
   /** In front of those that every object has. */
   readonly actions: readonly Action[];
@@ -55,12 +55,12 @@ interface ObjectHeadProps {
   readonly change: Change;
 }
 
-export function ObjectHead({ plural, object, standing, may, actions, onOpen, change }: ObjectHeadProps) {
+export function ObjectHead({ plural, object, status, may, actions, onOpen, change }: ObjectHeadProps) {
   return (
     <>
       <div class="head">
         <h1 tabIndex={-1}>
-          {object.metadata.name} <Badge tone={standing.tone}>{standing.word}</Badge>
+          {object.metadata.name} <Badge tone={status.tone}>{status.word}</Badge>
         </h1>
         <Actions
           may={may}

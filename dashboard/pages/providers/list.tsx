@@ -8,7 +8,7 @@ import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import { countOf } from '../words/format.ts';
 import type { KubeObject, ModelRoute, Provider } from '../words/kube.ts';
-import { standingOf } from '../words/standing.ts';
+import { statusOf } from '../words/object-status.ts';
 
 export function Providers() {
   const { namespace, go, session } = useShell();
@@ -121,11 +121,11 @@ function nameColumn<Kind extends KubeObject>(
   };
 }
 
-function standingColumn<Kind extends KubeObject>(): Column<Kind> {
+function statusColumn<Kind extends KubeObject>(): Column<Kind> {
   return {
     label: 'State',
     cell: (object) => {
-      const { word, tone, message } = standingOf(object);
+      const { word, tone, message } = statusOf(object);
       return (
         <>
           <Badge tone={tone}>{word}</Badge>
@@ -150,7 +150,7 @@ function providerColumns(hasNamespace: boolean): readonly Column<Provider>[] {
   return [
     nameColumn('providers', hasNamespace),
     { label: 'Type', cell: ({ spec }) => spec.type },
-    standingColumn(),
+    statusColumn(),
     {
       label: 'Keys',
       cell: ({ spec, status }) => {
@@ -176,7 +176,7 @@ function routeColumns(hasNamespace: boolean): readonly Column<ModelRoute>[] {
   return [
     nameColumn('routes', hasNamespace),
     { label: 'Model', cell: ({ spec }) => <code>{spec.model}</code> },
-    standingColumn(),
+    statusColumn(),
     {
       label: 'Targets ready',
       cell: ({ status }) => countOf(status?.usableTargets, status?.totalTargets) ?? '–',

@@ -12,7 +12,7 @@ import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import { PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
-import { standingOf } from '../words/standing.ts';
+import { statusOf } from '../words/object-status.ts';
 import { createAll, nothingCreated, type Step } from './create-all.ts';
 import { AddressField, DialectsField, fieldOf, KeyField, MoreFields } from './provider-fields.tsx';
 import {
@@ -227,12 +227,12 @@ function ProviderMade({ form }: { readonly form: ProviderForm }) {
             { kind: 'providers' as const, of: name, label: 'Provider', object: provider.object },
             { kind: 'routes' as const, of: routeName, label: 'Route', object: route.object },
           ].map(({ kind, of, label, object }) => {
-            const standing = object && standingOf(object);
+            const status = object && statusOf(object);
             return (
               <li key={kind}>
                 {label} <Link to={pathOf(kind, namespace, of)}>{of}</Link>{' '}
-                {standing !== undefined && <Badge tone={standing.tone}>{standing.word}</Badge>}
-                {standing?.message !== undefined && <p class="faint">{standing.message}</p>}
+                {status !== undefined && <Badge tone={status.tone}>{status.word}</Badge>}
+                {status?.message !== undefined && <p class="faint">{status.message}</p>}
               </li>
             );
           })}

@@ -12,8 +12,8 @@ import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
 import type { Tone } from '../words/conditions.ts';
 import type { Provider } from '../words/kube.ts';
+import { statusOf } from '../words/object-status.ts';
 import { keyStateWords } from '../words/part-states.ts';
-import { standingOf } from '../words/standing.ts';
 import { EditProviderDialog } from './edit-provider.tsx';
 import { TestConnection } from './test-connection.tsx';
 import { Troubles } from './troubles.tsx';
@@ -26,14 +26,14 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
       <Crumbs list="/providers" title="Providers and routes" namespace={namespace} />
       <Loaded shown={shown} what={`The provider ${name}`} title={name}>
         {(provider) => {
-          const standing = standingOf(provider);
+          const status = statusOf(provider);
           const { health, attachedRoutes = 0 } = provider.status ?? {};
           return (
             <>
               <ObjectHead
                 plural="providers"
                 object={provider}
-                standing={standing}
+                status={status}
                 may={may}
                 actions={[{ label: 'Edit', right: 'patch providers', onClick: () => setOpen('edit') }]}
                 onOpen={setOpen}
@@ -41,7 +41,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
               />
               <section class="panel" aria-labelledby="conditions-heading">
                 <h2 id="conditions-heading">Status</h2>
-                <Conditions conditions={standing.conditions} programmed={provider.status?.programmed} />
+                <Conditions conditions={status.conditions} programmed={provider.status?.programmed} />
               </section>
               <Troubles provider={provider} />
               <div class="columns">
@@ -57,7 +57,7 @@ export function ProviderDetails({ namespace, name }: { readonly namespace: strin
                         'Health',
                         health?.totalPods === undefined || health.totalPods === 0
                           ? 'no recent calls'
-                          : healthWords(health.healthyPods ?? 0, health.totalPods, standing.tone),
+                          : healthWords(health.healthyPods ?? 0, health.totalPods, status.tone),
                       ],
                       ...(health?.lastTransitionTime === undefined
                         ? []

@@ -15,8 +15,8 @@ import { Link, useShell } from '../shell/context.tsx';
 import { pathOf } from '../shell/place.ts';
 import { durationMs } from '../words/format.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
+import { statusOf } from '../words/object-status.ts';
 import { targetStateWords, targetTone } from '../words/part-states.ts';
-import { standingOf } from '../words/standing.ts';
 import { troubleWords } from '../words/troubles.ts';
 import { EditRouteDialog } from './edit-route.tsx';
 
@@ -31,14 +31,14 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
       <Crumbs list="/providers" title="Providers and routes" namespace={namespace} />
       <Loaded shown={shown} what={`The route ${name}`} title={name}>
         {(route) => {
-          const standing = standingOf(route);
+          const status = statusOf(route);
           const conflict = route.status?.conflictsWith;
           return (
             <>
               <ObjectHead
                 plural="modelroutes"
                 object={route}
-                standing={standing}
+                status={status}
                 may={may}
                 actions={[
                   { label: 'Edit', right: 'patch modelroutes', onClick: () => setOpen('edit') },
@@ -56,7 +56,7 @@ export function RouteDetails({ namespace, name }: { readonly namespace: string; 
               </section>
               <section class="panel" aria-labelledby="conditions-heading">
                 <h2 id="conditions-heading">Status</h2>
-                <Conditions conditions={standing.conditions} programmed={route.status?.programmed} />
+                <Conditions conditions={status.conditions} programmed={route.status?.programmed} />
                 {conflict !== undefined && (
                   <p>
                     The model id belongs to{' '}

@@ -87,8 +87,8 @@ export function useWatch(
   const isVisible = useVisible();
   const [isLive, setLive] = useState(false);
   const wasHidden = useRef(false);
-  const told = useRef({ whenChanged, whenReset });
-  told.current = { whenChanged, whenReset };
+  const callbacks = useRef({ whenChanged, whenReset });
+  callbacks.current = { whenChanged, whenReset };
   useEffect(() => {
     if (kind === undefined || isEnded) return;
     if (!isVisible) {
@@ -96,12 +96,12 @@ export function useWatch(
       return;
     }
     // Without waiting for a stream, which there may be none of.
-    if (wasHidden.current) told.current.whenReset();
+    if (wasHidden.current) callbacks.current.whenReset();
     wasHidden.current = false;
     const over = new AbortController();
     const heard = {
-      change: (change: WatchChange) => told.current.whenChanged(change),
-      reset: (version?: number) => told.current.whenReset(version),
+      change: (change: WatchChange) => callbacks.current.whenChanged(change),
+      reset: (version?: number) => callbacks.current.whenReset(version),
       live: setLive,
     };
     void followChanges(`/api/watch${searchOf({ kind, namespace })}`, heard, over.signal);
@@ -112,7 +112,7 @@ export function useWatch(
   }, [kind, namespace, isVisible, isEnded]);
   useEffect(() => {
     if (kind === undefined || !isVisible || isLive) return;
-    const timer = setInterval(() => told.current.whenReset(), everyMs);
+    const timer = setInterval(() => callbacks.current.whenReset(), everyMs);
     return () => clearInterval(timer);
   }, [kind, namespace, isVisible, isLive, everyMs]);
 }

@@ -58,7 +58,7 @@ export async function openLedgerHouse(wallMs = systemClock.wallMs): Promise<Ledg
     random: () => 0,
     ask: journals.ask,
     tokenOf: () => token,
-    report: { taken: quiet, setAside: quiet, begunAnew: quiet, failed: quiet, recovered: quiet },
+    report: { taken: quiet, quarantined: quiet, restarted: quiet, failed: quiet, recovered: quiet },
   });
   parts.defer(() => pulls.close());
   let server: Server;

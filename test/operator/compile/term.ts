@@ -5,7 +5,7 @@ import { type CompileResult, createCompiler } from '../../../operator/compile/co
 import { createVerdictNames } from '../../../operator/compile/verdict-names.ts';
 import { createLastForms } from '../../../operator/hold/last-forms.ts';
 import { retireKeys } from '../../../operator/hold/retire-keys.ts';
-import { createGatherer } from '../../../operator/leading/judged.ts';
+import { createGatherer } from '../../../operator/leading/verdicts.ts';
 import type { RawObject, RetiredKey, Snapshot } from '../../../operator/watch/snapshot.ts';
 import { NOW_MS } from './support.ts';
 

@@ -90,7 +90,7 @@ export function startLeader(first = snapshot(), found: Found = { content: undefi
     readers: () => state.readers,
     unpinCommand: 'kubectl annotate …',
     wallMs: () => NOW_MS,
-    breathe: async () => undefined,
+    yieldNow: async () => undefined,
     takeHints: () => [],
     onTakenOver() {},
     onPublished() {},

@@ -25,8 +25,8 @@ const pulls = startPulls({
       records.set(port, stored);
       console.log(JSON.stringify({ port, records: stored }));
     },
-    setAside: (_, lines, reason) => console.error(`${lines} lines are no record: ${reason}`),
-    begunAnew: () => {},
+    quarantined: (_, lines, reason) => console.error(`${lines} lines are no record: ${reason}`),
+    restarted: () => {},
     failed: (_, reason) => console.error(reason),
     recovered: () => {},
   },

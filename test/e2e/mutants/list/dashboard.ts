@@ -453,10 +453,10 @@ export const dashboard: readonly Mutant[] = [
   },
   {
     name: 'a key is not called disabled while gateways may serve it',
-    file: 'dashboard/pages/words/standing.ts',
+    file: 'dashboard/pages/words/object-status.ts',
     from: 'isJudged && isOut(object, ready)',
     to: 'isJudged',
-    tests: ['test/dashboard/pages/standing.test.ts'],
+    tests: ['test/dashboard/pages/object-status.test.ts'],
   },
   {
     name: 'a key is not listed as disabled while gateways may serve it',

@@ -76,8 +76,8 @@ export const drills: readonly Mutant[] = [
   {
     name: 'a drill that finds no place says so',
     file: 'operator/drills/drills.ts',
-    from: 'tellTrouble(one, troubleOf(pods.length, able.length), nowMs);',
-    to: 'if (able.length === 0) tellTrouble(one, troubleOf(pods.length, able.length), nowMs);',
+    from: 'reportTrouble(one, troubleOf(pods.length, able.length), nowMs);',
+    to: 'if (able.length === 0) reportTrouble(one, troubleOf(pods.length, able.length), nowMs);',
     tests: ['test/operator/drills/drills.test.ts'],
   },
 ];

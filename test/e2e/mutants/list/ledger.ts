@@ -21,8 +21,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'a tenant is not told the targets of a route of somebody else',
     file: 'ledger/read-api/last-failover.ts',
-    from: 'seesTargets ? { attempts: told } : {}',
-    to: '{ attempts: told }',
+    from: 'seesTargets ? { attempts: shown } : {}',
+    to: '{ attempts: shown }',
     tests: ['test/ledger/last-failover.test.ts'],
   },
   {
@@ -252,8 +252,8 @@ export const ledger: readonly Mutant[] = [
   {
     name: 'a journal that is another one is read from its beginning',
     file: 'ledger/pull.ts',
-    from: 'report.begunAnew(pod);\n      return undefined;',
-    to: 'report.begunAnew(pod);\n      return after;',
+    from: 'report.restarted(pod);\n      return undefined;',
+    to: 'report.restarted(pod);\n      return after;',
     tests: pull,
   },
   {

@@ -55,7 +55,7 @@ export const localMode: readonly Mutant[] = [
   {
     name: 'a budget that is used up is so no longer when a new day has begun',
     file: 'local/dashboard/follow-spend.ts',
-    from: 'const isNewDay = day !== toldDay;',
+    from: 'const isNewDay = day !== reportedDay;',
     to: 'const isNewDay = toldDay === undefined;',
     tests: ['test/local/dashboard/spend.test.ts'],
   },
