@@ -89,6 +89,8 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   const model = options.models[named.model ?? ''];
   if (model === undefined) return refuse(response, noModel);
   if (typeof model !== 'string') return refuse(response, model);
+  if (path.endsWith('/messages') && headers['anthropic-version'] !== '2023-06-01')
+    return refuse(response, badVersion);
   if (path.endsWith('/messages') && !takesUser(named.metadata?.user_id)) return refuse(response, badUser);
   const sent = Buffer.from(JSON.stringify({ ...named, model }));
   const passed = { ...headers, 'content-length': String(sent.length) };
@@ -206,6 +208,11 @@ const noModel: BedrockError = {
   status: 400,
   type: 'ValidationException',
   message: 'The provided model identifier is invalid.',
+};
+const badVersion: BedrockError = {
+  status: 400,
+  type: 'ValidationException',
+  message: 'anthropic-version: the version is not supported',
 };
 const badUser: BedrockError = {
   status: 400,

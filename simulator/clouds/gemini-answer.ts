@@ -38,11 +38,19 @@ export function* framesOf(answer: Answer, voice: Voice): Generator<Frame> {
       yield frame(chunk, { outputTokens: tokens, reasoningTokens: isThought ? tokens : 0 });
     }
   }
+  // What was thought and not shown is counted all the same.
+  const { output, reasoning } = running;
   for (const [at, choice] of answer.choices.entries()) {
     const isLast = at === answer.choices.length - 1;
     const candidates = [{ finishReason: finishOf(choice.finish), index: choice.index }];
     const usageMetadata = usageOf(isLast ? answer.usage : running);
-    yield frame({ candidates, usageMetadata, ...head(voice) }, { phase: isLast ? 'last' : 'closing' });
+    const left = isLast
+      ? { output: answer.usage.output - output, reasoning: answer.usage.reasoning - reasoning }
+      : { output: 0, reasoning: 0 };
+    yield frame(
+      { candidates, usageMetadata, ...head(voice) },
+      { outputTokens: left.output, reasoningTokens: left.reasoning, phase: isLast ? 'last' : 'closing' },
+    );
   }
 }
 

@@ -10,8 +10,8 @@ import { unknownName } from './gemini-members.ts';
 export type CallRules = {
   /** Of the first call of each turn. */
   needsSignatures: boolean;
-  /** `given`: calls come with one, and are refused without; `refused`: the member is not known. */
-  ids: 'given' | 'refused';
+  /** `given`: calls come with one, and are refused without; `taken`: they come with one, and may go without; `refused`: the member is not known. */
+  ids: 'given' | 'taken' | 'refused';
   /** Whether a result may hold media. */
   takesResultMedia: boolean;
   /** Whether an address on the web may stand for a file. */

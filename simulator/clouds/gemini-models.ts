@@ -14,8 +14,9 @@ import { ClientGone, makeReply } from '../reply.ts';
 import { makeScripts } from '../scripts.ts';
 import type { Seal } from '../seal.ts';
 import { framesOf, plainAnswer, type Voice } from './gemini-answer.ts';
+import type { CallRules } from './gemini-contents.ts';
 import { type GeminiModel, modelOf, readGeminiRequest } from './gemini-request.ts';
-import { googleError, wordOf } from './google-error.ts';
+import { googleError, retryInfo, wordOf } from './google-error.ts';
 
 interface Generation {
   readonly incoming: IncomingMessage;
@@ -46,12 +47,12 @@ export function startGeminiModels(host: 'gemini' | 'vertex', seal: Seal): Gemini
       const reply = makeReply(response);
       const shape = modelOf(model);
       const isThird = shape.generation >= 3;
-      const known = ids ?? (isThird ? 'given' : 'refused');
+      const known = ids ?? idsOf(shape.generation);
       const voice = {
         model,
         id: `response-${call.sequence}`,
         signs: isThird,
-        givesIds: known === 'given',
+        givesIds: known !== 'refused',
         seal,
       };
       try {
@@ -99,6 +100,12 @@ export function startGeminiModels(host: 'gemini' | 'vertex', seal: Seal): Gemini
   };
 }
 
+/** From the third generation on they are given, and later wanted back. */
+function idsOf(generation: number): CallRules['ids'] {
+  if (generation >= 3.5) return 'given';
+  return generation >= 3 ? 'taken' : 'refused';
+}
+
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest';
 
 function openCall(
@@ -128,7 +135,7 @@ function understand(
   body: Record<string, unknown>,
   model: GeminiModel,
   host: 'gemini' | 'vertex',
-  ids: 'given' | 'refused',
+  ids: CallRules['ids'],
   seal: Seal,
   directives: Directives,
 ): { readonly answer: Answer; readonly more: Pick<Voice, 'showsThoughts' | 'hasLogprobs'> } {
@@ -141,15 +148,14 @@ function understand(
     seal,
   };
   const { prompt, showsThoughts, hasLogprobs } = readGeminiRequest(body, model, host, rules);
-  return { answer: answerAll([prompt], directives), more: { showsThoughts, hasLogprobs } };
+  // It tells of no writes to a cache.
+  const { cacheWriteTokens: _, ...known } = directives;
+  return { answer: answerAll([prompt], known), more: { showsThoughts, hasLogprobs } };
 }
 
 /** Of the errors that a script wants. Google says in the body how long to wait. */
 function dialectFor(retryAfterS: number | undefined) {
-  const details =
-    retryAfterS === undefined
-      ? []
-      : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterS}s` }];
+  const details = retryInfo(retryAfterS);
   const errorBody = ({ status, message }: WireError): unknown =>
     googleError({ status, word: wordOf(status), message, details });
   return {

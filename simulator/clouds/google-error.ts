@@ -18,6 +18,12 @@ export function googleError({ status, word, message, details = [] }: GoogleError
   return { error: { code: status, message, status: word, ...(details.length > 0 ? { details } : {}) } };
 }
 
+/** In the place of a header. */
+export function retryInfo(retryAfterS: number | string | undefined): readonly object[] {
+  if (retryAfterS === undefined) return [];
+  return [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterS}s` }];
+}
+
 export function wordOf(status: number): string {
   return words[status] ?? 'UNKNOWN';
 }

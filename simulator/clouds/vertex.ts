@@ -14,7 +14,7 @@ import type { Ledger } from '../counts.ts';
 import { type Directives, parseModelName } from '../directives.ts';
 import { makeSeal } from '../seal.ts';
 import { type GeminiModels, startGeminiModels } from './gemini-models.ts';
-import { type GoogleError, googleError, refuse, wordOf } from './google-error.ts';
+import { type GoogleError, googleError, refuse, retryInfo, wordOf } from './google-error.ts';
 
 interface VertexOptions {
   readonly project: string;
@@ -154,19 +154,20 @@ function forward(
   body: object,
   more: Record<string, string>,
   response: ServerResponse,
-  wordsOf?: (status: number, body: string) => string,
+  wordsOf?: (status: number, body: string, retryAfterS: string | undefined) => string,
 ): void {
   const sent = Buffer.from(JSON.stringify(body));
   const headers = { 'content-type': 'application/json', 'content-length': String(sent.length), ...more };
   const call = request(upstream + path, { method: 'POST', headers }, (came) => {
     const { statusCode: status = 500 } = came;
-    if (status >= 400 && wordsOf) return void receive(came).then((text) => rewrite(status, String(text)));
+    if (status >= 400 && wordsOf)
+      return void receive(came).then((text) => rewrite(status, String(text), came.headers['retry-after']));
     response.writeHead(status, came.headers);
     came.pipe(response);
   });
-  const rewrite = (status: number, text: string) => {
+  const rewrite = (status: number, text: string, retryAfterS: string | undefined) => {
     response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' });
-    response.end(wordsOf?.(status, text));
+    response.end(wordsOf?.(status, text, retryAfterS));
   };
   call.on('error', () => response.destroy());
   response.on('close', () => call.destroy());
@@ -174,9 +175,11 @@ function forward(
 }
 
 /** The OpenAI form wraps errors in a list, and says how long to wait in the body alone. */
-function inGoogleWords(status: number, body: string): string {
+function inGoogleWords(status: number, body: string, retryAfterS: string | undefined): string {
   const { message } = (JSON.parse(body) as { error: { message: string } }).error;
-  return JSON.stringify([googleError({ status, word: wordOf(status), message })]);
+  return JSON.stringify([
+    googleError({ status, word: wordOf(status), message, details: retryInfo(retryAfterS) }),
+  ]);
 }
 
 const countedMembers = new Set(['contents', 'systemInstruction', 'tools', 'generationConfig']);

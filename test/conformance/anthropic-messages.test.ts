@@ -10,10 +10,12 @@ import {
   type EveryUpstream,
   failuresTold,
   retriesFor,
+  spokenTo,
   startEveryUpstream,
   type Upstream,
   upstreams,
   usedBy,
+  waitTold,
 } from './every-upstream.ts';
 import { city, hello, pixel, runTool, simCity, statesIn, toolAnswers, toolkit } from './samples.ts';
 
@@ -44,7 +46,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
     watch.newRequests();
   });
 
-  describe.each(upstreams)('on %s', (upstream) => {
+  describe.each(sdk.upstreams)('on %s', (upstream) => {
     const hasTools = upstream !== 'completions';
     const bodyOf = (max_tokens = 4_000) => ({ model: stage.model(upstream), max_tokens, messages });
 
@@ -86,7 +88,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
       ];
       expect(last).toBeGreaterThan(0);
       // An estimate by the length of the request, where the upstream counts at the end.
-      if (upstream === 'messages') expect(first).toBe(last);
+      if (spokenTo(upstream) === 'anthropic-messages') expect(first).toBe(last);
       else expect(first).toBeGreaterThanOrEqual(last);
     });
 
@@ -189,7 +191,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
           const content = runTool(call.name, call.input);
           history.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content }] });
         }
-        expect(statesIn(stage.simulator.calls().at(-1)?.body, upstream)).toBe(3);
+        expect(statesIn(stage.lastCall(upstream)?.body, spokenTo(upstream))).toBe(3);
       });
 
     test('counts tokens before it asks', async () => {
@@ -198,7 +200,9 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
         messages,
       });
       const answer = await anthropic.messages.create(bodyOf());
-      expect(input_tokens).toBeGreaterThanOrEqual(upstream === 'messages' ? answer.usage.input_tokens : 1);
+      expect(input_tokens).toBeGreaterThanOrEqual(
+        spokenTo(upstream) === 'anthropic-messages' ? answer.usage.input_tokens : 1,
+      );
     });
 
     if (!hasTools) {
@@ -233,7 +237,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
         if (event.type === 'content_block_delta') break;
       }
       stream.abort();
-      const { ending } = await stage.simulator.nextCall(({ model }) => model.includes('pace'));
+      const { ending } = await stage.nextCall(upstream, ({ baseModel }) => baseModel.endsWith('slow'));
       expect(ending).toBe('client-gone');
     });
 
@@ -245,7 +249,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
         expect([raised.name, raised.status]).toEqual(
           failure === 'fails-503' ? [sdk.overloadedName, 529] : [name, status],
         );
-        expect(raised.retryAfter ?? '').toMatch(retryAfter);
+        expect(raised.retryAfter ?? '').toMatch(waitTold(upstream, retryAfter));
         expect(raised.requestId).toMatch(/^req_/);
         expect(raised.body).toMatchObject({ type: 'error', error: { type: expect.any(String) } });
         expect(watch.newRequests()).toBe(1);

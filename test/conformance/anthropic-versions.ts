@@ -8,8 +8,11 @@ import { betaTool as betaTool0 } from 'anthropic-sdk-0/helpers/beta/json-schema'
 import { zodOutputFormat as zodOutputFormat0 } from 'anthropic-sdk-0/helpers/zod';
 import { testKey } from '../gateway/rig.ts';
 import type { ClientWatch } from './client-watch.ts';
+import { everyUpstream, type Upstream, upstreams } from './every-upstream.ts';
 
 export interface AnthropicVersion {
+  /** Where it is tried: the older one at the dialects alone. */
+  readonly upstreams: readonly Upstream[];
   readonly connect: (
     baseURL: string,
     watch: ClientWatch,
@@ -31,11 +34,17 @@ const olderHelpers = { zodOutputFormat: zodOutputFormat0, betaTool: betaTool0 } 
 export const anthropicVersions: readonly (readonly [name: string, version: AnthropicVersion])[] = [
   [
     'anthropic 1, of 2026-10-21',
-    { connect: connectWith(Anthropic), zodOutputFormat, betaTool, overloadedName: 'OverloadedError' },
+    {
+      upstreams: everyUpstream,
+      connect: connectWith(Anthropic),
+      zodOutputFormat,
+      betaTool,
+      overloadedName: 'OverloadedError',
+    },
   ],
   [
     'anthropic 0, of 2023-06-01',
-    { connect: connectWith(olderSdk), ...olderHelpers, overloadedName: 'InternalServerError' },
+    { upstreams, connect: connectWith(olderSdk), ...olderHelpers, overloadedName: 'InternalServerError' },
   ],
 ];
 

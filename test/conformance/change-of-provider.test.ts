@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { RoutingTable } from '../../core/contract/routing-table.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
-import { ableUpstreams, allDialects, dialectOf, type Upstream } from './every-upstream.ts';
+import { ableUpstreams, allDialects, dialectOf, type PlainUpstream } from './every-upstream.ts';
 import { statesIn } from './samples.ts';
 import { conversations, converseInMessages } from './tool-loops.ts';
 
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 /** One model with two targets; the second is asked where the first fails. */
-async function startPair(first: Upstream, second: Upstream): Promise<Pair> {
+async function startPair(first: PlainUpstream, second: PlainUpstream): Promise<Pair> {
   const simulators = [
     await startSimulator({ sealKey: 'of the first' }),
     await startSimulator({ sealKey: 'of the second' }),
@@ -39,7 +39,7 @@ async function startPair(first: Upstream, second: Upstream): Promise<Pair> {
   return pair;
 }
 
-function targetsOf(simulators: Pair['simulators'], upstreams: readonly Upstream[]): RigTarget[] {
+function targetsOf(simulators: Pair['simulators'], upstreams: readonly PlainUpstream[]): RigTarget[] {
   return upstreams.map((upstream, at) => ({
     baseUrl: `${simulators[at]?.url}/v1`,
     name: `target-${at}`,
@@ -79,7 +79,10 @@ describe.each(Object.entries(conversations))('a %s conversation', (_, converse) 
     expect(helped?.map(({ ending }) => ending)).toEqual(Array.from({ length: turns / 2 }, () => 'complete'));
     // What each gave in its five turns, but for the last, has come back to it. Chat has no state, only words: those of
     // the other may come along.
-    const back = [statesIn(asked?.at(-1)?.body, first), statesIn(helped?.at(-1)?.body, second)];
+    const back = [
+      statesIn(asked?.at(-1)?.body, dialectOf[first]),
+      statesIn(helped?.at(-1)?.body, dialectOf[second]),
+    ];
     const own = [turns / 2, turns / 2 - 1];
     for (const [at, upstream] of [first, second].entries()) {
       if (upstream === 'chat') expect(back[at]).toBeGreaterThanOrEqual(own[at] ?? 0);
@@ -115,7 +118,7 @@ describe('a messages conversation between two providers of messages', () => {
       const [taken] = simulators[1].calls();
       expect(taken?.body).toMatchObject({ thinking: { type: then } });
       // What the first gave in its six turns, but for the last, has come back to it.
-      expect(statesIn(simulators[0].calls().at(-1)?.body, 'messages')).toBe(5);
+      expect(statesIn(simulators[0].calls().at(-1)?.body, 'anthropic-messages')).toBe(5);
     },
   );
 });
@@ -138,7 +141,7 @@ describe.each(['messages', 'responses'] as const)('what a %s provider has sealed
     ] as const) {
       rig.offer(table);
       await takeTurn(wanted % 2 === 0);
-      expect(statesIn(bodyOf(simulators[0]), dialect)).toBe(wanted);
+      expect(statesIn(bodyOf(simulators[0]), dialectOf[dialect])).toBe(wanted);
     }
     expect(simulators[1].calls()).toEqual([]);
   });

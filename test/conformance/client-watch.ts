@@ -45,9 +45,9 @@ export function watchClient(): ClientWatch {
 }
 
 const routes: Readonly<Record<string, RegExp>> = {
-  '/v1/chat/completions': /"model":"(on-)?chat\b/,
+  '/v1/chat/completions': /"model":"(on-)?(chat|azure-chat|bedrock-chat|vertex-openapi)\b/,
   '/v1/completions': /"model":"(on-)?completions\b/,
-  '/v1/responses': /"model":"(on-)?responses\b/,
+  '/v1/responses': /"model":"(on-)?((azure|bedrock)-)?responses\b/,
 };
 
 /** Whether the model, by its name, is on an upstream that speaks as the client does. */

@@ -1,17 +1,30 @@
-// Where do SDKs meet every upstream dialect? One gateway, one simulator, and a model on each upstream dialect,
-// with a twin for each way to fail.
+// Where do SDKs meet every upstream dialect? One gateway, one simulator, and a model on each upstream dialect and on each surface of a
+// cloud, with a twin for each way to fail.
 
-import type { DialectName, ProviderEntry, RouteEntry } from '../../core/contract/routing-table.ts';
+import type { DialectName, RouteEntry, UpstreamDialectName } from '../../core/contract/routing-table.ts';
 import { type Call, type Simulator, startSimulator } from '../../simulator/server.ts';
-import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
+import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
+import {
+  type CloudUpstream,
+  cloudUpstreams,
+  isCloud,
+  servedByFront,
+  startClouds,
+  surfaces,
+} from './cloud-fronts.ts';
 
 export const upstreams = ['chat', 'responses', 'messages', 'completions'] as const;
-export type Upstream = (typeof upstreams)[number];
+/** A dialect at a provider of its own. */
+export type PlainUpstream = (typeof upstreams)[number];
+export type Upstream = PlainUpstream | CloudUpstream;
+
+/** For the current version of an SDK; its older one meets the dialects alone. */
+export const everyUpstream: readonly Upstream[] = [...upstreams, ...cloudUpstreams];
 
 /** Those that have tools, images, reasoning and structured output. */
-export const ableUpstreams = ['chat', 'responses', 'messages'] as const satisfies readonly Upstream[];
+export const ableUpstreams = ['chat', 'responses', 'messages'] as const satisfies readonly PlainUpstream[];
 
-export const dialectOf: Readonly<Record<Upstream, DialectName>> = {
+export const dialectOf: Readonly<Record<PlainUpstream, DialectName>> = {
   chat: 'openai-chat',
   responses: 'openai-responses',
   messages: 'anthropic-messages',
@@ -20,7 +33,12 @@ export const dialectOf: Readonly<Record<Upstream, DialectName>> = {
 
 export const allDialects: readonly DialectName[] = upstreams.map((upstream) => dialectOf[upstream]);
 
-const endpointOf: Readonly<Record<Upstream, string>> = {
+/** What an upstream is spoken to in. */
+export function spokenTo(upstream: Upstream): UpstreamDialectName {
+  return isCloud(upstream) ? surfaces[upstream].dialect : dialectOf[upstream];
+}
+
+const endpointOf: Readonly<Record<PlainUpstream, string>> = {
   chat: '/v1/chat/completions',
   responses: '/v1/responses',
   messages: '/v1/messages',
@@ -77,6 +95,10 @@ export interface EveryUpstream {
   script(upstream: Upstream, directives: string | readonly string[] | null): void;
   /** The calls this upstream's models got since the last look, oldest first; counting is no call. */
   newCalls(upstream: Upstream): readonly Call[];
+  /** The newest of them, seen before or not. */
+  lastCall(upstream: Upstream): Call | undefined;
+  /** Waits for the end of a call of this upstream's models. */
+  nextCall(upstream: Upstream, fits?: (call: Call) => boolean): Promise<Call>;
   /** What fails once fails once more. */
   reset(): void;
   close(): Promise<void>;
@@ -96,33 +118,61 @@ const simulated = (upstream: Upstream, failure?: Failure): string =>
 export async function startEveryUpstream(
   aliases: Partial<Record<Upstream, string>> = {},
   route: Partial<RouteEntry> = {},
+  through?: Parameters<typeof startClouds>[3],
 ): Promise<EveryUpstream> {
   const simulator = await startSimulator();
-  const tables = upstreams.flatMap((upstream) => [
-    tableFor(simulator.url, upstream, undefined, aliases[upstream]),
-    ...(Object.keys(failures) as Failure[]).map((failure) => tableFor(simulator.url, upstream, failure)),
-  ]);
+  const clouds = await startClouds(simulator.url, behind, Object.keys(failures), through);
+  const tables = everyUpstream.flatMap((upstream) =>
+    [undefined, ...(Object.keys(failures) as Failure[])].map((failure) =>
+      tableFor(
+        isCloud(upstream) ? clouds.target(upstream, failure) : plainTarget(simulator.url, upstream, failure),
+        upstream,
+        failure,
+        failure === undefined ? aliases[upstream] : undefined,
+      ),
+    ),
+  );
   const rig = await startRig(
     {
       ...tableOf([]),
       providers: tables.flatMap(({ providers }) => providers),
       routes: tables.flatMap(({ routes }) => routes.map((entry) => ({ ...entry, ...route }))),
+      credentials: tables.flatMap(({ credentials }) => credentials),
     },
-    { random: () => 0 },
+    { random: () => 0, seats: clouds.seats },
   );
   let seen = 0;
+  const seenAt: Partial<Record<Upstream, number>> = {};
   return {
     rig,
     url: rig.url,
     baseUrl: rig.baseUrl,
     simulator,
     model: modelOn,
-    script: (upstream, directives) => simulator.script(simulated(upstream), directives),
+    script(upstream, directives) {
+      if (!isServedByFront(upstream)) return simulator.script(simulated(upstream), directives);
+      if (Array.isArray(directives)) throw new Error('a front takes one script');
+      clouds.direct(upstream, directives as string | null);
+    },
+    lastCall: (upstream) =>
+      isServedByFront(upstream)
+        ? clouds.callsOf(upstream).at(-1)
+        : simulator.calls().findLast((call) => isOf(call, upstream)),
+    nextCall: (upstream, fits = () => true) =>
+      isServedByFront(upstream)
+        ? clouds.nextCall(upstream, fits)
+        : simulator.nextCall((call) => isOf(call, upstream) && fits(call)),
     newCalls(upstream) {
+      if (isServedByFront(upstream)) {
+        const calls = clouds.callsOf(upstream).filter(({ sequence }) => sequence > (seenAt[upstream] ?? 0));
+        seenAt[upstream] = calls.at(-1)?.sequence ?? seenAt[upstream] ?? 0;
+        return calls;
+      }
       const calls = simulator.calls().filter(({ sequence }) => sequence > seen);
       seen = simulator.calls().at(-1)?.sequence ?? seen;
       const asking = calls.filter((call) => !call.endpoint.endsWith('_tokens'));
-      const strays = asking.filter(({ endpoint }) => endpoint !== endpointOf[upstream]);
+      const wanted = isCloud(upstream) ? clouds.endpointOf(upstream) : endpointOf[upstream];
+      const strays = asking.filter((call) => call.endpoint !== wanted || !isOf(call, upstream));
       if (strays.length > 0)
         throw new Error(`calls elsewhere: ${strays.map(({ endpoint }) => endpoint).join(', ')}`);
       return asking;
@@ -133,10 +183,35 @@ export async function startEveryUpstream(
     },
     async close() {
       await rig.close();
+      await clouds.close();
       await simulator.close();
     },
   };
 }
+
+const isServedByFront = (upstream: Upstream): upstream is CloudUpstream =>
+  isCloud(upstream) && servedByFront(upstream);
+
+/** The simulator's model, with its directives, behind one of a cloud. */
+function behind(upstream: CloudUpstream, failure?: string): string {
+  const directives = failure === undefined ? '' : `+${failures[failure as Failure]}`;
+  return simulated(upstream, failure as Failure | undefined) + directives;
+}
+
+const isOf = ({ baseModel }: Call, upstream: Upstream): boolean =>
+  baseModel === simulated(upstream) || baseModel.startsWith(`${simulated(upstream)}-`);
+
+/** At clouds, waits between attempts would show nothing new. */
+const quick: Partial<RouteEntry> = {
+  failover: {
+    retryOn: ['RateLimited', 'ServerError', 'Overloaded'],
+    maxAttempts: 3,
+    attemptsPerTarget: 1,
+    backoffBaseMs: 1,
+    backoffMaxMs: 1,
+    honorRetryAfter: false,
+  },
+};
 
 /** The wait is left to the SDK: otherwise the gateway would wait itself, and the SDK never learn of it. */
 const impatient: Partial<RouteEntry> = {
@@ -150,33 +225,45 @@ const impatient: Partial<RouteEntry> = {
   },
 };
 
-/** A provider for each model: what one earns, such as a rest, is not for the others. */
-function tableFor(url: string, upstream: Upstream, failure?: Failure, alias?: string) {
-  const model = modelOn(upstream, failure);
+function plainTarget(url: string, upstream: PlainUpstream, failure?: Failure): RigTarget {
   const directives = failure === undefined ? '' : `+${failures[failure]}`;
-  const providerEntry: Partial<ProviderEntry> = {
+  return {
+    baseUrl: `${url}/v1`,
     dialects: [dialectOf[upstream]],
-    breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 0 },
+    upstreamModel: `${simulated(upstream, failure)}${directives}`,
+    providerEntry: { dialects: [dialectOf[upstream]] },
   };
+}
+
+/** A provider for each model: what one earns, such as a rest, is not for the others. */
+function tableFor(target: RigTarget, upstream: Upstream, failure?: Failure, alias?: string) {
+  const model = modelOn(upstream, failure);
+  const breaker = { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 0 };
   return tableOf(
-    [
-      {
-        baseUrl: `${url}/v1`,
-        provider: `platform/${model}`,
-        providerEntry,
-        dialects: [dialectOf[upstream]],
-        upstreamModel: `${simulated(upstream, failure)}${directives}`,
-      },
-    ],
+    [{ ...target, provider: `platform/${model}`, providerEntry: { ...target.providerEntry, breaker } }],
     {
       id: `team/${model}`,
       aliases: alias === undefined ? [] : [alias],
       model,
       endpoints: [...allDialects],
       ...(failure === 'limited-once' ? impatient : {}),
+      ...(isCloud(upstream) && failure !== 'limited-once' ? quick : {}),
     },
   );
 }
+
+/** Converse counts its reasoning among the output, and does not say how much of that it is. */
+export const tellsReasoning = (upstream: Upstream): boolean => spokenTo(upstream) !== 'bedrock-converse';
+
+/** Whether reasoning is shown only to clients that can ask for a summary: also by newer models of Claude and Gemini. */
+export function showsOnlySummaries(upstream: Upstream): boolean {
+  const isNewClaude = upstream === 'azure-claude' || upstream === 'bedrock-claude';
+  return isNewClaude || ['openai-responses', 'google-generate-content'].includes(spokenTo(upstream));
+}
+
+/** How long a client is to wait: Bedrock does not say through Converse, so it is the rest of its key. */
+export const waitTold = (upstream: Upstream, wait: RegExp): RegExp =>
+  upstream === 'bedrock-converse' && wait.test('7') && !wait.test('8') ? /^60$/ : wait;
 
 /** What a call used, summed, as the simulator counted it. */
 export function usedBy(calls: readonly Call[]) {

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type Gemini, startGemini } from '../../simulator/clouds/gemini.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
-import { ableUpstreams, allDialects, dialectOf, type Upstream } from './every-upstream.ts';
+import { ableUpstreams, allDialects, dialectOf, type PlainUpstream } from './every-upstream.ts';
 import { city, hello, pixel, simCity, toolkit } from './samples.ts';
 import { conversations } from './tool-loops.ts';
 
@@ -113,7 +113,7 @@ describe.each(Object.entries(conversations))('a %s conversation', (dialect, conv
   });
 });
 
-function simulated(simulator: Simulator, upstream: Upstream): RigTarget {
+function simulated(simulator: Simulator, upstream: PlainUpstream): RigTarget {
   const dialects = [dialectOf[upstream]];
   return {
     baseUrl: `${simulator.url}/v1`,

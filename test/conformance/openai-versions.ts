@@ -6,8 +6,11 @@ import OpenAI6 from 'openai-6';
 import * as zodHelpers6 from 'openai-6/helpers/zod';
 import { testKey } from '../gateway/rig.ts';
 import type { ClientWatch } from './client-watch.ts';
+import { everyUpstream, type Upstream, upstreams } from './every-upstream.ts';
 
 export interface OpenAiVersion {
+  /** Where it is tried: the older one at the dialects alone. */
+  readonly upstreams: readonly Upstream[];
   readonly connect: (
     baseURL: string,
     watch: ClientWatch,
@@ -22,12 +25,17 @@ const olderSdk = OpenAI6 as unknown as typeof OpenAI;
 const olderHelpers = zodHelpers6 as unknown as typeof zodHelpers;
 
 export const openAiVersions: readonly (readonly [name: string, version: OpenAiVersion])[] = [
-  ['openai 7', versionOf(OpenAI, zodHelpers)],
-  ['openai 6', versionOf(olderSdk, olderHelpers)],
+  ['openai 7', versionOf(OpenAI, zodHelpers, everyUpstream)],
+  ['openai 6', versionOf(olderSdk, olderHelpers, upstreams)],
 ];
 
-function versionOf(Sdk: typeof OpenAI, helpers: typeof zodHelpers): OpenAiVersion {
+function versionOf(
+  Sdk: typeof OpenAI,
+  helpers: typeof zodHelpers,
+  tried: readonly Upstream[],
+): OpenAiVersion {
   return {
+    upstreams: tried,
     connect: (baseURL, watch, options = {}) =>
       new Sdk({ baseURL, apiKey: testKey, fetch: watch.fetch, ...options }),
     zodResponseFormat: helpers.zodResponseFormat,

@@ -4,7 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { testKey } from '../gateway/rig.ts';
 import { pythonWith, runPython } from '../support/python.ts';
-import { type EveryUpstream, startEveryUpstream, type Upstream, upstreams } from './every-upstream.ts';
+import {
+  type EveryUpstream,
+  spokenTo,
+  startEveryUpstream,
+  type Upstream,
+  upstreams,
+} from './every-upstream.ts';
 import { pixel, simCity, statesIn, toolkit } from './samples.ts';
 
 let stage: EveryUpstream;
@@ -101,7 +107,9 @@ test.each(sdks)('$pin', { timeout: 300_000 }, async ({ pin, script, seen, conver
     expect(ending).toBe('client-gone');
     // The last of three turns brought back what the two before gave.
     const turns = stage.simulator.calls().filter(({ baseModel }) => baseModel === `sim-${upstream}-calls`);
-    const states = turns.filter((_, at) => at % 3 === 2).map(({ body }) => statesIn(body, upstream));
+    const states = turns
+      .filter((_, at) => at % 3 === 2)
+      .map(({ body }) => statesIn(body, spokenTo(upstream)));
     expect(states).toEqual(upstream === 'completions' ? [] : Array.from({ length: conversations }, () => 2));
   }
 });

@@ -1,6 +1,7 @@
 // What do the suites of all SDKs ask for? The same tools, the same image, the same form of an answer.
 
 import { z } from 'zod';
+import type { UpstreamDialectName } from '../../core/contract/routing-table.ts';
 
 export const hello = 'Hello there';
 
@@ -44,8 +45,8 @@ export function runTool(name: string, input: unknown): string {
 }
 
 /** How many of a provider's own states, given with earlier answers, a request brings back to it. */
-export function statesIn(body: unknown, upstream: 'chat' | 'responses' | 'messages' | 'completions'): number {
+export function statesIn(body: unknown, dialect: UpstreamDialectName): number {
   // What the simulator seals begins like this; chat has no sealed state, only the words themselves.
-  const mark = upstream === 'chat' ? '"reasoning_content":"' : '"simulator1.';
+  const mark = dialect === 'openai-chat' ? '"reasoning_content":"' : '"simulator1.';
   return JSON.stringify(body).split(mark).length - 1;
 }

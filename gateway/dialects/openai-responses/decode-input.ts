@@ -8,6 +8,7 @@ import { type NoteAsk, readText } from '../request/read-values.ts';
 import { unpackOpaque } from '../state/opaque.ts';
 import { clientItem, decodeClientCall, decodeClientOutput } from './client-tools.ts';
 import { decodeContent } from './decode-content.ts';
+import { isMintedId } from './minted-ids.ts';
 import { checkItem, isReference } from './read-request.ts';
 
 interface DecodedInput {
@@ -80,7 +81,8 @@ function decodeClientItem(
 /** Undefined for what is no part of a turn. */
 function decodeItem(item: JsonRecord, name: string, ask: NoteAsk): Turn | undefined {
   if (isReference(item)) {
-    ask('stored-state', name);
+    // Programs that let their answers be stored refer to reasoning of ours, which nobody keeps: it is left out, as where bytes pass.
+    if (!isMintedId(item.id)) ask('stored-state', name);
     return undefined;
   }
   switch (item.type) {

@@ -7,7 +7,7 @@ import type { Replacement } from '../../json/replace-values.ts';
 import { type ForeignPlaces, isForeignState, readOwnState } from '../state/foreign-state.ts';
 import type { PlacedState, StatePlaces } from '../state/mark-state.ts';
 import { opaquePrefix } from '../state/opaque.ts';
-import { mintedReasoningPrefix } from './minted-ids.ts';
+import { isMintedId, mintedReasoningPrefix } from './minted-ids.ts';
 
 /** No provider knows ids of our making, and none can open what another has sealed. */
 export const requestPlaces: ForeignPlaces = {
@@ -33,7 +33,7 @@ export const requestPlaces: ForeignPlaces = {
 };
 
 function isForeignReasoning(item: JsonRecord | undefined, origin: string): boolean {
-  const isMinted = typeof item?.id === 'string' && item.id.startsWith(mintedReasoningPrefix);
+  const isMinted = isMintedId(item?.id);
   if (item?.type === 'reasoning') {
     return isMinted || isForeignState(item.encrypted_content, origin, 'encrypted');
   }

@@ -13,6 +13,7 @@ import {
   type ParameterTable,
   type ParameterValues,
 } from '../request/parameter-rules.ts';
+import { isMintedId } from './minted-ids.ts';
 
 const responsesParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
@@ -121,5 +122,6 @@ export function isReference(item: Readonly<Record<string, unknown>>): boolean {
 
 function referenceIn(input: unknown): 'input' | undefined {
   const items: readonly unknown[] = Array.isArray(input) ? input : [];
-  return items.some((item) => isRecord(item) && isReference(item)) ? 'input' : undefined;
+  const isStored = (item: unknown): boolean => isRecord(item) && isReference(item) && !isMintedId(item.id);
+  return items.some(isStored) ? 'input' : undefined;
 }

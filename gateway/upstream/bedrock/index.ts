@@ -2,14 +2,20 @@
 
 import { serverSentEvents } from '../../dialects/events/framing.ts';
 import type { UpstreamAsk } from '../address.ts';
+import { claudeHeaders, firstVersion } from '../claude-headers.ts';
+import type { HeadersFor } from '../headers.ts';
 import { bedrockAddress } from './address.ts';
 import { bedrockBody } from './body.ts';
 import { bedrockCredential } from './credential.ts';
 import { eventStream } from './event-stream.ts';
+
+const bedrockHeaders: HeadersFor = ({ dialect }, headers) =>
+  dialect === 'anthropic-messages' ? claudeHeaders(headers, firstVersion) : [...headers];
 
 export const bedrockSeats = {
   addressFor: bedrockAddress,
   credentialFor: bedrockCredential,
   framingFor: ({ dialect }: UpstreamAsk) => (dialect === 'bedrock-converse' ? eventStream : serverSentEvents),
   bodyFor: bedrockBody,
+  headersFor: bedrockHeaders,
 };

@@ -127,6 +127,12 @@ describe('input', () => {
     expect(turnsOf({ type: 'reasoning', id: 'rs_1', ...item })[0]?.parts).toEqual([]);
   });
 
+  test('a reference to reasoning of our making is left out, since nobody keeps it', () => {
+    const request = { input: [{ type: 'item_reference', id: 'rs_penstock_1' }, message('user', 'p')] };
+    expect(asksOf(request)).not.toContain('stored-state at input[0]');
+    expect(decodeRequest(request).turns).toHaveLength(1);
+  });
+
   test.each([
     ['compaction at input[0]', { type: 'compaction', encrypted_content: 'x' }],
     ['compaction at input[0]', { type: 'compaction_trigger' }],
