@@ -124,13 +124,13 @@ export interface CloudFronts {
 }
 
 /**
- * @param upstream Base URL of the simulator, without `/v1`.
+ * @param urlOf Base URL of the simulator behind a cloud, without `/v1`.
  * @param modelOf The simulator's model, with its directives, behind a surface.
  * @param ways Of all models.
  * @param through Base URL to ask in place of the front's own, as of a recorder.
  */
 export async function startClouds(
-  upstream: string,
+  urlOf: (cloud: Surface['cloud']) => string,
   modelOf: (upstream: CloudUpstream, failure?: string) => string,
   ways: readonly string[],
   through: (cloud: Surface['cloud'], url: string) => Promise<string> | string = (_, url) => url,
@@ -143,14 +143,14 @@ export async function startClouds(
           [undefined, ...ways].map((way) => [surfaces[each].idOf(way), modelOf(each, way)] as const),
         ),
     );
-  const azure = await startAzure({ key: keys.azure, deployments: modelsOf('azure'), upstream });
-  const bedrock = await startBedrock({ key: keys.bedrock, models: modelsOf('bedrock'), upstream });
+  const azure = await startAzure({ key: keys.azure, deployments: modelsOf('azure'), upstream: urlOf('azure') });
+  const bedrock = await startBedrock({ key: keys.bedrock, models: modelsOf('bedrock'), upstream: urlOf('bedrock') });
   const tokens = await startGoogleTokens();
   const { client_email, private_key, private_key_id } = tokens.key;
   const account = JSON.stringify({ client_email, private_key, private_key_id });
   const secrets = { ...keys, vertex: Buffer.from(account).toString('base64') };
   const takes = (token: string): boolean => tokens.takes(token);
-  const vertex = await startVertex({ ...place, takes, upstream, models: modelsOf('vertex') });
+  const vertex = await startVertex({ ...place, takes, upstream: urlOf('vertex'), models: modelsOf('vertex') });
   const gemini = await startGemini({ key: keys.gemini, models: modelsOf('gemini') });
   const urls = {
     azure: await through('azure', azure.url),

@@ -121,7 +121,7 @@ export async function startEveryUpstream(
   through?: Parameters<typeof startClouds>[3],
 ): Promise<EveryUpstream> {
   const simulator = await startSimulator();
-  const clouds = await startClouds(simulator.url, behind, Object.keys(failures), through);
+  const clouds = await startClouds(() => simulator.url, behind, Object.keys(failures), through);
   const tables = everyUpstream.flatMap((upstream) =>
     [undefined, ...(Object.keys(failures) as Failure[])].map((failure) =>
       tableFor(
