@@ -163,7 +163,7 @@ export async function startClouds(
     gemini,
   };
   return {
-    seats: new Map([...seatRows, ['VertexAI', vertexSeats(tokens.url)]]),
+    seats: new Map([...seatRows, ['VertexAI', vertexSeats(tokens.services)]]),
     target(upstream, failure) {
       const { cloud, dialect, idOf } = surfaces[upstream];
       return {
@@ -182,7 +182,10 @@ export async function startClouds(
       const surface: Surface = surfaces[upstream];
       return surface.endpoint;
     },
-    callsOf: (upstream) => served[upstream]?.ledger.calls() ?? [],
+    callsOf(upstream) {
+      const calls = served[upstream]?.ledger.calls() ?? [];
+      return calls.filter(({ endpoint }) => !endpoint.endsWith(':countTokens'));
+    },
     nextCall(upstream, fits) {
       const front = served[upstream];
       return front ? front.ledger.nextCall(fits) : Promise.reject(new Error('the simulator serves it'));
