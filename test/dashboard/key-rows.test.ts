@@ -8,6 +8,7 @@ import { choiceSchema, chooseRows } from '../../dashboard/rows/choose-rows.ts';
 import { openKeyLists } from '../../dashboard/rows/key-lists.ts';
 import { type KeySpend, keyRowOf } from '../../dashboard/rows/key-row.ts';
 import { wordsOfKey } from '../../dashboard/rows/words-of-key.ts';
+import { startCpuTimer } from '../support/cpu-timer.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
 
 const metadata = {
@@ -255,10 +256,10 @@ describe('a page', () => {
     }));
     const choice = choiceSchema.parse({ q: 'key-9', sort: 'owner' });
     chooseRows(listed(many), choice);
-    const beganMs = performance.now();
+    const workedMs = startCpuTimer();
     expect(chooseRows(listed(many), choice).total).toBe(1_111);
     // A generous bound: it takes some ten milliseconds.
-    expect(performance.now() - beganMs).toBeLessThan(500);
+    expect(workedMs()).toBeLessThan(500);
   });
 });
 

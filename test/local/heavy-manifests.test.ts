@@ -5,15 +5,15 @@ import { describe, expect, test } from 'vitest';
 import { editText } from '../../local/dashboard/edit-text.ts';
 import type { Manifests } from '../../local/manifests.ts';
 import { parseManifests } from '../../local/parse-manifests.ts';
+import { startCpuTimer } from '../support/cpu-timer.ts';
 
 /** CPU time of this thread, so that neighbours on the machine do not count. Each of these takes a tenth of it. */
 const withinMs = 4_000;
 
 function timed<T>(work: () => T): { readonly value: T; readonly ms: number } {
-  const before = process.threadCpuUsage();
+  const workedMs = startCpuTimer();
   const value = work();
-  const { user, system } = process.threadCpuUsage(before);
-  return { value, ms: (user + system) / 1_000 };
+  return { value, ms: workedMs() };
 }
 
 const parse = (content: string): Manifests =>

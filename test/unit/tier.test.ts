@@ -39,6 +39,7 @@ test.each<[string, Record<string, LoadedModule[]>, string[]]>([
     ['node:child_process'],
   ],
   ['a test of many random inputs', { '/a.test.ts': [{ module: 'fast-check' }] }, ['fast-check']],
+  ['a test that checks expressions', { '/a.test.ts': [{ module: 'recheck' }] }, ['recheck']],
   [
     'a test that imports a whole module of the network',
     { '/a.test.ts': [{ module: 'node:net' }] },

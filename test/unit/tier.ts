@@ -1,5 +1,5 @@
-// Which test files are in the unit tier? All that load, by any way round, no module that can open a socket or start a program, and no
-// fast-check, whose runs take long. So a new test file is in its tier by what it imports.
+// Which test files are in the unit tier? All that load, by any way round, no module that can open a socket or start a program, and
+// neither fast-check, whose runs take long, nor recheck, whose checks do. So a new test file is in its tier by what it imports.
 
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ const outside = new Set([
     'testcontainers',
     'vite',
   ],
-  ...['openai', '@anthropic-ai/sdk', 'fast-check'],
+  ...['openai', '@anthropic-ai/sdk', 'fast-check', 'recheck'],
 ]);
 /** Of these modules the names that reach nothing. */
 const harmless: Readonly<Record<string, readonly string[]>> = {

@@ -5,6 +5,7 @@ import { GatheredStream } from '../../../../gateway/dialects/answer/gathered-str
 import { partsMax } from '../../../../gateway/dialects/answer/part-writer.ts';
 import { findDialect } from '../../../../gateway/dialects/registry.ts';
 import type { StreamPart } from '../../../../gateway/dialects/stream-part.ts';
+import { startCpuTimer } from '../../../support/cpu-timer.ts';
 import {
   blockDelta,
   blockStart,
@@ -23,10 +24,9 @@ const tooMany = { kind: 'malformed', detail: expect.stringContaining('more than 
 
 /** Milliseconds that this thread worked: others may have its core meanwhile. */
 function timeOf(step: () => void): number {
-  const before = process.threadCpuUsage();
+  const workedMs = startCpuTimer();
   step();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
+  return workedMs();
 }
 
 const callsOf = (count: number, input: string) =>

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { traitsOf } from '../../../../gateway/dialects/anthropic/model-traits.ts';
 import type { Conversation, Part, Tool } from '../../../../gateway/dialects/conversation.ts';
+import { startCpuTimer } from '../../../support/cpu-timer.ts';
 import { assistantTurn, encodeRequest, signed, systemTurn, toolCall, toolResult, userTurn } from './talk.ts';
 
 const hint = { type: 'ephemeral', ttl: '1h' };
@@ -46,10 +47,10 @@ describe('system text', () => {
 
   test('a hundred thousand later system texts are put together in a moment', () => {
     const turns = [userTurn('a'), ...Array.from({ length: 100_000 }, () => systemTurn('Be brief'))];
-    const begunAt = performance.now();
+    const workedMs = startCpuTimer();
     expect(encodeRequest({ turns }).messages[0].content).toHaveLength(turns.length);
     // Hundreds of times what it takes, and less than copying them again for each.
-    expect(performance.now() - begunAt).toBeLessThan(10_000);
+    expect(workedMs()).toBeLessThan(10_000);
   });
 
   test('later system text is a reminder in the user turn beside it where the model does not take it', () => {
