@@ -21,9 +21,16 @@ export function parseAwsCredentials(text: string): AwsCredentials | undefined {
   const secretAccessKey = members.get('aws_secret_access_key');
   const sessionToken = members.get('aws_session_token');
   if (profiles > 1 || accessKeyId === undefined || secretAccessKey === undefined) return undefined;
-  if (!/^\w{16,128}$/.test(accessKeyId) || !visible.test(secretAccessKey + (sessionToken ?? '')))
-    return undefined;
-  return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
+  const credentials = {
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+  };
+  return areAwsCredentials(credentials) ? credentials : undefined;
+}
+
+export function areAwsCredentials({ accessKeyId, secretAccessKey, sessionToken }: AwsCredentials): boolean {
+  return /^\w{16,128}$/.test(accessKeyId) && visible.test(secretAccessKey + (sessionToken ?? ''));
 }
 
 /** They are sent in headers, or signed with. */

@@ -51,7 +51,7 @@ export interface CredentialMeans {
   readonly environment: IdentityEnvironment;
   readonly clocks: HostClocks;
   /** Unix milliseconds. */
-  nowMs(): number;
+  readonly nowMs: () => number;
   /** One that is exchanged again and again: the same for the same key of the same Provider, whichever table it is in. */
   renewed(
     provider: ProviderView,

@@ -40,6 +40,7 @@ export class Credentials implements CredentialMeans {
   readonly pools: TokenPools;
   readonly environment: IdentityEnvironment;
   readonly clocks = new HostClocks();
+  readonly nowMs = (): number => this.parts.clock.wallMs();
   private readonly parts: Parts;
   /** Kept as long as the table view they belong to. */
   private readonly byEndpoint = new WeakMap<KeyedEndpoint, Credential>();
@@ -52,10 +53,6 @@ export class Credentials implements CredentialMeans {
     this.parts = parts;
     this.pools = parts.pools;
     this.environment = parts.environment;
-  }
-
-  nowMs(): number {
-    return this.parts.clock.wallMs();
   }
 
   of(provider: ProviderView, endpoint: KeyedEndpoint): Credential {
@@ -81,7 +78,7 @@ export class Credentials implements CredentialMeans {
           // After what came of it is known.
           setImmediate(() => this.settle(kept));
         }),
-      () => this.nowMs(),
+      this.nowMs,
       judge,
     );
     const kept: Kept = { provider: provider.entry.id, key: endpoint.key?.name, credential, said: '' };

@@ -28,7 +28,7 @@ export function bearer(token: Secret, lifetimeMs: number, identity?: string): Gi
 const aheadMs = 10 * 60_000;
 /** Of what has an unknown lifetime. */
 const shortMs = 60_000;
-/** After the first failure in a row; twice as long after each further one. */
+/** After the first failure in a row, and after what ends at once; twice as long after each further failure. */
 const pauseMinMs = 1_000;
 const pauseMaxMs = 60_000;
 /** Between exchanges because of a refusal: what is refused each time would be exchanged by each request. */
@@ -98,7 +98,8 @@ export class RenewedCredential implements Credential {
       const now = this.nowMs();
       // A few seconds less than it says: a request needs some to arrive.
       const endsAtMs = now + known - Math.min(5_000, known / 10);
-      this.dueAtMs = endsAtMs - Math.min(aheadMs, known / 4) * (1 - Math.random() / 5);
+      const soonMs = endsAtMs - Math.min(aheadMs, known / 4) * (1 - Math.random() / 5);
+      this.dueAtMs = Math.max(soonMs, now + pauseMinMs);
       this.current = { ...given, endsAtMs };
       this.identity = identity;
       this.failures = 0;

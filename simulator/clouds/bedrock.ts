@@ -10,13 +10,17 @@ import {
 import type { AddressInfo } from 'node:net';
 import { ConverseStream, converseOf, messagesOf } from './bedrock-converse.ts';
 import { exceptionFrame } from './event-stream.ts';
-import { faultOfSignature, type SigningKey } from './signature.ts';
+import { accessKeyOf, faultOfSignature, faultOfTime, type SigningKey } from './signature.ts';
 
 interface BedrockOptions {
   /** A key of Bedrock, as its console makes them. */
   readonly key: string;
   /** Access keys that are taken as well. */
   readonly signing?: SigningKey;
+  /** Temporary access keys, by their id: as the token service gave them, or ended. */
+  sessionOf?(accessKeyId: string): SigningKey | 'ended' | undefined;
+  /** Its clock, in Unix milliseconds; the machine's where left out. */
+  nowMs?(): number;
   /** Ids of models, each with the simulator's model behind it, or with what its calls are refused with. */
   readonly models: Readonly<Record<string, string | BedrockError>>;
   /** Base URL of the simulator, without `/v1`. */
@@ -72,8 +76,14 @@ async function receive(incoming: IncomingMessage): Promise<Buffer> {
 
 function answer(options: BedrockOptions, call: BedrockCall, response: ServerResponse) {
   const { url, headers, body } = call;
-  if (options.signing && headers.authorization?.startsWith('AWS4')) {
-    const fault = faultOfSignature(url, headers, body, options.signing);
+  const nowMs = options.nowMs?.() ?? Date.now();
+  response.setHeader('date', new Date(nowMs).toUTCString());
+  const accessKeyId = accessKeyOf(headers);
+  if (accessKeyId !== undefined) {
+    const signing = options.sessionOf?.(accessKeyId) ?? options.signing;
+    if (signing === 'ended') return refuse(response, endedToken);
+    if (signing?.accessKeyId !== accessKeyId) return refuse(response, unknownToken);
+    const fault = faultOfTime(headers, nowMs) ?? faultOfSignature(url, headers, body, signing);
     if (fault !== undefined) return refuse(response, { ...badSignature, message: fault });
   } else if (headers.authorization !== `Bearer ${options.key}` || headers['x-api-key'] !== undefined) {
     return refuse(response, badKey);
@@ -197,6 +207,16 @@ const badKey: BedrockError = {
   status: 403,
   type: 'AccessDeniedException',
   message: 'Authentication failed: Please make sure your API Key is valid.',
+};
+const endedToken: BedrockError = {
+  status: 403,
+  type: 'ExpiredTokenException',
+  message: 'The security token included in the request is expired',
+};
+const unknownToken: BedrockError = {
+  status: 403,
+  type: 'UnrecognizedClientException',
+  message: 'The security token included in the request is invalid.',
 };
 const badSignature = { status: 403, type: 'InvalidSignatureException' };
 const noOperation: BedrockError = {

@@ -11,6 +11,22 @@ export interface SigningKey {
   readonly service: string;
 }
 
+/** The access key that a signature names. */
+export function accessKeyOf({ authorization }: IncomingHttpHeaders): string | undefined {
+  return /^AWS4-HMAC-SHA256 Credential=([^/]+)\//.exec(authorization ?? '')?.[1];
+}
+
+/** Undefined: it was signed within five minutes of this time; else the words of the refusal. */
+export function faultOfTime({ 'x-amz-date': time }: IncomingHttpHeaders, nowMs: number): string | undefined {
+  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(String(time))?.slice(1).map(Number) ?? [];
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
+  const offMs = Date.UTC(year, month - 1, day, hour, minute, second) - nowMs;
+  if (Math.abs(offMs) <= 5 * 60_000) return undefined;
+  return offMs < 0
+    ? `Signature expired: ${String(time)} is now earlier than five minutes ago`
+    : `Signature not yet current: ${String(time)} is still later than in five minutes`;
+}
+
 /** Undefined: it is; else the words of the refusal. */
 export function faultOfSignature(
   url: string,

@@ -1,27 +1,48 @@
-// With what is a request to Bedrock signed in? With a key of Bedrock in a header, or signed with access keys.
+// With what is a request to Bedrock signed in? With a key of Bedrock in a header, or signed: with access keys, with the identity of this pod, or
+// as a role that is assumed with either.
 
-import { parseAwsCredentials } from '../../../core/contract/aws-credentials.ts';
+import { type AwsCredentials, parseAwsCredentials } from '../../../core/contract/aws-credentials.ts';
 import { Secret } from '../../table/secret.ts';
-import { type CredentialFor, type Lease, staticKey } from '../credential.ts';
+import { type CredentialFor, type Given, type Lease, staticKey } from '../credential.ts';
+import type { HostClocks } from '../identity/host-clocks.ts';
+import type { Sign } from '../sign.ts';
+import { takeCredentials } from './identity.ts';
+import { judgeRefusal } from './refusal.ts';
 import { signerFor } from './sign.ts';
 
-export const bedrockCredential: CredentialFor = (provider, endpoint) => {
-  const credentials = endpoint.key && parseAwsCredentials(endpoint.key.secret.reveal());
-  if (!credentials) return staticKey(provider, endpoint);
+export const bedrockCredential: CredentialFor = (provider, endpoint, means) => {
   const { host, entry } = provider;
+  const { identity, roleArn } = entry.settings ?? {};
+  const keys = endpoint.key && parseAwsCredentials(endpoint.key.secret.reveal());
+  if (!keys && (endpoint.key || identity !== 'AWS')) return staticKey(provider, endpoint);
   const region = entry.settings?.region ?? regionOf(host);
   const service = /(^|\.)bedrock-mantle\./.test(host) ? 'bedrock-mantle' : 'bedrock';
-  const { secretAccessKey, sessionToken } = credentials;
-  const lease: Lease = {
-    endsAtMs: Number.POSITIVE_INFINITY,
+  const judge = judgeRefusal(host, means);
+  const signedWith = (credentials: AwsCredentials): Pick<Lease, 'headers' | 'sign' | 'secrets'> => ({
     headers: [],
-    sign: signerFor(credentials, { region, service }),
-    secrets: [secretAccessKey, sessionToken].flatMap((text) =>
-      text === undefined ? [] : [new Secret(text)],
-    ),
+    sign: atTimeOf(means.clocks, signerFor(credentials, { region, service })),
+    secrets: secretsOf(credentials),
+  });
+  if (keys && roleArn === undefined) {
+    const lease: Lease = { endsAtMs: Number.POSITIVE_INFINITY, ...signedWith(keys) };
+    const refuse = (_: Lease, ...[status, header]: Parameters<typeof judge>): boolean =>
+      judge(status, header) === 'time';
+    return { lease, renew: () => Promise.resolve(lease), refuse };
+  }
+  const exchange = async (): Promise<Given> => {
+    const { credentials, ...more } = await takeCredentials(means, provider, keys, region);
+    return { ...signedWith(credentials), ...more };
   };
-  return { lease, renew: () => Promise.resolve(lease) };
+  return means.renewed(provider, endpoint, exchange, judge);
 };
+
+function atTimeOf(clocks: HostClocks, sign: Sign): Sign {
+  return (request, bodyParts, nowMs) => sign(request, bodyParts, nowMs + clocks.offsetMs(request.host));
+}
+
+function secretsOf({ secretAccessKey, sessionToken }: AwsCredentials): readonly Secret[] {
+  return [secretAccessKey, sessionToken].flatMap((text) => (text === undefined ? [] : [new Secret(text)]));
+}
 
 /** Also of the host of a VPC endpoint. The operator refuses a host without a region where the Provider names none. */
 function regionOf(host: string): string {

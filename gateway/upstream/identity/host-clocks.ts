@@ -16,15 +16,20 @@ export class HostClocks {
 
   /**
    * @param date The header of that name.
-   * @returns Whether its clock is another than was thought, so that a new signature may be taken.
+   * @returns Whether ours is not that clock, or was not thought to be: a signature at another time may be taken.
    */
   learn(host: string, date: string | undefined, nowMs: number): boolean {
     const offsetMs = Date.parse(date ?? '') - nowMs;
-    if (!(Math.abs(offsetMs - this.offsetMs(host)) > offMinMs)) return false;
+    const isOff = Math.abs(offsetMs) > offMinMs;
+    const isNews = Math.abs(offsetMs - this.offsetMs(host)) > offMinMs;
+    if (isNews) this.keep(host, offsetMs);
+    return isOff || isNews;
+  }
+
+  private keep(host: string, offsetMs: number): void {
     this.offsets.delete(host);
     this.offsets.set(host, offsetMs);
     const [oldest] = this.offsets.keys();
     if (this.offsets.size > hostsMax && oldest !== undefined) this.offsets.delete(oldest);
-    return true;
   }
 }

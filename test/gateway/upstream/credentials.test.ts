@@ -122,6 +122,12 @@ describe('a credential that is exchanged', () => {
     expect(service.asked).toBeLessThan(5);
   });
 
+  test('that ends at once is asked for once in a second', async () => {
+    const { service, pass } = scene(1);
+    await pass(10 * second, 100);
+    expect(service.asked).toBeLessThan(12);
+  });
+
   test('serves through five minutes in which the service is away, whenever they begin', async () => {
     for (const from of [20, 30, 40, 44, 49]) {
       const { credential, credentials, clock, service, pass } = scene(hour);
@@ -217,12 +223,16 @@ describe('a credential that is exchanged', () => {
 describe('the clock of a host', () => {
   const noon = Date.UTC(2026, 10, 27, 12);
 
-  test('is learnt once from its answer, for that host alone', () => {
+  test('is learnt from its answers, for that host alone, and forgotten when ours is right', () => {
     const clocks = new HostClocks();
-    const date = new Date(noon + 10 * minute).toUTCString();
-    expect(clocks.learn('a.example', date, noon)).toBe(true);
-    expect(clocks.learn('a.example', date, noon + second)).toBe(false);
+    const date = (ms: number): string => new Date(noon + ms).toUTCString();
+    expect(clocks.learn('a.example', date(10 * minute), noon)).toBe(true);
+    // Others were signed before that was learnt.
+    expect(clocks.learn('a.example', date(10 * minute), noon)).toBe(true);
     expect([clocks.offsetMs('a.example'), clocks.offsetMs('b.example')]).toEqual([10 * minute, 0]);
+    expect(clocks.learn('a.example', date(second), noon)).toBe(true);
+    expect(clocks.learn('a.example', date(second), noon)).toBe(false);
+    expect(clocks.offsetMs('a.example')).toBe(second);
   });
 
   test.each([undefined, '', 'yesterday'])('is not learnt from the date %j', (date) => {

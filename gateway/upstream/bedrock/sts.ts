@@ -1,0 +1,153 @@
+// What does AWS's token service give for a projected token, or for other credentials? Those of a role, for an hour.
+// https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
+
+import type { Pool } from 'undici';
+import type { AwsCredentials } from '../../../core/contract/aws-credentials.ts';
+import { askService, type ServiceAnswer } from '../identity/ask-service.ts';
+import { codeInWords, ExchangeError } from '../identity/exchange-error.ts';
+import type { HostClocks } from '../identity/host-clocks.ts';
+import { signerFor } from './sign.ts';
+import { type Temporary, temporaryOf } from './temporary.ts';
+
+export interface Sts {
+  readonly pool: Pool;
+  readonly url: URL;
+  readonly region: string;
+  readonly clocks: HostClocks;
+  readonly nowMs: () => number;
+}
+
+interface Role {
+  readonly arn: string;
+  /** As the account's logs show who assumed it. */
+  readonly sessionName: string;
+}
+
+/** The only exchange that is not signed: the token says who asks. @param readToken Called for each question: the kubelet renews the file. */
+export async function assumeWithToken(
+  sts: Sts,
+  { arn, sessionName }: Role,
+  readToken: () => Promise<string>,
+): Promise<Temporary> {
+  const askWith = async (token: string): Promise<Temporary> =>
+    credentialsIn(
+      sts,
+      await post(sts, formOf('AssumeRoleWithWebIdentity', arn, sessionName, { WebIdentityToken: token })),
+    );
+  const token = await readToken();
+  try {
+    return await askWith(token);
+  } catch (error) {
+    const renewed =
+      error instanceof StsRefusal && error.code === 'ExpiredTokenException' && (await readToken());
+    // It may have been renewed on the way.
+    if (!renewed || renewed === token) throw error;
+    return askWith(renewed);
+  }
+}
+
+export async function assumeRole(
+  sts: Sts,
+  { arn, sessionName, externalId }: Role & { readonly externalId: string | undefined },
+  credentials: AwsCredentials,
+): Promise<Temporary> {
+  const more = externalId === undefined ? {} : { ExternalId: externalId };
+  const form = formOf('AssumeRole', arn, sessionName, more);
+  const ask = (): Promise<ServiceAnswer> => post(sts, form, credentials);
+  const answer = await ask();
+  const isLearnt =
+    answer.status === 403 &&
+    /^(SignatureDoesNotMatch|InvalidSignatureException|RequestExpired)$/.test(codeOf(answer.text) ?? '') &&
+    sts.clocks.learn(sts.url.host, answer.header('date'), sts.nowMs());
+  return credentialsIn(sts, isLearnt ? await ask() : answer);
+}
+
+function formOf(
+  action: string,
+  arn: string,
+  sessionName: string,
+  more: Readonly<Record<string, string>>,
+): string {
+  const named = { Action: action, Version: '2011-06-15', RoleArn: arn, RoleSessionName: sessionName };
+  return new URLSearchParams({ ...named, ...more }).toString();
+}
+
+function post(
+  { pool, url, region, clocks, nowMs }: Sts,
+  body: string,
+  credentials?: AwsCredentials,
+): Promise<ServiceAnswer> {
+  const plain = ['content-type', 'application/x-www-form-urlencoded; charset=utf-8'];
+  const sign = credentials && signerFor(credentials, { region, service: 'sts' });
+  const request = { method: 'POST', host: url.host, path: '/', query: '', headers: plain } as const;
+  const signed = sign?.(request, [Buffer.from(body)], nowMs() + clocks.offsetMs(url.host)) ?? [];
+  const headers = [...plain, ...signed];
+  const byName = headers.flatMap((name, at) =>
+    at % 2 === 0 ? [[name, headers[at + 1] ?? ''] as const] : [],
+  );
+  return askService(pool, url, { method: 'POST', headers: Object.fromEntries(byName), body });
+}
+
+function credentialsIn({ url, nowMs }: Sts, { status, text, header }: ServiceAnswer): Temporary {
+  if (status !== 200) throw new StsRefusal(url.host, status, codeOf(text));
+  const found = temporaryOf(
+    {
+      accessKeyId: element(text, 'AccessKeyId'),
+      secretAccessKey: element(text, 'SecretAccessKey'),
+      sessionToken: element(text, 'SessionToken'),
+      expiration: element(text, 'Expiration'),
+    },
+    header('date'),
+    nowMs(),
+  );
+  const identity = element(text, 'Arn');
+  if (!found) throw new ExchangeError(`${url.host} gave no credentials`, true);
+  return { ...found, ...(identity === undefined ? {} : { identity }) };
+}
+
+class StsRefusal extends ExchangeError {
+  readonly code: string | undefined;
+
+  constructor(host: string, status: number, code: string | undefined) {
+    const why = meanings[code ?? ''] ?? `answered ${status}`;
+    super(`${host}: ${why}${codeInWords(code)}`, status < 500 && status !== 429 && !passing.has(code ?? ''));
+    this.code = code;
+  }
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  AccessDenied: 'the role does not exist, or does not trust this identity',
+  ExpiredTokenException: 'the projected token has ended',
+  IDPCommunicationError: 'AWS cannot reach the issuer of the projected token',
+  IDPRejectedClaim: 'the issuer of the projected token rejects it',
+  InvalidClientTokenId: 'AWS does not know the access key',
+  InvalidIdentityToken: 'AWS does not trust the issuer of the projected token, or its audience is another',
+  RegionDisabledException: 'the token service is not switched on in this region for the account',
+  SignatureDoesNotMatch: 'the secret does not belong to the access key',
+  ValidationError: 'the role is named wrongly',
+};
+
+/** What changes without a person. */
+const passing: ReadonlySet<string> = new Set([
+  'ExpiredTokenException',
+  'IDPCommunicationError',
+  'Throttling',
+]);
+
+function codeOf(text: string): string | undefined {
+  return element(text, 'Code');
+}
+
+/** The answers are flat: each name is there once. */
+function element(xml: string, name: string): string | undefined {
+  const [, after] = xml.split(`<${name}>`, 2);
+  const content = after?.split(`</${name}>`, 1)[0]?.trim();
+  return content?.replace(/&(?:(lt|gt|quot|apos|amp)|#(\d{1,6})|#x([0-9a-f]{1,6}));/gi, unescaped);
+}
+
+function unescaped(entity: string, name?: string, decimal?: string, hexadecimal?: string): string {
+  if (name !== undefined)
+    return { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }[name.toLowerCase()] ?? entity;
+  const point = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
+  return point <= 0x10_ff_ff ? String.fromCodePoint(point) : entity;
+}
