@@ -9,6 +9,8 @@ import { type ClusterIssuer, isFor } from './cluster-issuer.ts';
 
 interface EntraOptions {
   readonly issuer: ClusterIssuer;
+  /** As clients know it, with a slash at its end. Default: its address. */
+  readonly authority?: string;
   /** Scopes that tokens are given for. Default: those of the model services. */
   readonly scopes?: readonly string[];
 }
@@ -56,14 +58,14 @@ const modelScopes = [
   'https://ai.azure.com/.default',
 ];
 
-export async function startEntra({ issuer, scopes = modelScopes }: EntraOptions): Promise<Entra> {
+export async function startEntra({ issuer, authority, scopes = modelScopes }: EntraOptions): Promise<Entra> {
   const given = new Map<string, Given>();
   const server = createServer((incoming, response) => {
     void receive(incoming).then((form) => {
       entra.exchanges += 1;
       entra.forms.push(form);
       if (entra.isAway) return refuse(response, away);
-      const refusal = judge(entra, issuer, scopes, incoming, form);
+      const refusal = judge({ ...entra, url: authority ?? entra.url }, issuer, scopes, incoming, form);
       if (refusal) return refuse(response, refusal);
       const token = `eyJ0eXAi.simulated-entra-token-${entra.exchanges}.${randomUUID()}`;
       const scope = form.get('scope') ?? '';
@@ -106,6 +108,8 @@ async function receive(incoming: IncomingMessage): Promise<URLSearchParams> {
 
 const members = new Set([
   ...['grant_type', 'client_id', 'scope', 'client_secret', 'client_assertion', 'client_assertion_type'],
+  // Sent by Microsoft's own libraries.
+  'client_info',
 ]);
 
 function judge(
@@ -164,7 +168,12 @@ function judgeSigned(
   if (entra.certificate === undefined) return badClient(700027, 'No certificate is registered.');
   const certificate = new X509Certificate(entra.certificate);
   const thumbprint = Buffer.from(certificate.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url');
-  if (header['x5t#S256'] !== thumbprint || header.alg !== 'PS256' || header.typ !== 'JWT')
+  // One library of Microsoft pads it.
+  if (
+    String(header['x5t#S256']).replace(/=+$/, '') !== thumbprint ||
+    header.alg !== 'PS256' ||
+    header.typ !== 'JWT'
+  )
     return badClient(700027, `The certificate with identifier ${header['x5t#S256']} is not registered.`);
   const [head = '', said = '', signature = ''] = assertion.split('.');
   const key = { key: createPublicKey(certificate.publicKey.export({ type: 'spki', format: 'pem' })), ...pss };
@@ -177,7 +186,7 @@ function judgeSigned(
   if (claims.aud !== `${url}${tenantId}/oauth2/v2.0/token`)
     return badClient(700023, `Client assertion audience '${claims.aud}' does not match the realm.`);
   const nowS = Date.now() / 1000;
-  const [from, to] = [Number(claims.nbf), Number(claims.exp)];
+  const [from, to] = [Number(claims.nbf ?? claims.iat), Number(claims.exp)];
   return from <= nowS && to > nowS && to - from <= 600 ? undefined : outOfTime;
 }
 

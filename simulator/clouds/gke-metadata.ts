@@ -25,6 +25,7 @@ export interface GkeMetadata extends AsyncDisposable {
   revoke(): void;
 }
 
+const cloudScope = 'https://www.googleapis.com/auth/cloud-platform';
 const base = '/computeMetadata/v1/instance/service-accounts/default';
 
 export async function startGkeMetadata(): Promise<GkeMetadata> {
@@ -85,8 +86,17 @@ function answer(
     metadata.notReady -= 1;
     return say(503, 'text/plain', 'not ready');
   }
+  if (url === `${base}/?recursive=true`) {
+    const { email } = metadata;
+    return say(
+      200,
+      'application/json',
+      JSON.stringify({ email, aliases: ['default'], scopes: [cloudScope] }),
+    );
+  }
   if (url === `${base}/email`) return say(200, 'application/text', metadata.email);
-  if (url !== `${base}/token`) return say(404, 'text/html', 'Not Found');
+  const isToken = url === `${base}/token` || url === `${base}/token?scopes=${encodeURIComponent(cloudScope)}`;
+  if (!isToken) return say(404, 'text/html', 'Not Found');
   if (metadata.isUnbound)
     return say(
       404,

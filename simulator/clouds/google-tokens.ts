@@ -188,8 +188,10 @@ const fixedMembers = {
   grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
   requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
   subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
-  scope,
 };
+
+/** The second one is enough to act as a service account then. */
+const exchangeScopes = [scope, 'https://www.googleapis.com/auth/iam'];
 
 function judgeExchange(
   form: URLSearchParams,
@@ -198,7 +200,9 @@ function judgeExchange(
 ): Refusal | undefined {
   const wrong = Object.entries(fixedMembers).find(([name, value]) => form.get(name) !== value);
   if (wrong) return oauth('invalid_request', `Invalid value for "${wrong[0]}".`);
-  const known = new Set([...Object.keys(fixedMembers), 'audience', 'subject_token']);
+  if (!exchangeScopes.includes(form.get('scope') ?? ''))
+    return oauth('invalid_scope', 'Invalid OAuth scope.');
+  const known = new Set([...Object.keys(fixedMembers), 'audience', 'scope', 'subject_token']);
   const stray = [...form.keys()].find((name) => !known.has(name));
   if (stray !== undefined) return oauth('invalid_request', `Unknown name "${stray}".`);
   if (form.get('audience') !== audience)
@@ -240,7 +244,8 @@ function answerImpersonation(
   if (scheme !== 'Bearer' || !isKnown)
     return send(response, 401, google(401, 'UNAUTHENTICATED', `Request had invalid credentials: ${token}`));
   if (refusal) return send(response, refusal.status, refusal.body);
-  const expireTime = new Date(Date.now() + tokens.lifetimeS * 1000).toISOString();
+  // In whole seconds: Google's own library reads no others.
+  const expireTime = new Date(Date.now() + tokens.lifetimeS * 1000).toISOString().replace(/\.\d+Z/, 'Z');
   send(response, 200, { accessToken: give(decodeURIComponent(account)), expireTime });
 }
 
@@ -258,7 +263,7 @@ function judgeImpersonation(
     isBag(body) &&
     JSON.stringify(body.scope) === JSON.stringify([scope]) &&
     /^[1-9]\d{0,3}s$/.test(String(body.lifetime)) &&
-    Object.keys(body).every((name) => name === 'scope' || name === 'lifetime');
+    Object.keys(body).every((name) => ['scope', 'lifetime', 'delegates'].includes(name));
   if (!isWhole)
     return { status: 400, body: google(400, 'INVALID_ARGUMENT', 'Invalid JSON payload received.') };
   if (Number(String(body.lifetime).slice(0, -1)) > 3600)

@@ -43,6 +43,30 @@ export const guards: readonly Guard[] = [
     tests: ['test/core/egress/guard.test.ts'],
   },
   {
+    mark: 'google-token-url',
+    name: 'a credential file of Google that names another token service is refused',
+    to: '  token_url: z.string(),',
+    tests: ['test/gateway/upstream/identity/google.test.ts'],
+  },
+  {
+    mark: 'google-impersonation-url',
+    name: 'a credential file of Google that names another service for tokens of its account is refused',
+    to: '  service_account_impersonation_url: z.string().optional(),',
+    tests: ['test/gateway/upstream/identity/google.test.ts'],
+  },
+  {
+    mark: 'google-metadata-flavor',
+    name: 'a token is taken from no server that only has the address of the metadata server',
+    to: '  if (answer.status === 0)',
+    tests: ['test/gateway/upstream/identity/google.test.ts'],
+  },
+  {
+    mark: 'token-refusal-unquoted',
+    name: 'the words of a token service are not shown, which may repeat what it was sent',
+    to: '  const fact = description;',
+    tests: ['test/gateway/upstream/identity/google.test.ts'],
+  },
+  {
     mark: 'upstream-certificate',
     name: 'certificate and name of an upstream are verified',
     to: 'rejectUnauthorized: false,',

@@ -20,6 +20,6 @@ export function refused(
 ): ExchangeError {
   const row = rows.find((one) => one.code === code && (one.when?.test(description) ?? true));
   const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429;
-  const fact = `${host} answered ${status}${codeInWords(code)}.`;
+  const fact = `${host} answered ${status}${codeInWords(code)}.`; // guard: token-refusal-unquoted
   return new ExchangeError(row ? `${fact} ${row.words}` : fact, isRefusal);
 }

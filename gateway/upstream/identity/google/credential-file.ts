@@ -47,14 +47,14 @@ const federatedSchema = z.object({
   type: z.literal('external_account'),
   audience: z.string().startsWith('//iam.googleapis.com/'),
   subject_token_type: z.string().startsWith('urn:ietf:params:oauth:token-type:'),
-  token_url: z.literal(googleServices.sts),
+  token_url: z.literal(googleServices.sts), // guard: google-token-url
   credential_source: z.strictObject({
     file: z.string().startsWith('/'),
     format: z
       .object({ type: z.enum(['text', 'json']), subject_token_field_name: z.string().min(1).optional() })
       .optional(),
   }),
-  service_account_impersonation_url: z.string().regex(impersonationUrl).optional(),
+  service_account_impersonation_url: z.string().regex(impersonationUrl).optional(), // guard: google-impersonation-url
   quota_project_id: z.string().min(1).optional(),
   universe_domain: z.literal('googleapis.com').optional(),
 });

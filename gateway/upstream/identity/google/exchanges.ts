@@ -70,6 +70,7 @@ const metadataHeaders = { 'metadata-flavor': 'Google' };
 export async function askMetadata(ask: AskService, host: string): Promise<AccessToken> {
   const url = new URL(`http://${host}${metadataPath}/token`);
   const answer = await ask(url, { method: 'GET', headers: metadataHeaders });
+  // guard: google-metadata-flavor
   if (answer.header('metadata-flavor') !== 'Google')
     throw new ExchangeError(
       `${host} is no metadata server of Google. Enable Workload Identity on GKE, or set GOOGLE_APPLICATION_CREDENTIALS.`,
