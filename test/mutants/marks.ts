@@ -46,7 +46,7 @@ export function unknownNames(to: string, source: string): string[] {
   return names.filter((name) => !known.has(name) && !ofTheLanguage.has(name));
 }
 
-const ofTheLanguage = new Set(['Infinity', 'continue', 'process']);
+const ofTheLanguage = new Set(['Infinity', 'continue', 'null', 'process']);
 
 /** The marked lines of all processes. */
 export function findMarks(): MarkedLine[] {
