@@ -134,7 +134,13 @@ test('there are at least 15 sets of values', () => {
   expect(VALUE_SETS.length).toBeGreaterThanOrEqual(15);
 });
 
-test.each(VALUE_SETS)('helm lint --strict finds nothing, with %s', async (_, values) => {
+/** With every set in `npm run e2e -- judges`: for each, Helm works longer than to render the set. */
+const linted: readonly (readonly [string, Values])[] = [
+  ['nothing said', {}],
+  ['an address and opened ranges', OPENED],
+];
+
+test.each(linted)('helm lint --strict finds nothing, with %s', async (_, values) => {
   const { code, stdout } = await helm(plane(), ['lint', '--strict', CHART], values);
   expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
 });

@@ -1,5 +1,5 @@
-// What do the judges of the trade say about the chart? kube-score with every set of values, checkov with everything switched on that
-// the chart has; what they find is none, or stands in judges/exemptions.ts with its reason.
+// What do the judges of the trade say about the chart? helm lint and kube-score with every set of values, checkov with everything
+// switched on that the chart has; what they find is none, or stands in judges/exemptions.ts with its reason.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { isRecord } from '../../core/kube/object.ts';
 import { dashboards } from '../../deploy/monitoring/dashboards.ts';
-import { render, template } from '../charts/helm.ts';
+import { CHART, helm, render, template } from '../charts/helm.ts';
 import { VALUE_SETS } from '../charts/value-sets.ts';
 import { useControlPlane } from '../cluster/control-plane.ts';
 import { run } from '../cluster/run.ts';
@@ -88,6 +88,11 @@ const scored = z.array(
     ),
   }),
 );
+
+test.each(VALUE_SETS)('helm lint --strict, with %s', async (_, values) => {
+  const { code, stdout } = await helm(plane(), ['lint', '--strict', CHART], values);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+});
 
 test('kube-score, with every set of values', async () => {
   const program = await goTool(kubeScore);
