@@ -6,8 +6,8 @@ type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'off';
 
 export interface ConditionFacts {
   readonly kinds: readonly Kind[];
-  /** `always`: there from the first run on. `when-true`: only there while it holds. */
-  readonly shown: 'always' | 'when-true';
+  /** `always`: there from the first run on. `when-true`: only there while it holds. `exchanged`: of credentials that are exchanged. */
+  readonly shown: 'always' | 'when-true' | 'exchanged';
   readonly text: string;
   readonly title: { readonly yes: string; readonly no: string };
   /** Of a condition that is bad news where it is true. */
@@ -53,6 +53,12 @@ export const CONDITIONS = {
     shown: 'always',
     text: 'The upstream answers. Does not affect Ready: an upstream outage is not a fault of this object.',
     title: { yes: 'Upstream healthy', no: 'Upstream unhealthy' },
+  },
+  CredentialsValid: {
+    kinds: ['Provider'],
+    shown: 'exchanged',
+    text: 'The token service of the cloud gave the gateways what they sign requests with. Only of identities and credentials that are exchanged. Does not affect Ready.',
+    title: { yes: 'Signed in at the cloud', no: 'Not signed in' },
   },
   Translatable: {
     kinds: ['ModelRoute'],
@@ -391,6 +397,29 @@ export const REASONS = {
     text: 'The accounts of all keys are out of credit, or of some, and the upstream rejects the others.',
     wayOut:
       'Top up the account at the upstream, or use the key of another account. A topped-up key is retried within five minutes.',
+  },
+  CredentialsExchanged: {
+    conditions: ['CredentialsValid'],
+    text: 'Every gateway pod that has reported signs its requests. The message says as whom.',
+  },
+  CredentialsRefused: {
+    conditions: ['CredentialsValid'],
+    text: 'No gateway pod can sign its requests: the token service refuses the credentials, or cannot be reached. The message has its code.',
+    wayOut:
+      'Follow the message: most often a trust policy, a role or a service account is missing or named wrongly.',
+  },
+  CredentialsPartlyRefused: {
+    conditions: ['CredentialsValid'],
+    text: 'Some keys, or some gateway pods, cannot sign their requests, and others can.',
+    title: 'Partly signed in',
+    tone: 'warn',
+    wayOut: 'Follow the message; it names the key, if the Provider has keys.',
+  },
+  CredentialsPending: {
+    conditions: ['CredentialsValid'],
+    text: 'Unknown: no gateway pod has reported an exchange yet.',
+    tone: 'busy',
+    wayOut: 'Wait: gateways report within seconds of the rollout.',
   },
   NoTraffic: {
     conditions: ['Healthy'],

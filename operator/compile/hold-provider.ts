@@ -23,7 +23,7 @@ import {
   readersOf,
 } from './endpoint.ts';
 import { ruleOfCredential } from './hold-rules.ts';
-import { identityOf } from './identity.ts';
+import { exchangeOf, identityOf } from './identity.ts';
 import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
 import { type CompiledProvider, keyKind, priceListOf } from './providers.ts';
 import type { HeldForm } from './verdict.ts';
@@ -162,6 +162,7 @@ export function holdProvider(
     verdict: {
       ...withHeld(present.verdict, held),
       endpoint: entry.baseUrl,
+      ...exchangeOf(entry),
       ...(present.verdict.keys.length > 0 ? {} : { keys: keyStates(granted) }),
     },
     entry,

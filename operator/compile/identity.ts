@@ -2,9 +2,11 @@
 // that is held can be judged by them again.
 
 import { CLOUDS, type CloudName, cloudNames, isCloudName } from '../../core/catalog/clouds.ts';
+import { isProviderType, PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
 import type { ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { ProviderSpec } from '../resources/provider.ts';
 import type { IdentityUse } from './checks/identity-not-allowed.ts';
+import type { ProviderVerdict } from './verdict.ts';
 
 type Auth = ProviderSpec['auth'];
 
@@ -37,4 +39,17 @@ export function identityOf({ settings = {} }: Pick<ProviderEntry, 'settings'>): 
   if (cloud === undefined) return undefined;
   const { role, settings: names } = CLOUDS[cloud];
   return { cloud, role: settings[names[role] ?? ''] };
+}
+
+/** For the verdict: do gateways exchange its keys, or an identity of their own, for what requests are signed with? */
+export function exchangeOf({
+  type,
+  settings = {},
+  auth,
+}: Pick<ProviderEntry, 'type' | 'settings' | 'auth'>): Pick<ProviderVerdict, 'isExchanged'> {
+  const isServiceAccount =
+    isProviderType(type) && PROVIDER_TYPES[type].signIn === 'GCP' && auth?.header === 'Authorization';
+  const isExchanged =
+    isServiceAccount || ['identity', 'roleArn', 'tenantId'].some((name) => settings[name] !== undefined);
+  return isExchanged ? { isExchanged } : {};
 }

@@ -31,7 +31,7 @@ import { type CredentialKind, type ResolvedCredential, resolveCredential } from 
 import { upstreamsInOrder } from './dialects.ts';
 import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
-import { identityOf, identitySettings, needsKey } from './identity.ts';
+import { exchangeOf, identityOf, identitySettings, needsKey } from './identity.ts';
 import { buildLimits, wordsOnLimits } from './limits.ts';
 import { compareText, sortedMap } from './order.ts';
 import { resolveNamespaces, type SharedWith } from './selector.ts';
@@ -141,6 +141,9 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
   const outOfService = spec.suspended ? 'Suspended' : (fatal?.reason ?? '');
   const isInTable = outOfService === '';
   const healthCheck = isInTable ? healthCheckOf(provider) : undefined;
+  const entry = isInTable
+    ? buildEntry(input, provider, endpoint, apis, usableKeys, headers, connection)
+    : undefined;
   return {
     verdict: {
       kind: 'Provider',
@@ -150,11 +153,10 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
       conditions,
       isInTable,
       endpoint: endpoint.baseUrl,
+      ...(entry === undefined ? {} : exchangeOf(entry)),
       keys: keys.map(keyState),
     },
-    ...(isInTable
-      ? { entry: buildEntry(input, provider, endpoint, apis, usableKeys, headers, connection) }
-      : {}),
+    ...(entry === undefined ? {} : { entry }),
     credentials: isInTable
       ? [
           ...[...usableKeys, ...headers].flatMap(({ resolved }) =>

@@ -42,6 +42,8 @@ export type TargetState = NonNullable<ModelRouteStatus['targets']>[number]['stat
 export interface ProviderVerdict extends VerdictBase {
   readonly kind: 'Provider';
   readonly endpoint?: string;
+  /** Gateways exchange its credentials, and report what came of that. */
+  readonly isExchanged?: true;
   readonly attachedRoutes: number;
   readonly keys: readonly {
     readonly name: string;

@@ -3,6 +3,7 @@
 import type { TableVersion } from '../../core/contract/exchange.ts';
 import type { Exchange } from '../pods/exchange.ts';
 import { type PodsState, podsState } from '../pods/pods-state.ts';
+import { type CredentialsOf, indexCredentials } from '../status/credentials-of.ts';
 import { type HealthOf, indexHealth, type ProviderHealth } from '../status/health-of.ts';
 import type { Cluster } from '../watch/cluster.ts';
 import type { Verdicts } from './verdicts.ts';
@@ -20,10 +21,11 @@ export interface PodWatch {
   /** As of this moment. */
   podsNow(): PodsState;
   healthOf: HealthOf;
+  credentialsOf: CredentialsOf;
   /** Every table that a pod runs, as it said last. */
   running(): readonly TableVersion[];
   look(): PodNews;
-  /** Providers whose health is another than at the last call; by `Kind/namespace/name`. */
+  /** Providers whose health, or what came of their credentials, is another than at the last call; by `Kind/namespace/name`. */
   changedHealth(verdicts: Verdicts['routing']): string[];
   /** The object is gone. */
   forget(key: string): void;
@@ -35,6 +37,7 @@ export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor:
     podsState(cluster.readyGatewayPods(), exchange.answers(), epochFloor(), cluster.areGatewayPodsKnown());
   let pods = podsNow();
   let healthOf: HealthOf = () => undefined;
+  let credentialsOf: CredentialsOf = () => undefined;
   /** Of each Provider, in words. */
   const known = new Map<string, string>();
 
@@ -42,6 +45,7 @@ export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor:
     pods: () => pods,
     podsNow,
     healthOf: (verdict) => healthOf(verdict),
+    credentialsOf: (verdict) => credentialsOf(verdict),
     running: () => [...exchange.answers().values()].flatMap(({ response }) => response?.table ?? []),
     look() {
       const earlier = pods;
@@ -49,6 +53,7 @@ export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor:
       const answers = exchange.answers();
       pods = podsNow();
       healthOf = indexHealth(ready, answers);
+      credentialsOf = indexCredentials(ready, answers);
       return {
         haveMoved:
           pods.generationOfAll !== earlier.generationOfAll ||
@@ -62,7 +67,7 @@ export function createPodWatch(cluster: Cluster, exchange: Exchange, epochFloor:
       for (const [key, verdict] of verdicts) {
         // They come first.
         if (verdict.kind !== 'Provider') break;
-        const words = describeHealth(healthOf(verdict));
+        const words = `${describeHealth(healthOf(verdict))} ${JSON.stringify(credentialsOf(verdict) ?? '')}`;
         if (known.get(key) !== words) changed.push(key);
         known.set(key, words);
       }

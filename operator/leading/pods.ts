@@ -24,7 +24,7 @@ interface Parts extends TermParts {
 }
 
 export interface LedPods
-  extends Pick<PodWatch, 'pods' | 'podsNow'>,
+  extends Pick<PodWatch, 'pods' | 'podsNow' | 'credentialsOf'>,
     Pick<Upstreams, 'healthOf' | 'recall' | 'takeHints'>,
     Pick<TargetWatch, 'failingTargets'>,
     Pick<Exchange, 'answers'> {
@@ -98,6 +98,7 @@ export function createPods(parts: Parts): LedPods {
     podsNow: watch.podsNow,
     answers: exchange.answers,
     healthOf: upstreams.healthOf,
+    credentialsOf: watch.credentialsOf,
     recall: upstreams.recall,
     takeHints: upstreams.takeHints,
     failingTargets: targets.failingTargets,

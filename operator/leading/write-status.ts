@@ -52,6 +52,7 @@ function gatherFacts(
     wait: book.waitOf(key),
     pods: pods.pods(),
     health: verdict.kind === 'Provider' ? pods.healthOf(verdict) : undefined,
+    credentials: verdict.kind === 'Provider' ? pods.credentialsOf(verdict) : undefined,
     failingTargets: verdict.kind === 'ModelRoute' ? pods.failingTargets(verdict) : undefined,
     drill: pods.drills.reportOf(key),
     issueFailure: keys.failureOf(key),

@@ -25,15 +25,16 @@ export function apiReference(resources: readonly Resource[]): string {
   ].join('\n');
 }
 
+const shownInWords = {
+  always: 'always',
+  'when-true': 'only when true',
+  exchanged: 'if credentials are exchanged',
+} as const;
+
 /** The list of conditions and reasons. */
 export function reasonsReference(): string {
   const conditions = Object.entries(CONDITIONS).map(([type, facts]) =>
-    row([
-      code(type),
-      facts.kinds.join(', '),
-      facts.shown === 'always' ? 'always' : 'only when true',
-      facts.text,
-    ]),
+    row([code(type), facts.kinds.join(', '), shownInWords[facts.shown], facts.text]),
   );
   const reasons = Object.entries(REASONS).map(([reason, facts]) =>
     row([code(reason), facts.conditions.join(', '), facts.text]),

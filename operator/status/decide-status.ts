@@ -15,6 +15,8 @@ import type { PodsState } from '../pods/pods-state.ts';
 import type { State } from '../resources/fields.ts';
 import type { Exhausted } from '../usage/exhausted.ts';
 import type { RawObject } from '../watch/snapshot.ts';
+import { credentialsCondition } from './credentials-condition.ts';
+import type { ProviderCredentials } from './credentials-of.ts';
 import { earliest } from './earliest.ts';
 import type { ProviderHealth } from './health-of.ts';
 import { type ObjectStatus, presentStatus, type StoredCondition } from './object-status.ts';
@@ -38,6 +40,8 @@ export interface StatusFacts {
   readonly pods: PodsState;
   /** Of a Provider; undefined while not every pod was heard. */
   readonly health?: ProviderHealth | undefined;
+  /** Of a Provider; undefined while no pod has reported any. */
+  readonly credentials?: ProviderCredentials | undefined;
   /** Of a ModelRoute: names of targets at which no pod gets an answer; undefined while not every pod was heard. */
   readonly failingTargets?: ReadonlyMap<string, TargetTrouble> | undefined;
   /** Of a ModelRoute: what this operator has seen of its drill. */
@@ -106,6 +110,7 @@ export function decideStatus(facts: StatusFacts): StatusDecision {
   const judged = [
     ...own,
     ...(health === undefined ? [] : [health.condition]),
+    ...credentialsCondition(verdict, facts.credentials, present),
     ...(budget === undefined ? [] : [budget]),
     programmed.condition,
   ];

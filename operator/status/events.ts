@@ -74,6 +74,7 @@ const ACTIONS: Partial<Record<ConditionType, string>> = {
   Programmed: 'Publish',
   Issued: 'Issue',
   Healthy: 'Observe',
+  CredentialsValid: 'Observe',
   BudgetExhausted: 'Meter',
 };
 /** Conditions that are bad news while they are there. */

@@ -40,6 +40,7 @@ const isIn: Readonly<Record<State, Is>> = {
   Degraded: (facts) =>
     find(facts, 'Degraded', 'True') !== undefined ||
     find(facts, 'Healthy', 'False') !== undefined ||
+    find(facts, 'CredentialsValid', 'False') !== undefined ||
     facts.targets?.some((target) => isUnhealthy(target) || failsPartly(target)) === true,
   Pending: (facts) => find(facts, 'Ready', 'True') === undefined,
   Serving: () => true,
@@ -58,6 +59,7 @@ function waitsInVain(facts: StateFacts): boolean {
 function failsCalls(facts: StateFacts): boolean {
   const reason = find(facts, 'Healthy', 'False')?.reason;
   if (reason !== undefined && reason !== 'PartiallyHealthy') return true;
+  if (find(facts, 'CredentialsValid', 'False')?.reason === 'CredentialsRefused') return true;
   const used = facts.targets?.filter(({ state }) => state === 'Ready' || state === 'Unhealthy') ?? [];
   return used.length > 0 && used.every(isUnhealthy);
 }

@@ -41,6 +41,10 @@ export const CONDITIONS: Readonly<Record<string, ConditionShown>> = {
     yes: 'Upstream healthy',
     no: 'Upstream unhealthy',
   },
+  CredentialsValid: {
+    yes: 'Signed in at the cloud',
+    no: 'Not signed in',
+  },
   Translatable: {
     yes: 'All dialects served',
     no: 'Dialect not served',
@@ -229,6 +233,19 @@ export const REASONS: Readonly<Record<string, ReasonShown>> = {
   CredentialExhausted: {
     wayOut:
       'Top up the account at the upstream, or use the key of another account. A topped-up key is retried within five minutes.',
+  },
+  CredentialsRefused: {
+    wayOut:
+      'Follow the message: most often a trust policy, a role or a service account is missing or named wrongly.',
+  },
+  CredentialsPartlyRefused: {
+    title: 'Partly signed in',
+    tone: 'warn',
+    wayOut: 'Follow the message; it names the key, if the Provider has keys.',
+  },
+  CredentialsPending: {
+    tone: 'busy',
+    wayOut: 'Wait: gateways report within seconds of the rollout.',
   },
   NoTraffic: {
     tone: 'off',

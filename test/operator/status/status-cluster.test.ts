@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../../core/clock.ts';
-import type { UpstreamHealth } from '../../../core/contract/exchange.ts';
+import type { CredentialState, UpstreamHealth } from '../../../core/contract/exchange.ts';
 import type { KubeClient, KubeRequest } from '../../../core/kube/client.ts';
 import { objectPath } from '../../../core/kube/paths.ts';
 import { createCompiler } from '../../../operator/compile/compile.ts';
@@ -13,6 +13,7 @@ import { createKeyIssuer } from '../../../operator/keys/issue-key.ts';
 import { ISSUED_SECRET_LABEL } from '../../../operator/resources/issued-secret.ts';
 import { isWellFormedKey } from '../../../operator/resources/key-material.ts';
 import { providerStatusSchema } from '../../../operator/resources/provider.ts';
+import { indexCredentials } from '../../../operator/status/credentials-of.ts';
 import { createEventRecorder, type EventFact } from '../../../operator/status/events.ts';
 import { indexHealth } from '../../../operator/status/health-of.ts';
 import { refOf, resourceOf } from '../../../operator/status/object-ref.ts';
@@ -232,6 +233,46 @@ describe('a status', () => {
     const edited = { ...verdict, generation: (verdict.generation ?? 0) + 1 };
     await statuses.publish({ ...facts(back, edited), health: healthWith() });
     expect((await read(object)).status).not.toHaveProperty('health.troubles');
+    await events.close();
+  });
+
+  test('says of credentials that are exchanged what pods report, and an event follows a refusal alone', async () => {
+    const namespace = 'platform';
+    await inNamespace(namespace);
+    const { statuses, events } = publisher();
+    const spec = {
+      type: 'Bedrock',
+      baseURL: 'https://bedrock-runtime.us-east-1.amazonaws.com',
+      auth: { type: 'AWS' },
+    };
+    const object = await create(provider(spec, { namespace, name: 'bedrock' }));
+    const verdict = judge(object);
+    if (verdict.kind !== 'Provider') throw new Error('it is a Provider');
+    const shownOf = async (line: Omit<CredentialState, 'provider'>) => {
+      const report = runs(7, { credentials: [{ provider: 'platform/bedrock', ...line }] });
+      const credentials = indexCredentials(...heard([report]))(verdict);
+      await statuses.publish({ ...facts(await read(object), verdict), credentials });
+      await events.idle();
+      const path = '{.status.state} {.status.conditions[?(@.type=="CredentialsValid")].reason}';
+      return await plane().mustKubectl([
+        'get',
+        'mprov',
+        'bedrock',
+        '-n',
+        namespace,
+        '-o',
+        `jsonpath=${path}`,
+      ]);
+    };
+    expect(await shownOf({ state: 'valid', identity: 'arn:aws:sts::1:assumed-role/a/b' })).toBe(
+      'Serving CredentialsExchanged',
+    );
+    expect(await shownOf({ state: 'failed', message: 'sts answered 403 (AccessDenied).' })).toBe(
+      'Failing CredentialsRefused',
+    );
+    const described = await plane().mustKubectl(['describe', 'mprov', 'bedrock', '-n', namespace]);
+    expect(described).toMatch(/Warning\s+CredentialsRefused\s.*sts answered 403 \(AccessDenied\)/);
+    expect(described).not.toMatch(/Normal\s+CredentialsExchanged/);
     await events.close();
   });
 
