@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { metadataAddresses, unopenableRanges } from '../../core/egress/address-ranges.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import { CHART, deploymentOf, type Rendered, render, useHelm, type Values } from './helm.ts';
-import { OPENED } from './value-sets.ts';
+import { MANAGED_IDENTITIES, OPENED, TOKEN_IDENTITIES } from './value-sets.ts';
 
 const PARTS = ['gateway', 'operator'] as const;
 
@@ -166,6 +166,56 @@ test.each([
       expect(wrong).toEqual([]);
     }
   }
+});
+
+test('services on the node that give identities are open to gateways that have one there, by their port alone', async () => {
+  const ways = async (values: Values) => {
+    const objects = await render(plane(), values);
+    return PARTS.map((part) => {
+      const policy = objects.find(
+        ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === `penstock-${part}`,
+      );
+      const { egress } = z.object({ egress: z.array(z.record(z.string(), z.unknown())) }).parse(policy?.spec);
+      return egress.filter((rule) => /"cidr":"(169\.254|fd00:ec2::23)/.test(JSON.stringify(rule)));
+    });
+  };
+  const to = (port: number, ...cidrs: readonly string[]) => ({
+    ports: [{ protocol: 'TCP', port }],
+    to: cidrs.map((cidr) => ({ ipBlock: { cidr } })),
+  });
+  expect(await ways({ gateway: { cloudIdentity: MANAGED_IDENTITIES } })).toEqual([
+    [
+      to(80, '169.254.170.23/32', 'fd00:ec2::23/128'),
+      to(80, '169.254.169.254/32'),
+      to(988, '169.254.169.252/32'),
+    ],
+    [],
+  ]);
+  expect(await ways({ gateway: { cloudIdentity: TOKEN_IDENTITIES } })).toEqual([[], []]);
+});
+
+test('the names of token services are open to gateways where Cilium opens names alone', async () => {
+  const objects = await render(plane(), {
+    networkPolicy: { flavor: 'Cilium', upstreamNames: ['api.openai.com'] },
+    gateway: { cloudIdentity: TOKEN_IDENTITIES },
+  });
+  const names = PARTS.map((part) => {
+    const policy = objects.find(
+      ({ kind, metadata }) => kind === 'CiliumNetworkPolicy' && metadata.name === `penstock-${part}`,
+    );
+    const found = [...JSON.stringify(policy?.spec).matchAll(/"match(?:Name|Pattern)":"([^"*]*\*?[^"*]+)"/g)];
+    return found.map(([, name]) => name);
+  });
+  expect(names).toEqual([
+    [
+      'api.openai.com',
+      'sts.*.amazonaws.com',
+      'sts.googleapis.com',
+      'iamcredentials.googleapis.com',
+      'login.microsoftonline.com',
+    ],
+    ['api.openai.com'],
+  ]);
 });
 
 test('the chart and the gateway know the same addresses that nothing opens', async () => {

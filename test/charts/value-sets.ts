@@ -30,6 +30,27 @@ export const OPENED = {
   imagePullSecrets: ['registry'],
 };
 
+/** As on any cluster whose issuer the clouds trust. */
+export const TOKEN_IDENTITIES = {
+  aws: { source: 'Token', roleARN: 'arn:aws:iam::123456789012:role/penstock', region: 'eu-central-1' },
+  gcp: {
+    source: 'Token',
+    audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/cluster',
+    serviceAccount: 'models@my-project.iam.gserviceaccount.com',
+  },
+  azure: {
+    source: 'Token',
+    clientID: '66666666-7777-8888-9999-000000000000',
+    tenantID: '11111111-2222-3333-4444-555555555555',
+  },
+};
+/** As the clouds' own clusters have it. */
+export const MANAGED_IDENTITIES = {
+  aws: { source: 'PodIdentity' },
+  gcp: { source: 'GKE', serviceAccount: 'models@my-project.iam.gserviceaccount.com' },
+  azure: { source: 'AKS', clientID: '66666666-7777-8888-9999-000000000000' },
+};
+
 const HATCHES = {
   priorityClassName: 'system-cluster-critical',
   podLabels: { cost: 'ai' },
@@ -222,6 +243,23 @@ export const VALUE_SETS: readonly (readonly [name: string, values: Values])[] = 
   [
     'a network by Cilium that knows its upstreams',
     { networkPolicy: { flavor: 'Cilium', upstreamNames: ['api.openai.com', '*.openai.azure.com'] } },
+  ],
+  [
+    'identities at clouds, by tokens of the cluster',
+    {
+      networkPolicy: { flavor: 'Cilium', upstreamNames: ['*.openai.azure.com'] },
+      gateway: { podLabels: { cost: 'ai' }, cloudIdentity: TOKEN_IDENTITIES },
+    },
+  ],
+  ['identities of EKS, GKE and AKS', { gateway: { cloudIdentity: MANAGED_IDENTITIES } }],
+  [
+    'a role by IRSA, beside an annotation of its own',
+    {
+      gateway: {
+        cloudIdentity: { aws: { source: 'IRSA', roleARN: TOKEN_IDENTITIES.aws.roleARN } },
+        serviceAccount: { annotations: { 'example.com/owner': 'ai' } },
+      },
+    },
   ],
   [
     'OpenShift, and a Gateway that takes no time limits',
