@@ -8,6 +8,7 @@ import { openFileJournal } from '../gateway/meter/journal.ts';
 import { type RunningGateway, startGateway } from '../gateway/process/start.ts';
 import { TableHolder } from '../gateway/table/holder.ts';
 import { offerTable } from '../gateway/table/sources/memory.ts';
+import { keepYoung } from '../ledger/keep.ts';
 import { type Simulator, startSimulator } from '../simulator/server.ts';
 import { openObjects } from './dashboard/objects.ts';
 import { type BuildPages, ensurePages } from './dashboard/pages.ts';
@@ -44,6 +45,9 @@ const drainGraceMs = 3_000;
 const listingPatienceMs = 2_000;
 /** The longest a timer can wait. */
 const timerMsMax = 2 ** 31 - 1;
+
+/** Of single requests in the ledger's file; sums by day stay. */
+const RETENTION_DAYS = 30;
 
 /**
  * @param print Lines for the person at the terminal.
@@ -82,6 +86,13 @@ export async function startLocal(
   const ledger = await openLocalLedger(ledgerFile, journal, systemClock.wallMs, print, requestLines?.onPage);
   // After the gateway, which writes the last records.
   started.defer(() => ledger.close());
+  const keeper = keepYoung({
+    ...{ store: ledger.store, clock: systemClock, retentionDays: RETENTION_DAYS, sink: undefined },
+    onPurged: () => {},
+    onOddClock: (reason) => print(`The clock does not fit the ledger: ${reason}.`),
+    onFailed: (reason) => print(`Old ledger records could not be removed: ${reason}`),
+  });
+  started.defer(() => keeper.close());
   const exchangeToken = randomBytes(32).toString('base64url');
   const gateway = await startGateway({
     host,
