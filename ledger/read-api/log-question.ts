@@ -11,7 +11,7 @@ export const LOG_PATH = '/v1/request-log';
 /** Each row is a line of JSON that has to be read. */
 const LOG_ROWS_MAX = 500;
 
-/** `error`: failed, cut off or interrupted, or refused by the gateway itself. */
+/** `error`: failed, cut off or interrupted, or not served by the gateway itself, with a status of 500 or more. */
 const outcomes = [...ledgerRecordSchema.shape.outcome.options, 'refused', 'error'] as const;
 type LogOutcome = (typeof outcomes)[number];
 export const ERROR_ENDS: readonly Outcome[] = ['failed', 'broken-off', 'interrupted'];

@@ -1,5 +1,6 @@
 // Which requests were there, one by one, and what became of each? Rows out of the records of their attempts, without any content.
 
+import { ERROR_CODES } from '../../core/catalog/error-codes.ts';
 import { type LedgerRecord, ledgerRecordSchema } from '../../core/contract/ledger-record.ts';
 import { refusalSchema } from '../../core/contract/refusal.ts';
 import { usdOf } from '../money.ts';
@@ -142,34 +143,44 @@ async function readRefused(
   part: Part,
   before: LogPlace | undefined,
 ): Promise<PartOfLog> {
-  const where = refusedWhere(question);
-  if (part === 'others' || where === undefined) return { rows: [], next: undefined };
+  if (part === 'others') return { rows: [], next: undefined };
   const { asked, limit } = question;
   const { from, to } = asked;
-  const found = await store.singleRefusals({
-    ...{ from, to, where, limit: limit + 1 },
-    before: before && { atMs: before.ms, id: before.id },
-  });
-  const page = found.slice(0, limit).map(({ id, atMs, line }) => ({ place: { ms: atMs, id }, line }));
+  const found = await Promise.all(
+    refusedWheres(question).map((where) =>
+      store.singleRefusals({
+        ...{ from, to, where, limit: limit + 1 },
+        before: before && { atMs: before.ms, id: before.id },
+      }),
+    ),
+  );
+  const places = found
+    .flat()
+    .map(({ id, atMs, line }) => ({ place: { ms: atMs, id }, line }))
+    .sort((a, b) => newestFirst(a.place, b.place));
+  const page = places.slice(0, limit);
   return {
     rows: page.flatMap(({ place, line }) => refusalAnswer(line).map((row) => ({ place, row }))),
-    next: found.length > limit ? page.at(-1)?.place : undefined,
+    next: places.length > limit ? page.at(-1)?.place : undefined,
   };
 }
 
-/** Undefined: none that was refused is wanted. No provider was asked for it, and its route may not be known. */
-function refusedWhere({ asked, outcome, status, code }: LogQuestion): RefusalFilter | undefined {
+/** What the gateway answers where it cannot serve: to the caller an error, and no refusal. */
+const unservedStatuses = [...new Set(Object.values(ERROR_CODES).map(({ status }) => status))].filter(
+  (status) => status >= 500,
+);
+
+/** Each of them is wanted; of none: no refusal is. No provider was asked for it, and its route may not be known. */
+function refusedWheres({ asked, outcome, status, code }: LogQuestion): readonly RefusalFilter[] {
   const { namespace, apiKey, model, provider, upstreamModel, route } = asked.where;
-  if (provider !== undefined || upstreamModel !== undefined || route !== undefined) return undefined;
-  if (outcome !== undefined && outcome !== 'refused' && outcome !== 'error') return undefined;
-  const given = {
-    namespace,
-    apiKey,
-    model,
-    code,
-    ...(status === undefined ? {} : { status: String(status) }),
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  if (provider !== undefined || upstreamModel !== undefined || route !== undefined) return [];
+  if (outcome !== undefined && outcome !== 'refused' && outcome !== 'error') return [];
+  const given = Object.entries({ namespace, apiKey, model, code }).filter(([, value]) => value !== undefined);
+  const where: RefusalFilter = Object.fromEntries(given);
+  if (outcome !== 'error') return status === undefined ? [where] : [{ ...where, status: String(status) }];
+  return unservedStatuses
+    .filter((one) => status === undefined || one === status)
+    .map((one) => ({ ...where, status: String(one) }));
 }
 
 /** The dashboard asks every two seconds: more rows are not counted. */
@@ -177,15 +188,19 @@ const countedMax = 10_000;
 
 /** Of very many refusals only some have a row; all are in the sums, which know whole minutes. */
 async function withoutRowAnswer(store: Store, question: LogQuestion) {
-  const where = refusedWhere(question);
-  if (where === undefined) return { refusedWithoutRow: 0 };
   const stretch = minutesAround(question.asked);
-  const [sums, rows] = await Promise.all([
-    store.refusals({ ...stretch, by: [], where, limit: 1 }),
-    store.singleRefusalCount({ ...stretch, where, limit: countedMax + 1 }),
-  ]);
-  if (rows > countedMax) return {};
-  return { refusedWithoutRow: Math.max(0, (sums[0]?.refused ?? 0) - rows) };
+  const counts = await Promise.all(
+    refusedWheres(question).map(async (where) => {
+      const [sums, rows] = await Promise.all([
+        store.refusals({ ...stretch, by: [], where, limit: 1 }),
+        store.singleRefusalCount({ ...stretch, where, limit: countedMax + 1 }),
+      ]);
+      return { rows, without: Math.max(0, (sums[0]?.refused ?? 0) - rows) };
+    }),
+  );
+  const sum = (of: (count: (typeof counts)[number]) => number) =>
+    counts.reduce((all, count) => all + of(count), 0);
+  return sum(({ rows }) => rows) > countedMax ? {} : { refusedWithoutRow: sum(({ without }) => without) };
 }
 
 function refusalAnswer(line: string): readonly object[] {

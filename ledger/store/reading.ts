@@ -150,7 +150,7 @@ export function readingOf(
       return readSingleRefusals(await rows(singleRefusalsQuery(kind, query)));
     },
     async singleRefusalCount(query) {
-      const [row] = await rows(singleRefusalCountQuery(query));
+      const [row] = await rows(singleRefusalCountQuery(kind, query));
       return Number(row?.refused ?? 0);
     },
     async asides(limit) {

@@ -101,7 +101,7 @@ export function readRefusals(rows: readonly Row[], by: readonly RefusalDimension
 export function singleRefusalsQuery(kind: DatabaseKind, query: SingleRefusalsQuery): Query {
   const { before, limit } = query;
   const values: Value[] = [];
-  const conditions = singleConditions(query, values);
+  const conditions = singleConditions(kind, query, values);
   // As the log of requests orders those that were attempted.
   const id = kind === 'sqlite' ? 'id' : 'id COLLATE "C"';
   if (before !== undefined)
@@ -115,9 +115,12 @@ export function singleRefusalsQuery(kind: DatabaseKind, query: SingleRefusalsQue
   };
 }
 
-export function singleRefusalCountQuery(query: Omit<SingleRefusalsQuery, 'before'>): Query {
+export function singleRefusalCountQuery(
+  kind: DatabaseKind,
+  query: Omit<SingleRefusalsQuery, 'before'>,
+): Query {
   const values: Value[] = [];
-  const conditions = singleConditions(query, values);
+  const conditions = singleConditions(kind, query, values);
   return {
     text: `SELECT COUNT(*) AS refused FROM
       (SELECT 1 FROM ledger_refusals WHERE ${conditions.join(' AND ')} LIMIT $${values.push(query.limit)}) AS page`,
@@ -126,6 +129,7 @@ export function singleRefusalCountQuery(query: Omit<SingleRefusalsQuery, 'before
 }
 
 function singleConditions(
+  kind: DatabaseKind,
   { where = {}, ...stretch }: Omit<SingleRefusalsQuery, 'before' | 'limit'>,
   values: Value[],
 ): string[] {
@@ -134,11 +138,18 @@ function singleConditions(
   return [
     `at_ms >= $${values.push(fromMs)}`,
     `at_ms < $${values.push(toMs)}`,
-    ...filters(names, values),
+    ...ledBy(kind, names, filters(names, values)),
     ...(request === undefined ? [] : [`id = $${values.push(request)}`]),
   ];
 }
 
 export function readSingleRefusals(rows: readonly Row[]): SingleRefusal[] {
   return rows.map(({ id, at_ms, line }) => ({ id: String(id), atMs: Number(at_ms), line: String(line) }));
+}
+
+/** The indexes of a key and of a model hold all else; SQLite has no figures to prefer them by, and the sign keeps it from others. */
+function ledBy(kind: DatabaseKind, where: RefusalFilter, conditions: readonly string[]): readonly string[] {
+  const lead = where.apiKey !== undefined ? 'api_key' : where.model !== undefined ? 'model' : undefined;
+  if (kind !== 'sqlite' || lead === undefined) return conditions;
+  return conditions.map((condition) => (condition.startsWith(`${lead} `) ? condition : `+${condition}`));
 }

@@ -250,6 +250,37 @@ test('the number of those without a row is left out where very many have one', a
   expect(await without()).toBeUndefined();
 });
 
+test('errors are what failed or could not be served, without what was refused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
+  started.defer(() => rm(folder, { recursive: true, force: true }));
+  const store = started.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());
+  const at = '2026-11-22T11:10:00.000Z';
+  const overloaded = { ...limited, status: 503, code: 'overloaded' };
+  const lines = [
+    makeLine(lost),
+    JSON.stringify({ kind: 'refusal', id: 'req_5', at, ...limited } satisfies Refusal),
+    JSON.stringify({ kind: 'refusal', id: 'req_6', at, ...overloaded } satisfies Refusal),
+    JSON.stringify({
+      ...{ kind: 'refusal-sums', id: 'w.1', at, windowMs: 10_000 },
+      counts: [
+        { ...limited, count: 7 },
+        { ...overloaded, count: 4 },
+      ],
+    } satisfies RefusalSums),
+  ];
+  const { skipped: _, ...page } = readPage(Buffer.from(lines.join('\n')));
+  await store.take({ source: 'p', cursor: 'c', ...page }, nowMs);
+  const mine = started.adopt(await serveToAnybody(store, nowMs), (one) => one.close());
+  const asked = async (query: string) => {
+    const { body } = await mine.ask(`/v1/request-log?${query}`, 'anybody');
+    return [requestsOf(body), body.refusedWithoutRow];
+  };
+  expect(await asked('outcome=error')).toEqual([['req_2', 'req_6'], 3]);
+  expect(await asked('outcome=error&status=429')).toEqual([[], 0]);
+  expect(await asked('outcome=error&status=503')).toEqual([['req_6'], 3]);
+  expect(await asked('outcome=refused')).toEqual([['req_6', 'req_5'], 9]);
+});
+
 test('failures come first where that is asked for, and pages go on into the others', async () => {
   expect(requestsOf((await ask('')).body)).toEqual(['req_4', 'req_2', 'req_3', 'req_1']);
   for (const order of ['newest', 'failures'])
