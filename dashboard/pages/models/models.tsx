@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { errorsOf, failedEndOf } from '../overview/totals.ts';
 import { Answered, Badge, Empty, NoLedger, Notice } from '../parts/basics.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { requestsLink } from '../requests/link.ts';
@@ -154,7 +155,7 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
             isNumber: true,
             cell: ({ id: model, use }: ModelRow) => {
               if (use === undefined) return <span class="faint">no calls</span>;
-              const failed = (use.outcomes.failed ?? 0) + (use.outcomes['broken-off'] ?? 0);
+              const failed = errorsOf(use);
               return (
                 <>
                   <Link to={requestsLink({ model, period: '1h' })}>
@@ -166,7 +167,7 @@ function columnsFor({ formats, namespace }: Shell, hasUse: boolean): readonly Co
                       class="under"
                       to={requestsLink({
                         ...{ model, period: '1h' },
-                        outcome: use.outcomes.failed ? 'failed' : 'broken-off',
+                        outcome: failedEndOf(use),
                       })}
                     >
                       {formats.number(failed)} of {formats.counted(use.attempts, 'attempt')} failed

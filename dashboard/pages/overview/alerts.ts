@@ -12,7 +12,7 @@ import { keyStateWords } from '../words/part-states.ts';
 import type { BudgetUse, HealthRow } from './ledger.ts';
 import { isNearEnd, usedUpAt } from './pace.ts';
 import type { Period } from './period.ts';
-import { errorsOf } from './totals.ts';
+import { errorsOf, failedEndOf } from './totals.ts';
 
 interface Alert {
   /** `off`: it is over, or may be. */
@@ -149,8 +149,6 @@ function newest(conditions: readonly { readonly since: string }[]): string | und
 
 const hourMs = 3_600_000;
 
-const failedEnds = ['failed', 'broken-off', 'interrupted'] as const;
-
 /** Attempts, also those that a retry made good: of a provider that is down with a spare behind it no request fails. */
 function alertsOfCalls(
   row: HealthRow,
@@ -163,7 +161,7 @@ function alertsOfCalls(
   const isOver = nowMs - Date.parse(lastFailedAt) > hourMs;
   const why = failureWords(lastFailure);
   const model = routes.find(({ metadata: of }) => `${of.namespace}/${of.name}` === route)?.spec.model;
-  const outcome = failedEnds.find((end) => row.outcomes[end]);
+  const outcome = failedEndOf(row);
   return [
     {
       tone: isOver ? 'off' : failed * 2 >= attempts ? 'bad' : 'warn',

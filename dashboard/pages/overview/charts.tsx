@@ -211,8 +211,8 @@ export function LatencyChart({ asked, model, models, onModel }: LatencyProps) {
 }
 
 export interface Refused {
-  readonly byReason: RefusalsAnswer;
-  readonly byKey: RefusalsAnswer;
+  readonly refusals: RefusalsAnswer;
+  readonly refusedKeys: RefusalsAnswer;
   readonly query: PeriodQuery;
   readonly period: Period;
 }
@@ -226,15 +226,15 @@ export function RefusedChart({ asked }: { readonly asked: Asked<Refused> }) {
   return (
     <Panel title={title}>
       <Answered asked={asked} what="Refusals">
-        {({ byReason, byKey, query, period }) => {
-          const rows = byReason.rows.map(({ refused, code = 'unknown', ...row }) => ({
+        {({ refusals, refusedKeys, query, period }) => {
+          const rows = refusals.rows.map(({ refused, code = 'unknown', ...row }) => ({
             start: row[query.interval] ?? '',
             group: code.replaceAll('_', ' '),
             value: refused,
           }));
           const stack = stackRows(largestOf(rows), query.starts);
           if (stack.total === 0) return <Empty title="Nothing refused in this period" />;
-          const keys = [...byKey.rows].sort((a, b) => b.refused - a.refused).slice(0, refusedKeysMax);
+          const keys = [...refusedKeys.rows].sort((a, b) => b.refused - a.refused).slice(0, refusedKeysMax);
           return (
             <>
               <Chart

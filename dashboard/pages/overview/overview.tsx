@@ -103,12 +103,13 @@ export function Overview() {
   const used = useAsked(
     when(`used in ${period} ${place}`),
     async (signal) => {
-      const [requests, whole, refusals] = await Promise.all([
+      const [requests, whole, refusals, refusedKeys] = await Promise.all([
         call<RequestsAnswer>(questions.requests, signal),
         call<SeriesAnswer>(questions.whole, signal),
-        call<RefusalsAnswer>(questions.refusedStatuses, signal),
+        call<RefusalsAnswer>(questions.refused, signal),
+        call<RefusalsAnswer>(questions.refusedKeys, signal),
       ]);
-      return { requests, whole, refusals, query, period, atMs: serverClock.now() };
+      return { requests, whole, refusals, refusedKeys, query, period, atMs: serverClock.now() };
     },
     place,
     nowMs,
@@ -137,18 +138,6 @@ export function Overview() {
     }),
     `first tokens of ${filters.first} in ${place}`,
     slowMs,
-  );
-  const refused = useAsked(
-    when(`refused in ${period} ${place}`),
-    async (signal) => {
-      const [byReason, byKey] = await Promise.all([
-        call<RefusalsAnswer>(questions.refused, signal),
-        call<RefusalsAnswer>(questions.refusedKeys, signal),
-      ]);
-      return { byReason, byKey, query, period };
-    },
-    place,
-    nowMs,
   );
   const top = (name: 'models' | 'keys') =>
     useAsked(
@@ -241,7 +230,7 @@ export function Overview() {
               )}
               onModel={(model) => change({ first: model })}
             />
-            <RefusedChart asked={refused} />
+            <RefusedChart asked={used} />
           </div>
           <div class="tops">
             <Panel title="Top models">

@@ -35,8 +35,7 @@ export function overviewQuestions({ namespace, query, by, measure }: Shown) {
     series: ask('series', { ...time, by, top, topBy: measure }),
     // Sums of keys do not know how an attempt ended.
     failed: ask('series', { ...time, by: failedBy(by), top, topBy: 'failed' }),
-    refused: ask('refusals', { ...time, by: 'code' }),
-    refusedStatuses: ask('refusals', { ...time, by: 'status' }),
+    refused: ask('refusals', { ...time, by: 'code,status' }),
     refusedKeys: ask('refusals', { namespace, from, to, by: 'apiKey' }),
     whole: ask('series', time),
     requests: ask('requests', time),

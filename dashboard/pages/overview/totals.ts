@@ -30,8 +30,16 @@ interface Figures {
   readonly unpriced: number;
 }
 
+const failedEnds = ['failed', 'broken-off', 'interrupted'] as const;
+
+/** Of requests or of attempts, on every page. */
 export function errorsOf({ outcomes }: Pick<RequestsRow, 'outcomes'>): number {
-  return (outcomes.failed ?? 0) + (outcomes['broken-off'] ?? 0) + (outcomes.interrupted ?? 0);
+  return failedEnds.reduce((sum, end) => sum + (outcomes[end] ?? 0), 0);
+}
+
+/** Which of them to list first. */
+export function failedEndOf({ outcomes }: Pick<RequestsRow, 'outcomes'>) {
+  return failedEnds.find((end) => outcomes[end]);
 }
 
 /** The gateway answered it itself, since it could not serve it: to its caller that is an error. */

@@ -1,6 +1,7 @@
 // What is known about one provider? Its conditions with the remedy, its health by pod and key, and the outcomes of calls.
 
 import type { HealthAnswer } from '../overview/ledger.ts';
+import { errorsOf } from '../overview/totals.ts';
 import { Ago, Answered, Empty, Facts } from '../parts/basics.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -200,12 +201,7 @@ function Calls({ namespace, name }: { readonly namespace: string; readonly name:
                 {
                   label: 'Failed',
                   isNumber: true,
-                  cell: ({ outcomes }) => formats.number(outcomes.failed ?? 0),
-                },
-                {
-                  label: 'Cut off',
-                  isNumber: true,
-                  cell: ({ outcomes }) => formats.number(outcomes['broken-off'] ?? 0),
+                  cell: (row) => formats.number(errorsOf(row)),
                 },
                 { label: 'Last failure', cell: (row) => <LastFailure row={row} /> },
               ]}

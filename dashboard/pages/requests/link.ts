@@ -20,7 +20,7 @@ export interface RequestsWanted {
   readonly period?: Period | undefined;
 }
 
-/** `error`: all that failed, were cut off, or were refused by the gateway itself. */
+/** `error`: failed, cut off or interrupted, or not served by the gateway itself, with a status of 500 or more. */
 export const REQUEST_OUTCOMES = [
   'error',
   'refused',

@@ -40,7 +40,7 @@ const spec = {
 type Name = keyof typeof spec;
 
 const outcomeWords: Readonly<Record<string, string>> = {
-  error: 'Errors and refusals',
+  error: 'Errors',
   refused: 'Refused by the gateway',
   failed: 'Failed',
   'broken-off': 'Cut off',

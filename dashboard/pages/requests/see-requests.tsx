@@ -1,4 +1,4 @@
-// From an object to its requests: all of them, and those that failed.
+// From an object to its requests: all of them, those that failed, and those that were refused.
 
 import { Link, useAllNamespaces, useShell } from '../shell/context.tsx';
 import { type RequestsWanted, requestsLink } from './link.ts';
@@ -13,7 +13,9 @@ export function SeeRequests({ of: wanted }: { readonly of: RequestsWanted }) {
     <p>
       <Link to={requestsLink(of)}>Requests</Link>
       {' · '}
-      <Link to={requestsLink({ ...of, outcome: 'error' })}>Failed and refused</Link>
+      <Link to={requestsLink({ ...of, outcome: 'error' })}>Errors</Link>
+      {' · '}
+      <Link to={requestsLink({ ...of, outcome: 'refused' })}>Refused</Link>
     </p>
   );
 }

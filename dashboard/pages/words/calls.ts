@@ -1,6 +1,7 @@
 // What do rows of the ledger say of calls together? Pure.
 
 import type { HealthRow } from '../overview/ledger.ts';
+import { errorsOf } from '../overview/totals.ts';
 
 interface CallsOf {
   readonly calls: number;
@@ -17,7 +18,7 @@ export function callsIn(rows: readonly HealthRow[]): CallsOf {
     .toSorted((a, b) => (b.lastFailedAt ?? '').localeCompare(a.lastFailedAt ?? ''));
   return {
     calls: sum(({ attempts, outcomes }) => attempts - (outcomes.cancelled ?? 0)),
-    failed: sum(({ outcomes }) => (outcomes.failed ?? 0) + (outcomes['broken-off'] ?? 0)),
+    failed: sum(errorsOf),
     last,
   };
 }

@@ -225,8 +225,9 @@ test('who is refused and why is shown over time, and leads to the requests', asy
   const page = await open('/nothing');
   const hour = `${new Date().toISOString().slice(0, 13)}:00:00Z`;
   const reasons = [
-    { hour, code: 'rate_limit_exceeded', refused: 427 },
-    { hour, code: 'budget_exceeded', refused: 116 },
+    { hour, code: 'rate_limit_exceeded', status: 429, refused: 400 },
+    { hour, code: 'rate_limit_exceeded', status: 503, refused: 27 },
+    { hour, code: 'budget_exceeded', status: 429, refused: 116 },
   ];
   const keys = [
     { apiKey: 'team-a/web', refused: 500 },
@@ -235,7 +236,7 @@ test('who is refused and why is shown over time, and leads to the requests', asy
   ];
   await page.route('**/api/ledger/v1/refusals?*', (route) => {
     const by = new URL(route.request().url()).searchParams.get('by');
-    return route.fulfill({ json: { rows: by === 'code' ? reasons : keys, isTruncated: false } });
+    return route.fulfill({ json: { rows: by === 'code,status' ? reasons : keys, isTruncated: false } });
   });
   await goTo(page, '/?period=24h');
   const panel = page.getByRole('region', { name: 'Refused over time' });

@@ -126,7 +126,9 @@ function answerLog(search: URLSearchParams, nowMs: number) {
   const from = Number(search.get('before') ?? 0);
   const wanted = search.get('outcome');
   const isWanted = ({ outcome }: { readonly outcome: string }) =>
-    wanted === null || outcome === wanted || (wanted === 'error' && outcome !== 'answered');
+    wanted === null ||
+    outcome === wanted ||
+    (wanted === 'error' && outcome !== 'answered' && outcome !== 'refused');
   const rows = Array.from({ length: 50 }, (_, at) => logRow(from + at, nowMs)).filter(isWanted);
   const isTruncated = from < 100;
   return {
@@ -233,12 +235,6 @@ export function answerLedger(
     case 'request-log':
       return answerLog(search, nowMs);
     case 'refusals': {
-      if (by === 'status')
-        return {
-          ...{ from, to, interval, total: { refused: 93 } },
-          rows: starts.slice(-1).map((ms) => ({ [interval]: nameOf(ms), status: 429, refused: 93 })),
-          ...more,
-        };
       if (by === 'code' && !search.has('interval'))
         return {
           total: { refused: 427 },
@@ -252,6 +248,16 @@ export function answerLedger(
         ['budget_exceeded', 24],
         ['model_not_found', 60],
       ] as const;
+      if (by === 'code,status')
+        return {
+          ...{ from, to, interval, total: { refused: 93 } },
+          rows: starts
+            .slice(-1)
+            .flatMap((ms) =>
+              rows.map(([code, refused]) => ({ [interval]: nameOf(ms), code, status: 429, refused })),
+            ),
+          ...more,
+        };
       // Of one key in thirty days.
       if (search.has('apiKey'))
         return {
