@@ -1,6 +1,7 @@
 // What does a ledger look like after a month of many tenants? Records of a few busy keys and many quiet ones, the same in every run.
 
 import type { LedgerRecord } from '../../core/contract/ledger-record.ts';
+import type { Refusal, RefusalSums } from '../../core/contract/refusal.ts';
 import type { Entry, LedgerStore } from '../../ledger/store/store.ts';
 import { makeRandom } from '../simulation/random.ts';
 
@@ -44,17 +45,17 @@ const template: Omit<
 export async function fillLedger(
   store: Pick<LedgerStore, 'take'>,
   extent: Extent,
-  onPage: (records: number) => void = () => {},
+  of: Iterable<LedgerRecord> = makeRecords(extent),
 ): Promise<void> {
   let page: Entry[] = [];
-  let records = 0;
   const take = async (): Promise<void> => {
-    records += page.length;
-    await store.take({ source: 'pod', cursor: `c.${records}`, entries: page, asides: [] }, extent.endMs);
+    await store.take(
+      { source: 'pod', cursor: `c.${page[0]?.record.id}`, entries: page, asides: [] },
+      extent.endMs,
+    );
     page = [];
-    onPage(records);
   };
-  for (const record of makeRecords(extent)) {
+  for (const record of of) {
     page.push({ record, line: JSON.stringify(record) });
     if (page.length === pageRecords) await take();
   }
@@ -93,4 +94,91 @@ export function* makeRecords({ records, keys, namespaces, days, endMs }: Extent)
       };
     }
   }
+}
+
+/**
+ * What hardly occurs: each hour a record of a namespace, key, model and provider of its own; each day one of the busiest key, of a model and
+ * provider of its own; and a single one that was interrupted.
+ */
+export function* makeSeldom({ days, endMs }: Extent): Generator<LedgerRecord> {
+  const firstMs = endMs - days * 86_400_000;
+  for (const [name, stepMs] of [
+    ['hourly', 3_600_000],
+    ['daily', 86_400_000],
+    ['once', days * 86_400_000],
+  ] as const) {
+    const [namespace, key] = name === 'daily' ? ['team-000', 'key-00000'] : [`seldom-${name}`, 'key'];
+    for (let ms = firstMs; ms < endMs; ms += stepMs) {
+      const request = `req_${name}_${ms}`;
+      yield {
+        ...template,
+        ...{ id: `${request}.1`, request, attempt: 1, startedAt: new Date(ms).toISOString() },
+        ...{ namespace, apiKey: `${namespace}/${key}`, route: `seldom/${name}`, model: `seldom/${name}` },
+        ...{ provider: `seldom/${name}`, upstreamModel: `seldom-${name}` },
+        ...(name === 'once' ? { outcome: 'interrupted', payer: 'platform' } : {}),
+      };
+    }
+  }
+}
+
+type Reason = Pick<Refusal, 'status' | 'code'>;
+const reasons: readonly [Reason, ...Reason[]] = [
+  { status: 429, code: 'rate_limit_exceeded' },
+  { status: 429, code: 'insufficient_quota' },
+  { status: 404, code: 'model_not_found' },
+  { status: 503, code: 'overloaded' },
+];
+
+/** Refusals with a line of their own, one in five of a key that is not known, and the sums of each minute; as many again were only counted. */
+export function* makeRefusals(
+  count: number,
+  { keys, namespaces, days, endMs }: Extent,
+): Generator<Refusal | RefusalSums> {
+  const { next, pick } = makeRandom(5);
+  const spanMs = days * 86_400_000;
+  let minute: { ms: number; counts: RefusalSums['counts'] } = { ms: 0, counts: [] };
+  const sumsOf = ({ ms, counts }: typeof minute): RefusalSums => ({
+    ...{ kind: 'refusal-sums', id: `w.${ms}`, at: new Date(ms).toISOString(), windowMs: 10_000, counts },
+  });
+  for (let at = 0; at < count; at++) {
+    const atMs = endMs - spanMs + Math.floor((at / count) * spanMs);
+    const key = Math.floor(keys * next() ** 3);
+    const namespace = `team-${String(key % namespaces).padStart(3, '0')}`;
+    const refused =
+      next() < 0.2
+        ? { status: 401, code: 'invalid_api_key' }
+        : {
+            ...{ namespace, apiKey: `${namespace}/key-${String(key).padStart(5, '0')}` },
+            ...{ model: `penstock/model-${key % models}`, ...pick(reasons) },
+          };
+    const ms = atMs - (atMs % 60_000);
+    if (ms !== minute.ms && minute.counts.length > 0) yield sumsOf(minute);
+    if (ms !== minute.ms) minute = { ms, counts: [] };
+    minute.counts.push({ ...refused, count: 2 });
+    const id = `req_r${String(at).padStart(25, '0')}`;
+    yield { kind: 'refusal', id, at: new Date(atMs).toISOString(), ...refused } satisfies Refusal;
+  }
+  if (minute.counts.length > 0) yield sumsOf(minute);
+}
+
+/** As `fillLedger`, of refusals. */
+export async function fillRefusals(
+  store: Pick<LedgerStore, 'take'>,
+  count: number,
+  extent: Extent,
+): Promise<void> {
+  let lines: (Refusal | RefusalSums)[] = [];
+  let cursor = 0;
+  const take = async (): Promise<void> => {
+    const isRefusal = (line: Refusal | RefusalSums): line is Refusal => line.kind === 'refusal';
+    const refusals = lines.filter(isRefusal).map((refusal) => ({ refusal, line: JSON.stringify(refusal) }));
+    const refusalSums = lines.flatMap((sums) =>
+      isRefusal(sums) ? [] : [{ sums, line: JSON.stringify(sums) }],
+    );
+    const page = { source: 'refusing', cursor: `r.${cursor++}`, entries: [], asides: [] };
+    await store.take({ ...page, refusals, refusalSums }, extent.endMs);
+    lines = [];
+  };
+  for (const line of makeRefusals(count, extent)) if (lines.push(line) === pageRecords) await take();
+  if (lines.length > 0) await take();
 }

@@ -97,6 +97,20 @@ function logQuestions(nowMs: number, namespace: string): readonly ViewQuestion[]
     ...['code=rate_limit_exceeded', 'status=429', 'model=penstock/model-0'].map(
       (filter) => `namespace=${namespace}&${filter}`,
     ),
+    // As `makeSeldom` and `makeRefusals` have them.
+    ...['hourly', 'daily', 'once', 'daily&outcome=error'].flatMap((name) => [
+      `model=seldom/${name}`,
+      `provider=seldom/${name}`,
+    ]),
+    ...[
+      'namespace=seldom-hourly',
+      'namespace=seldom-once',
+      'apiKey=seldom-hourly/key',
+      'outcome=refused&status=404',
+    ],
+    ...['', '&provider=seldom/daily', '&outcome=error', '&outcome=error&code=timeout_total'].map(
+      (filter) => `apiKey=team-000/key-00000&model=seldom/daily${filter}`,
+    ),
     'request=req_00000000000000000000000001',
     'request=none',
   ];
