@@ -1,6 +1,10 @@
 // Which settings does local mode read from the environment? Once, validated, frozen.
 
 import { z } from 'zod';
+import {
+  type IdentityEnvironment,
+  readIdentityEnvironment,
+} from '../gateway/upstream/identity/environment.ts';
 
 const portMessage = 'must be a port number from 0 (any free one) to 65535';
 const port = z.coerce.number(portMessage).int(portMessage).min(0, portMessage).max(65_535, portMessage);
@@ -54,6 +58,8 @@ export interface LocalSettings {
   readonly openAi: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly anthropic: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly gemini: { readonly apiKey: string | undefined };
+  /** For Providers without keys. */
+  readonly identity?: IdentityEnvironment | undefined;
 }
 
 /** @throws {Error} naming every variable that is wrong, and what it should be; never with its value. */
@@ -77,6 +83,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
     openAi: { apiKey: data.OPENAI_API_KEY, baseUrl: data.OPENAI_BASE_URL },
     anthropic: { apiKey: data.ANTHROPIC_API_KEY, baseUrl: data.ANTHROPIC_BASE_URL },
     gemini: { apiKey: data.GEMINI_API_KEY },
+    identity: readIdentityEnvironment(environment),
   });
   refuseSharedPort(settings);
   return settings;

@@ -102,6 +102,7 @@ export async function startLocal(
     journal,
     askSpend: ledger.askSpend,
     showProvider: true,
+    identity: settings.identity,
     drainAcceptMs: 0,
     drainGraceMs,
     allowedOrigins: ['127.0.0.1', 'localhost'].map((name) => `http://${name}:${settings.dashboardPort}`),

@@ -16,7 +16,16 @@ const providers = readdirSync(join(root, 'docs/providers')).map((name) => `docs/
 
 describe('the guide by condition', () => {
   /** These say that nothing is wrong; there is nothing to do. */
-  const good = ['Accepted', 'ResolvedRefs', 'SecretCreated', 'Imported', 'Healthy', 'Priced', 'Programmed'];
+  const good = [
+    'Accepted',
+    'ResolvedRefs',
+    'SecretCreated',
+    'Imported',
+    'Healthy',
+    'CredentialsExchanged',
+    'Priced',
+    'Programmed',
+  ];
   const chapter = read('docs/guides/troubleshooting.md').split('## By condition')[1]?.split('\n## ')[0] ?? '';
   const [overview = '', ...sections] = chapter.split('\n### ');
 
