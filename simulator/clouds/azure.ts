@@ -7,8 +7,10 @@ interface AzureOptions {
   readonly key: string;
   /** Whether it is a token of Entra that is good here; absent: none is. */
   takes?(token: string): boolean;
-  /** Names of deployments, each with the model behind it. */
-  readonly deployments: Readonly<Record<string, string>>;
+  /** Names of deployments, each with the model behind it, or with the error that its calls get. */
+  readonly deployments: Readonly<
+    Record<string, string | { readonly status: number; readonly error: object }>
+  >;
   /** Base URL of the simulator, without `/v1`. */
   readonly upstream: string;
 }
@@ -60,15 +62,53 @@ function answer(options: AzureOptions, incoming: IncomingMessage, body: Buffer, 
   const deployment = judged.deployment ?? named.model ?? '';
   const model = options.deployments[deployment];
   if (model === undefined) return refuse(response, noDeployment);
+  if (typeof model !== 'string') {
+    response.writeHead(model.status, { 'content-type': 'application/json' });
+    return response.end(JSON.stringify({ error: model.error }));
+  }
   const sent = Buffer.from(JSON.stringify({ ...named, model }));
   const headers = { ...incoming.headers, 'content-length': String(sent.length) };
   const call = request(options.upstream + judged.path, { method: 'POST', headers }, (came) => {
     response.writeHead(came.statusCode ?? 500, { ...came.headers, 'apim-request-id': 'azure' });
-    came.pipe(response);
+    const isEvents = String(came.headers['content-type']).startsWith('text/event-stream');
+    if (isEvents && judged.path.endsWith('/chat/completions')) void annotate(came, response);
+    else came.pipe(response);
   });
   call.on('error', () => response.destroy());
   response.on('close', () => call.destroy());
   call.end(sent);
+}
+
+/** A chunk about the prompt comes first, and one about the answer after its last word: neither has a delta. */
+async function annotate(came: IncomingMessage, response: ServerResponse): Promise<void> {
+  const filters = { hate: { filtered: false, severity: 'safe' } };
+  const about = { id: '', object: '', created: 0, model: '' };
+  const write = (chunk: object): void => {
+    response.write(`data: ${JSON.stringify({ ...about, ...chunk })}\n\n`);
+  };
+  write({ choices: [], prompt_filter_results: [{ prompt_index: 0, content_filter_results: filters }] });
+  const offsets = { check_offset: 0, start_offset: 0, end_offset: 9 };
+  const checked = {
+    index: 0,
+    finish_reason: null,
+    content_filter_results: filters,
+    content_filter_offsets: offsets,
+  };
+  let kept = '';
+  try {
+    for await (const chunk of came) {
+      kept += String(chunk);
+      const events = kept.split('\n\n');
+      kept = events.pop() ?? '';
+      for (const event of events) {
+        if (event === 'data: [DONE]') write({ choices: [checked] });
+        response.write(`${event}\n\n`);
+      }
+    }
+    response.end(kept);
+  } catch {
+    response.destroy();
+  }
 }
 
 function judge({ key, takes }: AzureOptions, { url = '', headers }: IncomingMessage): Judgement {

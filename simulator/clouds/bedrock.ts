@@ -91,6 +91,7 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   const converse = /^\/model\/([^/]+)\/converse(-stream)?$/.exec(url);
   if (converse)
     return answerConverse(options, call, response, decodeURIComponent(converse[1] ?? ''), !!converse[2]);
+  if (url === '/anthropic/v1/messages/count_tokens') return answerUnknown(response);
   const path = /^(?:\/openai|\/anthropic)(\/v1\/(?:chat\/completions|responses|messages))$/.exec(url)?.[1];
   if (path === undefined || url.startsWith('/anthropic') !== path.endsWith('/messages')) {
     return refuse(response, noOperation);
@@ -111,6 +112,13 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   onward.end(sent);
+}
+
+/** The runtime counts nothing, and says so with 200. */
+function answerUnknown(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const __type = 'com.amazon.coral.service#UnknownOperationException';
+  response.end(JSON.stringify({ Output: { __type }, Version: '1.0' }));
 }
 
 function answerConverse(

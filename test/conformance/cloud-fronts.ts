@@ -143,14 +143,27 @@ export async function startClouds(
           [undefined, ...ways].map((way) => [surfaces[each].idOf(way), modelOf(each, way)] as const),
         ),
     );
-  const azure = await startAzure({ key: keys.azure, deployments: modelsOf('azure'), upstream: urlOf('azure') });
-  const bedrock = await startBedrock({ key: keys.bedrock, models: modelsOf('bedrock'), upstream: urlOf('bedrock') });
+  const azure = await startAzure({
+    key: keys.azure,
+    deployments: modelsOf('azure'),
+    upstream: urlOf('azure'),
+  });
+  const bedrock = await startBedrock({
+    key: keys.bedrock,
+    models: modelsOf('bedrock'),
+    upstream: urlOf('bedrock'),
+  });
   const tokens = await startGoogleTokens();
   const { client_email, private_key, private_key_id } = tokens.key;
   const account = JSON.stringify({ client_email, private_key, private_key_id });
   const secrets = { ...keys, vertex: Buffer.from(account).toString('base64') };
   const takes = (token: string): boolean => tokens.takes(token);
-  const vertex = await startVertex({ ...place, takes, upstream: urlOf('vertex'), models: modelsOf('vertex') });
+  const vertex = await startVertex({
+    ...place,
+    takes,
+    upstream: urlOf('vertex'),
+    models: modelsOf('vertex'),
+  });
   const gemini = await startGemini({ key: keys.gemini, models: modelsOf('gemini') });
   const urls = {
     azure: await through('azure', azure.url),

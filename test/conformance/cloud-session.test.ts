@@ -37,7 +37,10 @@ beforeAll(async () => {
   const modelOf = (upstream: string, way?: string): string =>
     way === undefined ? `sim-${upstream}` : `sim-${upstream}-${way}+fault=error-503`;
   clouds = await startClouds((cloud) => simulators[cloud].url, modelOf, ['fails']);
-  rig = await startRig(tableOf(stops.map((stop) => targetOf(stop))), { random: () => 0, seats: clouds.seats });
+  rig = await startRig(tableOf(stops.map((stop) => targetOf(stop))), {
+    random: () => 0,
+    seats: clouds.seats,
+  });
 });
 
 afterAll(async () => {
@@ -86,11 +89,16 @@ const around = (turn: number): Stop[] => stops.map((_, at) => stopAt(turn + at))
 const own = (stop: Stop): boolean => !['azure-chat', 'vertex-openapi'].includes(stop);
 
 describe.each(Object.entries(conversations))('a session in %s', (dialect, converse) => {
-  test('changes its provider every turn, twice round, and keeps its context', async () => {
+  test('cloud 17: changes its provider every turn, twice round, and keeps its context', async () => {
     const takeTurn = converse(rig);
     for (let turn = 0; turn < 2 * stops.length; turn += 1) {
       const stop = stopAt(turn);
-      rig.offer(tableOf(around(turn).map((each) => targetOf(each)), { endpoints: [...allDialects] }));
+      rig.offer(
+        tableOf(
+          around(turn).map((each) => targetOf(each)),
+          { endpoints: [...allDialects] },
+        ),
+      );
       await takeTurn(turn % 2 === 1);
       const sent = lastBody(stop);
       expect(sent.split('sunny in sim')).toHaveLength(turn + 1);

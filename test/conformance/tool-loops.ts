@@ -8,8 +8,10 @@ import { hello, runTool, toolkit } from './samples.ts';
 /** One turn: asks with the whole conversation so far, and adds the answer and what the tools say to it. */
 export type TakeTurn = (isStream: boolean) => Promise<void>;
 
-export const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (rig: Rig) => TakeTurn>> = {
-  chat(rig) {
+export const conversations: Readonly<
+  Record<'chat' | 'responses' | 'messages', (rig: Rig, model?: string) => TakeTurn>
+> = {
+  chat(rig, model = 'm') {
     const openai = new OpenAI({ baseURL: rig.baseUrl, apiKey: testKey, maxRetries: 0 });
     const tools: OpenAI.ChatCompletionTool[] = toolkit.map(({ name, description, parameters }) => ({
       type: 'function',
@@ -18,7 +20,7 @@ export const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: hello }];
     return async () => {
       const answer = await openai.chat.completions.create({
-        model: 'm',
+        model,
         messages,
         tools,
         reasoning_effort: 'low',
@@ -34,7 +36,7 @@ export const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (
       }
     };
   },
-  responses(rig) {
+  responses(rig, model = 'm') {
     const openai = new OpenAI({ baseURL: rig.baseUrl, apiKey: testKey, maxRetries: 0 });
     const tools: OpenAI.Responses.FunctionTool[] = toolkit.map(({ name, description, parameters }) => ({
       type: 'function',
@@ -46,7 +48,7 @@ export const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: hello }];
     return async (isStream) => {
       const body = {
-        model: 'm',
+        model,
         input,
         tools,
         store: false,
@@ -64,10 +66,10 @@ export const conversations: Readonly<Record<'chat' | 'responses' | 'messages', (
       }
     };
   },
-  messages: (rig) => converseInMessages(rig, { type: 'adaptive', display: 'summarized' }),
+  messages: (rig, model) => converseInMessages(rig, { type: 'adaptive', display: 'summarized' }, model),
 };
 
-export function converseInMessages(rig: Rig, thinking: Anthropic.ThinkingConfigParam): TakeTurn {
+export function converseInMessages(rig: Rig, thinking: Anthropic.ThinkingConfigParam, model = 'm'): TakeTurn {
   const anthropic = new Anthropic({ baseURL: rig.url, apiKey: testKey, maxRetries: 0 });
   const tools: Anthropic.Tool[] = toolkit.map(({ name, description, parameters }) => ({
     name,
@@ -77,7 +79,7 @@ export function converseInMessages(rig: Rig, thinking: Anthropic.ThinkingConfigP
   const messages: Anthropic.MessageParam[] = [{ role: 'user', content: hello }];
   return async (isStream) => {
     const body = {
-      model: 'm',
+      model,
       max_tokens: 4_000,
       messages,
       tools,

@@ -17,7 +17,12 @@ let azure: Azure;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  const deployments = { 'my.gpt_prod': 'sim', 'claude-sonnet-5': 'sim' };
+  const deployments = {
+    'my.gpt_prod': 'sim',
+    'claude-sonnet-5': 'sim',
+    blocked: { status: 400, error: blockedPrompt },
+    filtered: 'sim+filter',
+  };
   azure = await startAzure({ key, deployments, upstream: simulator.url });
 });
 afterAll(async () => {
@@ -56,7 +61,7 @@ async function callsOf(targets: readonly RigTarget[], endpoint: Endpoint, isStre
 
 describe('a deployment is served', () => {
   test.each<[string, Endpoint, Parameters<typeof target>[0], string]>([
-    ['chat at v1', 'chat', {}, '/openai/v1/chat/completions'],
+    ['cloud 13: chat at v1', 'chat', {}, '/openai/v1/chat/completions'],
     ['responses at v1', 'responses', {}, '/openai/v1/responses'],
     ['messages through responses at v1', 'messages', {}, '/openai/v1/responses'],
     ['completions through chat at v1', 'completions', {}, '/openai/v1/chat/completions'],
@@ -67,7 +72,7 @@ describe('a deployment is served', () => {
       '/openai/v1/chat/completions?api-version=preview',
     ],
     [
-      'chat with a dated version',
+      'cloud 13: chat with a dated version',
       'chat',
       { version: '2024-10-21' },
       '/openai/deployments/my.gpt_prod/chat/completions?api-version=2024-10-21',
@@ -78,7 +83,7 @@ describe('a deployment is served', () => {
       { version: '2025-04-01-preview' },
       '/openai/responses?api-version=2025-04-01-preview',
     ],
-    ['Claude by messages', 'messages', { dialects: claude }, '/anthropic/v1/messages'],
+    ['cloud 18: Claude by messages', 'messages', { dialects: claude }, '/anthropic/v1/messages'],
     ['Claude by chat', 'chat', { dialects: claude }, '/anthropic/v1/messages'],
     [
       'Claude by responses',
@@ -96,7 +101,7 @@ describe('a deployment is served', () => {
 
   // A base URL that already ends in /openai/v1 must not get another /v1: github.com/anomalyco/opencode/issues/1508.
   test.each(['', '/openai', '/openai/v1', '/openai/deployments/other', '/anthropic', '/anthropic/v1'])(
-    'from a base URL that ends in "%s"',
+    'cloud 14: from a base URL that ends in "%s"',
     async (base) => {
       const { seen, paths } = await callsOf([target({ base })], 'chat');
       expect([seen.status, paths]).toEqual([200, ['/openai/v1/chat/completions']]);
@@ -119,6 +124,69 @@ describe('a deployment is served', () => {
       expect(call?.headers['api-key']).toBeUndefined();
     } finally {
       await wall.close();
+    }
+  });
+});
+
+const blockedPrompt = {
+  code: 'content_filter',
+  message: 'The response was filtered due to the prompt triggering a content management policy.',
+  param: 'prompt',
+  status: 400,
+  innererror: {
+    code: 'ResponsibleAIPolicyViolation',
+    content_filter_result: { jailbreak: { filtered: true, detected: true } },
+  },
+};
+
+test('cloud 15: chunks about filters are neither an answer nor its end', async () => {
+  for (const endpoint of ['chat', 'responses', 'messages', 'completions'] as const) {
+    const chat = { ...target(), dialects: ['openai-chat' as const] };
+    const { seen, records } = await callsOf([chat], endpoint, true);
+    expect([seen.status, errorOf(seen)]).toEqual([200, undefined]);
+    expect(textOf(seen)).toContain('the simulator speaking');
+    expect(records).toMatchObject([{ outcome: 'answered', isEstimated: false }]);
+  }
+});
+
+describe('what a filter of Azure blocks', () => {
+  test.each(['chat', 'responses', 'messages', 'completions'] as const)(
+    'cloud 16: of a prompt is refused once, and counts against nobody, for %s',
+    async (endpoint) => {
+      const twice = [0, 1].map(() => ({ ...target(), upstreamModel: 'blocked' }));
+      const breaker = {
+        consecutiveFailures: 1,
+        openForMs: 60_000,
+        maxOpenMs: 60_000,
+        rateLimitCooldownMs: 0,
+      };
+      const targets = twice.map((each) => ({ ...each, providerEntry: { ...each.providerEntry, breaker } }));
+      const rig = await startRig(tableOf(targets));
+      try {
+        const before = azure.calls.length;
+        for (const asked of [1, 2]) {
+          const seen = await ask(rig, { endpoint });
+          expect([seen.status, azure.calls.length - before]).toEqual([400, asked]);
+          expect(seen.text).toContain('triggering a content management policy');
+        }
+      } finally {
+        await rig.close();
+      }
+    },
+  );
+
+  test.each([false, true])('of an answer is its end, as a stream: %s', async (isStream) => {
+    const filtered = { ...target(), upstreamModel: 'filtered', dialects: ['openai-chat' as const] };
+    const ends = {
+      chat: '"finish_reason":"content_filter"',
+      responses: '"reason":"content_filter"',
+      messages: '"stop_reason":"refusal"',
+    };
+    for (const endpoint of ['chat', 'responses', 'messages'] as const) {
+      const { seen, paths, records } = await callsOf([filtered, target()], endpoint, isStream);
+      expect([seen.status, paths.length]).toEqual([200, 1]);
+      expect(seen.text).toContain(ends[endpoint]);
+      expect(records.map(({ outcome }) => outcome)).toEqual(['answered']);
     }
   });
 });

@@ -19,7 +19,7 @@ const mantle = 'bedrock-mantle.us-east-1.api.aws';
 // Made with botocore and with @smithy/signature-v4, which agree.
 test.each([
   [
-    'the colon of an id',
+    'cloud 1: the colon of an id',
     'bedrock',
     runtime,
     '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse',
@@ -27,7 +27,7 @@ test.each([
     'b16ffe8852231c9e5728f1ce1edf5a2c565b5769d77006f401fb3810f223c080',
   ],
   [
-    'the slash of an ARN',
+    'cloud 1: the slash of an ARN',
     'bedrock',
     runtime,
     '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/converse-stream',
@@ -35,14 +35,14 @@ test.each([
     '0e9dbc8debaf5178913e1febb50ab1d121c7d9ac715c45e44da6c5f5091fc495',
   ],
   [
-    'the name of mantle',
+    'cloud 5: the name of mantle',
     'bedrock-mantle',
     mantle,
     '/v1/responses',
     '{"model":"openai.gpt-oss-120b","input":"hi"}',
     '0f4b15e994bb3f21fa9f09e708520a6f57eda0b7fee42789eedb149c5ed1da3f',
   ],
-])('a signature over %s is that of the SDKs', (_, service, host, path, body, signature) => {
+])('%s is signed as the SDKs do', (_, service, host, path, body, signature) => {
   const sign = signerFor(credentials, { region: 'us-east-1', service });
   const headers = [
     'content-type',
@@ -68,7 +68,7 @@ test.each([
   ]);
 });
 
-test('each day and each request has a signature of its own', () => {
+test('cloud 6: each day and each request has a signature of its own', () => {
   const sign = signerFor(credentials, { region: 'us-east-1', service: 'bedrock' });
   const request = { method: 'POST', host: runtime, path: '/a', query: '', headers: [] } as const;
   const made = [0, 1_000, 86_400_000].map((later) =>
@@ -101,7 +101,7 @@ describe('a credentials file', () => {
   });
 });
 
-describe('a server that recomputes the signature', () => {
+describe('cloud 2: a server that recomputes the signature', () => {
   const model = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
   const profile = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
   const signing = {

@@ -7,6 +7,7 @@ import { type Bedrock, startBedrock } from '../../../simulator/clouds/bedrock.ts
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type AskOptions, ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
 import { type RigTarget, startRig, tableOf } from '../rig.ts';
+import { askForCount } from './ask-for-count.ts';
 
 const key = 'bedrock-api-key-of-the-account-0123456789';
 const claude = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
@@ -49,6 +50,7 @@ const scripted = {
   'us.anthropic.claude-fails-4-5': 'sim+fault=error-503',
   'us.anthropic.claude-breaks-4-5': 'sim+fault=error-first+status=503',
   'us.anthropic.claude-stops-4-5': 'sim+fault=error-after:3',
+  'us.anthropic.claude-filtered-4-5': 'sim+refusal',
   'us.anthropic.claude-cut-4-5': 'sim+fault=cut-after:3',
 };
 
@@ -137,7 +139,7 @@ describe('a model is served', () => {
   );
 
   // Claude Code writes JSON into user_id, which Bedrock refuses: github.com/agentgateway/agentgateway/issues/1738.
-  test('for an end user whose name Bedrock would refuse', async () => {
+  test('cloud 34: for an end user whose name Bedrock would refuse', async () => {
     const user = '{"device_id":"d","session_id":"s"}';
     const more = { metadata: { user_id: user } };
     const { seen, calls } = await callsOf([target(claude, ['anthropic-messages'])], 'messages', { more });
@@ -147,7 +149,7 @@ describe('a model is served', () => {
   });
 
   // github.com/BerriAI/litellm/issues/37905.
-  test('without what a client says to sign in, or of AWS', async () => {
+  test('cloud 3: without what a client says to sign in, or of AWS', async () => {
     const headers = { 'x-amz-security-token': 'mine', 'x-amz-target': 'Other', 'x-amzn-trace-id': 'Root=1' };
     const { seen, calls } = await callsOf([target(claude, ['anthropic-messages'])], 'messages', { headers });
     expect(seen.status).toBe(200);
@@ -232,7 +234,7 @@ describe('a tool loop through Converse', () => {
 
   // The strict front demands every result in one turn and each block in its form; the model behind it, its own signatures.
   test.each([false, true])(
-    'keeps calls, results and signed thinking in messages, streamed: %s',
+    'cloud 30: keeps calls, results and signed thinking in messages, streamed: %s',
     async (isStream) => {
       const tools = [{ name: 'weather', input_schema: parameters }];
       const thinking = { type: 'enabled', budget_tokens: 1024 };
@@ -303,12 +305,53 @@ describe('a tool loop through Converse', () => {
   });
 });
 
+describe('what a guardrail of Bedrock blocks', () => {
+  const ends = {
+    chat: '"finish_reason":"content_filter"',
+    responses: '"status":"completed"',
+    messages: '"stop_reason":"refusal"',
+  };
+
+  test.each([false, true])(
+    'is the refusal of the dialect, and counts against nobody, as a stream: %s',
+    async (isStream) => {
+      const filtered = target('us.anthropic.claude-filtered-4-5', converse);
+      for (const endpoint of ['chat', 'responses', 'messages'] as const) {
+        const { seen, calls, records } = await callsOf([filtered, target(nova, converse)], endpoint, {
+          isStream,
+        });
+        expect([seen.status, calls.length]).toEqual([200, 1]);
+        expect(seen.text).toContain(ends[endpoint]);
+        expect(records.map(({ outcome }) => outcome)).toEqual(['answered']);
+      }
+    },
+  );
+});
+
+test('cloud 32: frames of AWS reach clients as events of their dialect', async () => {
+  for (const endpoint of ['chat', 'responses', 'messages'] as const) {
+    const { seen } = await callsOf([target(nova, converse)], endpoint, { isStream: true });
+    expect(seen.headers['content-type']).toMatch(/^text\/event-stream/);
+    expect(seen.text).toMatch(/^(event|data): /);
+  }
+});
+
+// github.com/BerriAI/litellm/issues/27626.
+test('cloud 33: a count that the runtime does not know, though it says 200, is an estimate', async () => {
+  const rig = await startRig(tableOf([target(claude, ['anthropic-messages'])]));
+  try {
+    expect(await askForCount(rig)).toMatchObject({ status: 200, isEstimated: true });
+  } finally {
+    await rig.close();
+  }
+});
+
 describe('a failure of Converse', () => {
   const failing = (name: string): RigTarget => target(`us.anthropic.claude-${name}-4-5`, converse);
 
   test.each([
     ['before its answer', 'fails'],
-    ['with an exception before its first word', 'breaks'],
+    ['cloud 26: with an exception before its first word', 'breaks'],
   ])('%s lets the next target take over', async (_, name) => {
     const { seen, records } = await callsOf([failing(name), target(nova, converse)], 'chat', {
       isStream: true,

@@ -17,7 +17,7 @@ const plain = (content: readonly object[], more: object = {}): object => ({
   ...more,
 });
 
-test('a streamed text has no start of its block, and its usage comes after its end', () => {
+test('cloud 25: a streamed text has no start of its block, and its usage comes after its end', () => {
   const { parts, facts } = decodeStream(text + ending('end_turn'));
   expect(parts).toEqual([
     { type: 'answer-start', id: '', model: '', createdAt: 0 },
@@ -31,7 +31,7 @@ test('a streamed text has no start of its block, and its usage comes after its e
   expect(facts).toMatchObject({ isComplete: true, fault: undefined });
 });
 
-test('a stream gives the same parts wherever its bytes are cut', () => {
+test('cloud 28: a stream gives the same parts wherever its bytes are cut', () => {
   const whole =
     text +
     useStart(1, 't1') +
@@ -49,7 +49,7 @@ test.each([
   ['no message stop', text],
   ['nothing but a start', start],
   ['nothing at all', ''],
-])('a stream with %s is cut', (_, sent) => {
+])('cloud 27: a stream with %s is cut', (_, sent) => {
   expect(decodeStream(sent).facts).toMatchObject({ isComplete: false, fault: { kind: 'truncated' } });
 });
 
@@ -58,7 +58,7 @@ test('a stream that ends after its message stop is complete without usage', () =
   expect(facts).toMatchObject({ isComplete: true, usage: undefined });
 });
 
-test('an exception in the stream is the failure that it names', () => {
+test('cloud 26: an exception in the stream is the failure that it names', () => {
   const error = event('error', { error: { type: 'ThrottlingException', message: 'Slow down', status: 429 } });
   expect(decodeStream(start + error).facts.fault).toMatchObject({
     kind: 'error-event',
@@ -83,7 +83,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('is what its answer ended for, whatever the upstream says', () => {
+  test('cloud 29: is what its answer ended for, whatever the upstream says', () => {
     const calls = start + useStart(0, 't1') + stop(0) + useStart(1, 't2') + stop(1) + ending('end_turn');
     const { parts } = decodeStream(calls, { tools: [look] });
     expect(parts.at(-1)).toEqual({ type: 'choice-end', choice: 0, finish: 'tool-calls' });
@@ -148,7 +148,7 @@ describe('reasoning', () => {
     });
   });
 
-  test('that is not shown is the bytes of all its pieces', () => {
+  test('cloud 30: that is not shown is the bytes of all its pieces', () => {
     const pieces = ['ab', 'cde'].map((piece) =>
       delta(0, { reasoningContent: { redactedContent: Buffer.from(piece).toString('base64') } }),
     );
@@ -164,7 +164,7 @@ describe('reasoning', () => {
   });
 });
 
-test('usage counts cached tokens as input, and writes for an hour by themselves', () => {
+test('cloud 24: usage counts cached tokens as input, and writes for an hour by themselves', () => {
   const counted = {
     inputTokens: 10,
     outputTokens: 7,
@@ -197,7 +197,7 @@ test.each([
     'content_filtered',
     { finish: 'content-filter', refusal: { category: 'content_filtered', explanation: null } },
   ],
-  ['a_new_reason', { finish: 'stop', isUntold: true }],
+  ['a_new_reason', { finish: 'stop', isAssumed: true }],
 ])('the stop reason %s is %j', (stopReason, wanted) => {
   expect(decodeStream(text + ending(stopReason)).parts.at(-1)).toEqual({
     type: 'choice-end',

@@ -26,7 +26,7 @@ test('a question alone needs no more than its message', () => {
 });
 
 describe('turns', () => {
-  test('neighbours of one role are one message, and the user begins', () => {
+  test('cloud 20: neighbours of one role are one message, and the user begins', () => {
     const turns = [assistantTurn('a'), userTurn('b'), userTurn('c')];
     expect(encode({ turns }).messages).toEqual([
       { role: 'user', content: [{ text: 'Go on.' }] },
@@ -44,7 +44,7 @@ describe('turns', () => {
     expect(sent.messages[0]?.content[1]).toEqual({ text: '<system-reminder>\nNow\n</system-reminder>' });
   });
 
-  test('blank text is left out', () => {
+  test('cloud 22: blank text is left out', () => {
     expect(encode({ turns: [userTurn('a', '  ', 'b')] }).messages[0]?.content).toEqual([
       { text: 'a' },
       { text: 'b' },
@@ -94,7 +94,7 @@ describe('media', () => {
 describe('tools', () => {
   const turns = [userTurn('a'), assistantTurn(toolCall('c1')), userTurn(toolResult('c1', 'seen'))];
 
-  test('a tool has a description and a schema also where the caller gives none', () => {
+  test('cloud 22: a tool has a description and a schema also where the caller gives none', () => {
     expect(encode({ tools: [{ kind: 'function', name: 'look' }] }).toolConfig).toEqual({
       tools: [
         {
@@ -142,7 +142,7 @@ describe('tools', () => {
   });
 
   // github.com/vxcontrol/pentagi/issues/196.
-  test('calls of the past without tools get definitions of the same names', () => {
+  test('cloud 19: calls of the past without tools get definitions of the same names', () => {
     expect(encode({ turns }).toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'look' } }] });
   });
 
@@ -154,7 +154,7 @@ describe('tools', () => {
     expect(encode(single, { upstreamModel: nova }).additionalModelRequestFields).toBeUndefined();
   });
 
-  test('all results of a turn are in one user turn, in the order of the calls, one for each', () => {
+  test('cloud 21: all results of a turn are in one user turn, in the order of the calls, one for each', () => {
     const sent = encode({
       tools: [look],
       turns: [
@@ -181,7 +181,7 @@ describe('tools', () => {
     ]);
   });
 
-  test('a result is text, also where it is JSON', () => {
+  test('cloud 22: a result is text, also where it is JSON', () => {
     const json = [userTurn('a'), assistantTurn(toolCall('c1')), userTurn(toolResult('c1', '[1]'))];
     expect(encode({ tools: [look], turns: json }).messages[2]?.content).toEqual([
       { toolResult: { toolUseId: 'c1', content: [{ text: '[1]' }] } },
@@ -290,7 +290,7 @@ describe('the settings of an answer', () => {
   });
 });
 
-describe('a mark of a cached prefix', () => {
+describe('cloud 23: a mark of a cached prefix', () => {
   const marked = (text: string, cacheHint: unknown = hint): Part => ({ type: 'text', text, cacheHint });
   const points = (sent: object): number => JSON.stringify(sent).split('"cachePoint"').length - 1;
 

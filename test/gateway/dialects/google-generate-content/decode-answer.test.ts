@@ -195,7 +195,7 @@ describe('cloud 38: an answer', () => {
       expect(streamed([chunk(undefined, reason)]).facts.fault).toMatchObject(fault);
       expect(streamed([chunk([{ text: 'so' }], reason)]).choice).toMatchObject({
         finish: 'stop',
-        isUntold: true,
+        isAssumed: true,
       });
     },
   );

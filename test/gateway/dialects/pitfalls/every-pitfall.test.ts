@@ -17,6 +17,16 @@ test('every pitfall from 1 to 65 is named by a test, but for one of an upstream 
   expect(unnamed).toEqual([63]);
 });
 
+test('every pitfall of the clouds from 1 to 40 is named by a test', () => {
+  const folder = join(import.meta.dirname, '../../..');
+  const named = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .flatMap((path) => [...readFileSync(join(folder, path), 'utf8').matchAll(/['"`]cloud (\d{1,2}): /g)])
+    .map(([, number]) => Number(number));
+  const unnamed = Array.from({ length: 40 }, (_, at) => at + 1).filter((number) => !named.includes(number));
+  expect(unnamed).toEqual([]);
+});
+
 /** The numbers in front of sentences, also of those that stand in tables: `'39: …'`, `['11, 13: …'`. */
 function pitfallsIn(source: string): readonly number[] {
   const sentences = source.matchAll(/(?:\b(?:test|describe)\(|\)\(|\[)\s*['"`](\d{1,2}(?:, \d{1,2})*): /g);
