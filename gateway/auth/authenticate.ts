@@ -66,8 +66,16 @@ export function findKey(head: CredentialHeaders, { keys }: Pick<KeyBook, 'keys'>
 }
 
 function callerOf(key: Caller['key']): Caller {
-  return { key, namespace: key.id.slice(0, key.id.indexOf('/')) };
+  let caller = callers.get(key);
+  if (caller === undefined) {
+    caller = { key, namespace: key.id.slice(0, key.id.indexOf('/')) };
+    callers.set(key, caller);
+  }
+  return caller;
 }
+
+/** Kept as long as the table that their keys are of. */
+const callers = new WeakMap<Caller['key'], Caller>();
 
 /** SHA-256 in hex: a key has 256 random bits, so neither salt nor a slow hash would add anything. */
 export function digestKey(key: string): string {

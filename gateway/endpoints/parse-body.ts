@@ -6,10 +6,10 @@ import { GatewayError } from '../request/errors.ts';
 import { refuseConnectionMembers } from './connection-members.ts';
 
 /**
- * Bodies up to this size are parsed whole, so that malformed JSON gets an exact error here; the
+ * Bodies up to this size are checked whole, so that malformed JSON gets an exact error here; the
  * inside of larger ones is left to the upstream, whose parser reads them anyway.
  */
-const parsedBytesMax = 16 * 1024;
+const checkedBytesMax = 16 * 1024;
 
 /** @throws {GatewayError} `invalid_parameter`. */
 export function parseBody(chunks: readonly Buffer[]): RequestBody {
@@ -17,7 +17,7 @@ export function parseBody(chunks: readonly Buffer[]): RequestBody {
     throw new GatewayError('invalid_parameter', 'The request body is empty. Send a JSON object.');
   return asInvalid(() => {
     const body = openBody(chunks);
-    if (body.bytes <= parsedBytesMax) body.parse();
+    if (body.bytes <= checkedBytesMax) body.check();
     refuseConnectionMembers(body);
     return body;
   });

@@ -2,6 +2,7 @@
 // members are, and the same bytes with single members replaced.
 
 import { isAscii, isUtf8 } from 'node:buffer';
+import { JsonWalk } from './json-walk.ts';
 import { parseInSteps } from './parse-in-steps.ts';
 import { asRecord, type JsonRecord } from './record.ts';
 import {
@@ -11,6 +12,7 @@ import {
   scanInSteps,
   scanMembers,
 } from './scan-members.ts';
+import { scanPlain } from './scan-plain.ts';
 
 /**
  * Replaces the bytes `from` to `to` (exclusive) by `text`. With `from === to` at the closing brace
@@ -32,6 +34,10 @@ export class RequestBody {
   readonly scan: MemberScan;
   /** One character per byte, of a small body in one piece, until it sets out. */
   latin1: string | undefined;
+  /** It is valid JSON, of one small chunk; unless this is so, nothing is known of what is inside of its members. */
+  readonly isPlain: boolean;
+  /** False: there is nothing for `namesOutsideInput` to find. */
+  readonly mayNameOutside: boolean;
   /** All values, where the body has been parsed whole. */
   private values: JsonRecord | undefined;
 
@@ -42,9 +48,14 @@ export class RequestBody {
   constructor(chunks: readonly Buffer[], scan?: MemberScan) {
     this.chunks = chunks;
     this.bytes = bytesOf(chunks);
-    const text = scan ? undefined : latin1Of(chunks, this.bytes);
-    this.latin1 = chunks.length === 1 && this.bytes <= keptBytesMax ? text : undefined;
-    this.scan = scan ?? scanMembers(text ?? '');
+    const [only] = chunks;
+    const isSmall = only !== undefined && chunks.length === 1 && only.length <= keptBytesMax;
+    const plain = isSmall && !scan ? scanPlain(only) : undefined;
+    const text = scan || plain ? undefined : latin1Of(chunks, this.bytes);
+    this.latin1 = isSmall ? text : undefined;
+    this.scan = scan ?? plain ?? scanMembers(text ?? '');
+    this.isPlain = plain !== undefined;
+    this.mayNameOutside = plain?.mayNameOutside ?? true;
   }
 
   member(name: string): Member | undefined {
@@ -52,8 +63,13 @@ export class RequestBody {
     return undefined;
   }
 
+  /** Makes sure that all of it is valid: worth it if it is small. Throws as `parse` does. */
+  check(): void {
+    if (!this.isPlain) this.parse();
+  }
+
   /**
-   * Parses the whole body: worth it if it is small, because then all of it is known to be valid.
+   * Parses the whole body.
    *
    * @throws {JsonStructureError} if it is not UTF-8.
    * @throws {SyntaxError} if it is not valid JSON.
@@ -84,8 +100,15 @@ export class RequestBody {
    * @throws {SyntaxError} if its bytes are not valid JSON.
    */
   read(member: Member): unknown {
+    if (this.isPlain && isLongValue(member)) this.parse();
     if (this.values) return this.values[member.name];
     return JSON.parse(this.slice(member.valueStart, member.valueEnd));
+  }
+
+  /** Of a plain body that nobody has read whole: from the value of a member on. */
+  walk({ valueStart }: Member): JsonWalk | undefined {
+    const [only] = this.chunks;
+    return this.isPlain && !this.values && only ? new JsonWalk(only, valueStart) : undefined;
   }
 
   /** The unchanged JSON text of a member's value, one character per byte; at most this many from its beginning. */
@@ -141,6 +164,8 @@ export class RequestBody {
   }
 
   private slice(from: number, to: number): string {
+    const [only] = this.chunks;
+    if (this.chunks.length === 1 && only) return only.toString('utf8', from, to);
     return this.range(from, to).toString('utf8');
   }
 
@@ -151,6 +176,11 @@ export class RequestBody {
     this.copyRange(from, to, parts);
     return Buffer.concat(parts);
   }
+}
+
+/** One that may well be read again. */
+function isLongValue({ valueStart, valueEnd }: Member): boolean {
+  return valueEnd - valueStart > 256;
 }
 
 /** Above, pieces are cut rather than copied. */

@@ -46,13 +46,14 @@ export function estimateSpend(
     | 'generated'
     | 'hasStoredInput'
   >,
-  body: Pick<RequestBody, 'bytes' | 'chunks'> & { readonly latin1?: string | undefined },
+  body: Pick<RequestBody, 'bytes' | 'chunks'> & Partial<Pick<RequestBody, 'latin1' | 'mayNameOutside'>>,
   { route }: Pick<Plan, 'route'>,
   { inputTimes = 1 }: Pick<Translation, 'inputTimes'> = {},
 ): SpendEstimate {
   const { tokens, documentTokens } = sizesOf(body);
   const input = tokens * inputTimes;
-  const isElsewhere = hasStoredInput || namesOutsideInput(body.chunks, body.latin1);
+  const isElsewhere =
+    hasStoredInput || (body.mayNameOutside !== false && namesOutsideInput(body.chunks, body.latin1));
   const inputMost = isElsewhere ? Number.POSITIVE_INFINITY : input + documentTokens * inputTimes;
   const isBound = outputTokensMax !== undefined && !(hasNewerBoundOnly && mayPassOverNewer(route));
   const otherwise = isBound ? 0 : boundOf(route, outputTokensDefault);

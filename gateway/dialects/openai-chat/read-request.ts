@@ -1,6 +1,7 @@
 // Is this a chat completion request, and what does the gateway need to know of it?
 // Bounds: OpenAI API reference, "Create chat completion"; those of the completions route hold here too.
 
+import { type JsonWalk, OPEN_BRACE, OPEN_BRACKET } from '../../json/json-walk.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
@@ -19,7 +20,7 @@ import { isGiven } from '../request/side-effects.ts';
 
 const chatParameters: ParameterTable = {
   model: { rule: { kind: 'name' }, isRequired: true },
-  messages: { rule: { kind: 'list', itemsMin: 1 }, isRequired: true, isLarge: true },
+  messages: { rule: { kind: 'list', itemsMin: 1 }, isRequired: true, isLarge: true, isUsual: areUsual },
   stream: { rule: { kind: 'boolean' } },
   stream_options: { rule: { kind: 'object' } },
   max_tokens: { rule: { kind: 'integer', min: 1 } },
@@ -109,6 +110,35 @@ function boundOf(newer: unknown, older: unknown): Partial<RequestFacts> {
   if (typeof newer !== 'number') return outputTokensMax(older);
   if (typeof older !== 'number') return { outputTokensMax: newer, hasNewerBoundOnly: true };
   return { outputTokensMax: Math.max(newer, older) };
+}
+
+/** Whether they are as `checkMessages` wants them; some that are may not be. */
+function areUsual(messages: JsonWalk): boolean {
+  if (!messages.enter(OPEN_BRACKET)) return false;
+  do if (!isUsual(messages)) return false;
+  while (messages.hasNext());
+  return messages.leave(OPEN_BRACKET);
+}
+
+function isUsual(message: JsonWalk): boolean {
+  let hasRole = false;
+  let hasContent = false;
+  if (!message.enter(OPEN_BRACE)) return false;
+  do {
+    const name = message.shortName()?.text;
+    if (name === 'role') {
+      // Of two with one name a parser takes the last.
+      if (hasRole || !roles.has(message.shortString()?.text ?? '')) return false;
+      hasRole = true;
+      continue;
+    }
+    if (name === 'content') {
+      if (hasContent || !(message.isAtString || message.code === OPEN_BRACKET)) return false;
+      hasContent = true;
+    }
+    if (name === undefined || !message.value()) return false;
+  } while (message.hasNext());
+  return message.leave(OPEN_BRACE) && hasRole && hasContent;
 }
 
 /**

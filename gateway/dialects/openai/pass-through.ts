@@ -7,6 +7,7 @@ import { outputOf } from '../answer/estimate-tokens.ts';
 import type { AnswerDocument, RequestFacts, UpstreamTarget } from '../dialect.ts';
 import { type DefaultMember, targetEdits } from '../request/target-edits.ts';
 import { readOpenAiUsage } from './convert-usage.ts';
+import { readPlainAnswer } from './plain-answer.ts';
 import { readChoices } from './read-choices.ts';
 import { lacksNothing, mapChoices, type OpenAiRepair } from './repair.ts';
 
@@ -49,7 +50,8 @@ const none: readonly Member[] = [];
 const emptyBytesMax = 64;
 
 /**
- * A plain answer is forwarded as its own bytes; it is parsed to check that it is complete and to read its usage.
+ * A plain answer is forwarded as its own bytes; it is looked at to check that it is complete and to read its usage, and parsed where
+ * anything about it is unusual.
  *
  * @param repair Adds missing members that clients need; absent: the answer is forwarded unchanged.
  */
@@ -58,6 +60,11 @@ export function relayOpenAiAnswer(
   textOf: (choice: JsonRecord) => string,
   repair?: () => OpenAiRepair,
 ): AnswerDocument {
+  const plain = readPlainAnswer(body);
+  if (plain) {
+    const { usage, model } = plain;
+    return { ok: true, body, usage, outputEstimate: usage.output, servedModel: model };
+  }
   const read = readChoices(body);
   if (!read.ok) return read;
   const { answer, choices } = read;

@@ -2,6 +2,7 @@
 // data, one table per dialect; `null` for an optional member counts as absent.
 
 import { foldName } from '../../json/fold-name.ts';
+import type { JsonWalk } from '../../json/json-walk.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import { GatewayError } from '../../request/errors.ts';
@@ -18,11 +19,13 @@ interface Parameter {
   readonly isLarge?: boolean;
   /** It is read however long it is. */
   readonly isLong?: boolean;
+  /** Whether it is as most requests have it, by a walk over its bytes: then it is not parsed, and missing from the values. */
+  readonly isUsual?: (value: JsonWalk) => boolean;
 }
 
 export type ParameterTable = Readonly<Record<string, Parameter>>;
 
-/** The checked values of all members in the table that are present and not null; undefined if too large to be looked at. */
+/** The checked values of all members in the table that are present and not null; undefined if too large to be looked at, or as usual. */
 export type ParameterValues = ReadonlyMap<string, unknown>;
 
 /** @throws {GatewayError} `invalid_parameter` for the first member that breaks its rule. */
@@ -46,6 +49,11 @@ export function checkParameters(body: RequestBody, table: ParameterTable): Param
       const complaint = judgeFirstByte(byteAt(body.chunks, member.valueStart), parameter.rule);
       if (complaint) throw invalid(name, complaint);
       // Present, whatever else it holds.
+      values.set(name, undefined);
+      continue;
+    }
+    const walk = parameter.isUsual && body.walk(member);
+    if (walk && parameter.isUsual?.(walk)) {
       values.set(name, undefined);
       continue;
     }

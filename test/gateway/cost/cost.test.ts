@@ -31,7 +31,7 @@ describe('a request beyond the floor, with limits, budgets, records and metrics'
   });
 
   test('a unary request allocates no more than its bound', () => {
-    expect(unary.bytes).toBeLessThanOrEqual(26_000);
+    expect(unary.bytes).toBeLessThanOrEqual(21_000);
   });
 
   test('a stream of 21 events makes no more promises, listeners, timers and writes than its bounds', () => {

@@ -216,8 +216,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'what a provider has stored is input too',
     file: 'gateway/pipeline/estimate-spend.ts',
-    from: 'hasStoredInput || namesOutsideInput(body.chunks, body.latin1)',
-    to: 'namesOutsideInput(body.chunks, body.latin1)',
+    from: 'hasStoredInput || (body.mayNameOutside',
+    to: '(body.mayNameOutside',
     tests: [BUDGETS, ESTIMATE],
   },
   {

@@ -1,0 +1,42 @@
+// Does the walk over a small body find what the scanner and the parser find? What it takes is never looked at by either.
+
+import { expect, test } from 'vitest';
+import { parseJson } from '../../../core/parse-json.ts';
+import { scanMembers } from '../../../gateway/json/scan-members.ts';
+import { scanPlain } from '../../../gateway/json/scan-plain.ts';
+import { runs } from '../../support/runs.ts';
+import { damagedText, makeRandom, objectText } from './random-json.ts';
+
+const randomTexts = runs(100_000);
+
+test(`of ${randomTexts.toLocaleString('en')} random texts it takes none that they would not, and finds the same members`, () => {
+  const random = makeRandom(20_261_127);
+  let plain = 0;
+  for (let left = randomTexts; left > 0; left--) {
+    const text = left % 4 === 0 ? damagedText(random) : objectText(random);
+    const found = scanPlain(Buffer.from(text));
+    if (!found) continue;
+    plain++;
+    if (parseJson(text) === undefined) throw new Error(`a parser refuses ${text}`);
+    const { mayNameOutside, ...scan } = found;
+    expect(scan).toEqual(scanMembers(Buffer.from(text).toString('latin1')));
+  }
+  expect(plain).toBeGreaterThan(randomTexts / 20);
+});
+
+test.each([
+  ['no members', '{}'],
+  ['a name twice', '{"model":"a","model":"b"}'],
+  ['a name twice, one of them escaped', '{"model":"a","mod\\u0065l":"b"}'],
+  ['a name in capitals', '{"MODEL":"a"}'],
+  ['a name that is not ASCII', '{"modél":"a"}'],
+  ['33 members', `{${Array.from({ length: 33 }, (_, at) => `"m${at}":1`).join(',')}}`],
+  ['something behind it', '{"model":"a"}x'],
+])('what has %s is left to the scanner', (_, text) => {
+  expect(scanPlain(Buffer.from(text))).toBeUndefined();
+});
+
+test('bytes that are not UTF-8 are left to the scanner', () => {
+  expect(scanPlain(Buffer.from('{"model":"\xe9"}', 'latin1'))).toBeUndefined();
+  expect(scanPlain(Buffer.from('{"model":"\xe9"}', 'utf8'))).toBeDefined();
+});
