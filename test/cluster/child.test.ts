@@ -1,7 +1,7 @@
 // Does a program of the test cluster end, whatever happens to the process that started it?
 
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,6 +49,33 @@ test.each([
   server.close();
   await expect(once(connect(socket), 'connect')).rejects.toThrow();
 });
+
+test('it ends with its starter, even if a signal to the whole group came before', async () => {
+  const socket = join(folder, 'socket');
+  const server = createServer();
+  server.listen(socket);
+  const arrival = once(server, 'connection');
+  const stubborn = `process.on('SIGTERM', () => {}); ${program(socket)}.write(String(process.pid))`;
+  const script = `
+    const { startChild } = await import(${JSON.stringify(new URL('child.ts', import.meta.url).href)});
+    await startChild(process.execPath, ['-e', ${JSON.stringify(stubborn)}], '/dev/null');
+    setInterval(() => {}, 60_000);`;
+  const starter = await startProcess('--input-type=module', { args: ['--eval', script] });
+  const [connection] = await arrival;
+  const [said] = await once(connection, 'data');
+  const gone = once(connection, 'close');
+  for (const pid of await familyOf(Number(said))) process.kill(pid, 'SIGTERM');
+  starter.signal('SIGKILL');
+  await gone;
+  await starter.exit;
+  server.close();
+});
+
+/** A process and its children. */
+async function familyOf(pid: number): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)];
+}
 
 test("its process id is the program's own, and it can be killed", async () => {
   const child = await startChild('sleep', ['600'], join(folder, 'log'));

@@ -9,7 +9,8 @@ import { Writable } from 'node:stream';
  * one, its starter is gone, and the program is killed: `$$`, or `-$$` with all of its process group.
  */
 export function leashed(command: string, args: readonly string[], target: '$$' | '-$$'): string[] {
-  const reader = `(read -r _ <&3 || kill -9 ${target}) </dev/null >/dev/null 2>&1 &`;
+  // A signal to the whole group must not end the reader before the program, which may take long to end, or never does.
+  const reader = `(trap '' HUP INT TERM; read -r _ <&3 || kill -9 ${target}) </dev/null >/dev/null 2>&1 &`;
   return ['-c', `${reader} exec "$0" "$@" 3<&-`, command, ...args];
 }
 
