@@ -189,18 +189,19 @@ const countedMax = 10_000;
 /** Of very many refusals only some have a row; all are in the sums, which know whole minutes. */
 async function withoutRowAnswer(store: Store, question: LogQuestion) {
   const stretch = minutesAround(question.asked);
-  const counts = await Promise.all(
-    refusedWheres(question).map(async (where) => {
-      const [sums, rows] = await Promise.all([
-        store.refusals({ ...stretch, by: [], where, limit: 1 }),
-        store.singleRefusalCount({ ...stretch, where, limit: countedMax + 1 }),
-      ]);
-      return { rows, without: Math.max(0, (sums[0]?.refused ?? 0) - rows) };
-    }),
+  const wheres = refusedWheres(question);
+  const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+  const rows = await Promise.all(
+    wheres.map((where) => store.singleRefusalCount({ ...stretch, where, limit: countedMax + 1 })),
   );
-  const sum = (of: (count: (typeof counts)[number]) => number) =>
-    counts.reduce((all, count) => all + of(count), 0);
-  return sum(({ rows }) => rows) > countedMax ? {} : { refusedWithoutRow: sum(({ without }) => without) };
+  // Of so many the sums are the most that is read here, and are not needed.
+  if (sum(rows) > countedMax) return {};
+  const refused = await Promise.all(
+    wheres.map(
+      async (where) => (await store.refusals({ ...stretch, by: [], where, limit: 1 }))[0]?.refused ?? 0,
+    ),
+  );
+  return { refusedWithoutRow: Math.max(0, sum(refused) - sum(rows)) };
 }
 
 function refusalAnswer(line: string): readonly object[] {
