@@ -53,7 +53,7 @@ function outcomeOf(status: number): SignInWords['outcome'] {
   return status < 500 ? 'refused' : 'failed';
 }
 
-/** Who comes back from an issuer is told by the page, at an address that says what went wrong. */
+/** The page reports a failed return from an issuer, at an address that says what went wrong. */
 function faultIn(location: string | undefined): string | undefined {
   return /^\/.*[?&]signInError=(\w+)$/.exec(location ?? '')?.[1];
 }

@@ -117,7 +117,7 @@ export interface KeyRow {
   readonly displayName: string;
   readonly owner: string;
   readonly team: string;
-  /** How people recognise the key: its prefix and last four characters; empty where nobody told it. */
+  /** How people recognise the key: its prefix and last four characters; empty where unknown. */
   readonly hint: string;
   /** What the key begins with, such as `psk_`. */
   readonly prefix: string;
@@ -164,7 +164,7 @@ export interface KeyBudget {
   readonly period: string;
   /** Dollars. */
   readonly limit: string;
-  /** Dollars spent in the present period as the status says it; null: not told. */
+  /** Dollars spent in the present period as the status says it; null: not stated. */
   readonly spend: string | null;
   readonly action: string;
 }
@@ -172,7 +172,7 @@ export interface KeyBudget {
 /**
  * `GET /api/watch?kind=&namespace=`: server-sent events.
  *
- * - `reset`: a `WatchReset`. Whatever was known may be old; ask for the list anew. The first event is one, so nothing is lost between.
+ * - `reset`: a `WatchReset`. Whatever was known may be old; ask for the list again. The first event is one, so nothing is lost between.
  * - `change`: a `WatchChange`.
  * - `end`: a `WatchEnd`; nothing follows, and a reader must not come back by itself.
  */

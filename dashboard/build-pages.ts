@@ -17,7 +17,7 @@ export interface BuiltFile {
   readonly gzipBytes: number;
 }
 
-/** @param folder is emptied first; a `.gz` stands beside each file, as `@fastify/static` looks for it. */
+/** @param folder is emptied first; a `.gz` is written beside each file, as `@fastify/static` looks for it. */
 export async function buildPages(folder: string): Promise<readonly BuiltFile[]> {
   await rm(folder, { recursive: true, force: true });
   await build({

@@ -30,10 +30,10 @@ export interface Cluster {
   /** The answer, whatever it is. @throws {ClusterAway} where nobody answers. */
   call(call: ClusterCall): Promise<ClusterAnswer>;
   /**
-   * Changes of a collection, from the moment of the first `RESET` on, which is told when the watch stands; the next is read only when the
+   * Changes of a collection, from the moment of the first `RESET` on, which is sent when the watch is open; the next is read only when the
    * last was taken. Ends with the signal.
    *
-   * @param from The version of a list that is known: changes are those since then, as long as they can be told.
+   * @param from The version of a list that is known: changes are those since then, as long as they are known.
    * @throws {ClusterRefusal} where the person may not (any more).
    * @throws {ClusterAway} where nobody answers before the first `RESET`; later it is tried again.
    */

@@ -1,4 +1,4 @@
-// Who is asking, and is it their own page that asks? What stands before every answer below `/api`.
+// Who is asking, and is it their own page that asks? Checked before every answer below `/api`.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../core/clock.ts';
@@ -64,7 +64,7 @@ export function placeOfRequest({ parts }: Door, request: FastifyRequest): Place 
     throw new DashboardError(
       421,
       'unknown_host',
-      'This is not an address of this dashboard. Whoever runs it names its addresses in PENSTOCK_DASHBOARD_URL.',
+      'This is not an address of this dashboard. Its operator names its addresses in PENSTOCK_DASHBOARD_URL.',
     );
   return place;
 }
@@ -89,7 +89,7 @@ export async function renewSession(
   session: Session,
 ): Promise<Session> {
   const renewal = await door.renewals.of(session);
-  // Somebody may have signed out meanwhile.
+  // The person may have signed out during the await.
   if (door.ended.isOver(session)) throw notSignedIn();
   switch (renewal.is) {
     case 'good':

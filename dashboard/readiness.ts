@@ -36,7 +36,7 @@ export function openReadiness(oidc: Pick<Oidc, 'begin'> | undefined, log: Log): 
 
   const missing = (): string | undefined => {
     if (isFound || oidc === undefined) return undefined;
-    // Whoever asks keeps the time; nobody waits for an issuer that lets everybody wait.
+    // The caller keeps the time; a slow issuer delays nobody.
     if (!isLooking) void look(oidc);
     return `the OpenID Connect issuer has not been found yet${reason === undefined ? '' : ` (${reason})`}`;
   };

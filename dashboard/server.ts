@@ -61,7 +61,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     trustProxy: settings.proxies.length > 0 ? [...settings.proxies] : false,
     http: { ...patience, maxHeaderSize: HEADER_BYTES_MAX },
     clientErrorHandler: answerClientErrors(),
-    // What Fastify is not told it sets to nothing.
+    // Fastify sets what is missing to nothing.
     requestTimeout: patience.requestTimeout,
     keepAliveTimeout: patience.keepAliveTimeout,
     routerOptions: { maxParamLength: 300 },

@@ -42,7 +42,7 @@ const settingsSchema = z.object({
     .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
   /** The gateway as programs outside reach it, without `/v1`. */
   PENSTOCK_DASHBOARD_GATEWAY_URL: httpBase.transform((text) => text.replace(/\/v1$/, '')).optional(),
-  /** What keys of the installation begin with, as the operator is told it. */
+  /** What keys of the installation begin with, as in the settings of the operator. */
   PENSTOCK_DASHBOARD_KEY_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ and -, such as psk_')
@@ -68,7 +68,7 @@ const settingsSchema = z.object({
   /** Without one the client is a public one. */
   PENSTOCK_DASHBOARD_OIDC_CLIENT_SECRET_FILE: z.string().optional(),
   PENSTOCK_DASHBOARD_OIDC_SCOPES: z.string().min(1).default('openid profile email groups'),
-  /** What stands on the button. */
+  /** The label of the button. */
   PENSTOCK_DASHBOARD_OIDC_NAME: z.string().min(1).max(60).default('single sign-on'),
   /** The built pages. */
   PENSTOCK_DASHBOARD_PAGES: z.string().min(1).default('dist/dashboard'),

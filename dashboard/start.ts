@@ -6,7 +6,7 @@ import { buildServer } from './server.ts';
 
 export interface RunningDashboard {
   readonly url: string;
-  /** Streams of pages are ended; they come back, to whoever serves then. */
+  /** Streams of pages are ended; they reconnect, to the next process. */
   close(): Promise<void>;
 }
 

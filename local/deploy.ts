@@ -175,7 +175,7 @@ function remarksOn(
     notes.push(...remarksOf(verdict, place, (condition) => isNoteworthy(condition, verdict)));
     const found = remarksOf(verdict, place, isProblem);
     if (place !== undefined) problems.push(...found);
-    // What stands in no file came from the environment, and no edit can mend it: it must hold none back.
+    // An object without a file came from the environment, and no edit can mend it: it must hold none back.
     // Of its many routes, nothing is wrong that is not said of their Provider.
     else if (verdict.kind === 'Provider') notes.push(...found);
   }
@@ -221,7 +221,7 @@ function remarksOf(
 
 /** Conditions stand for themselves on a cluster; one line after another, they would say things twice. */
 function isSaidByOther({ type }: Condition, all: readonly Condition[]): boolean {
-  // Without a usable target, what is wrong with each stands in Accepted.
+  // Without a usable target, Accepted says what is wrong with each.
   return type === 'ResolvedRefs' && all.some(({ reason }) => reason === 'NoUsableTarget');
 }
 

@@ -38,7 +38,7 @@ const listingTimeoutMs = 10_000;
 
 /**
  * @param ownPort The port this gateway serves on: an upstream there would be a loop.
- * @param nowMs Unix milliseconds: what stands in no file is as old as the process.
+ * @param nowMs Unix milliseconds: an object without a file is as old as the process.
  */
 export async function readEnvironmentProviders(
   settings: LocalSettings,
@@ -219,7 +219,7 @@ function draftProvider({ name, type, apiKey, baseUrl }: Vendor): RawObject {
   const isVendor = URL.parse(baseUrl)?.origin === new URL(ownAddressOf(type)).origin;
   const keys = [{ name: 'environment', secretRef: { name: `${name}-environment`, key: 'apiKey' } }];
   const auth = apiKey === undefined ? { type: 'None' } : { keys };
-  // What stands at another address speaks what this vendor's clients speak; more is not known of it.
+  // A server at another address speaks what this vendor's clients speak; more is not known of it.
   const { header } = PROVIDER_TYPES[type];
   const elsewhere = {
     type: 'OpenAICompatible',

@@ -7,7 +7,7 @@ import { type Manifests, overlayManifests } from './manifests.ts';
 interface ForesightParts {
   readonly reader: ManifestReader;
   readonly deployer: Pick<Deployer, 'foresee'>;
-  /** What stands in no file. */
+  /** Objects without a file. */
   environment(): Manifests;
 }
 

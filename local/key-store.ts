@@ -1,6 +1,6 @@
 // Which keys has this laptop issued? Made once and kept, so that a snippet copied yesterday works today.
 //
-// One file per key, `keys/<namespace>/<name>`: several processes may share the folder, and whoever links
+// One file per key, `keys/<namespace>/<name>`: several processes may share the folder, and the process that links
 // the file first has made the key.
 
 import { randomBytes, randomUUID } from 'node:crypto';

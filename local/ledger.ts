@@ -20,7 +20,7 @@ const source = 'local';
 
 /**
  * @param onPage Called with what was stored.
- * @param print Told once for each reason for which nothing can be stored; it is tried again with the next record.
+ * @param print Called once for each reason for which nothing can be stored; it is tried again with the next record.
  * @throws {Error} where the file cannot be opened.
  */
 export async function openLocalLedger(
@@ -46,7 +46,7 @@ export async function openLocalLedger(
         print(`${lines.asides.length} journal lines are not ledger records and were skipped.`);
     }
   };
-  // One at a time, in turn: what is written meanwhile is taken by the next.
+  // One at a time, in turn: records written during a run are taken by the next.
   let running: Promise<void> = Promise.resolve();
   const run = (): Promise<void> => {
     running = running.then(takeAll).then(

@@ -18,7 +18,7 @@ export interface Spot {
   readonly path: readonly (string | number)[];
 }
 
-/** Where an object stands. */
+/** The place of an object. */
 export interface Place {
   readonly file: string;
   readonly spot: Spot;

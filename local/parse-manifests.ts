@@ -41,7 +41,7 @@ const defaultNamespace = 'default';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One object as it stands in a file. */
+/** One object as in its file. */
 interface Found {
   readonly kind: string;
   readonly fields: Fields;
@@ -323,7 +323,7 @@ function placeOf(
   return {
     file: file.name,
     spot: { content: file.content, document: index, path: [] },
-    // The range of a document begins at its separator; the first content stands at its node.
+    // The range of a document begins at its separator; the first content is at its node.
     lineOf: (...fieldPaths) => lines.linePos(offsetOfField(document, root, fieldPaths)).line,
   };
 }

@@ -14,7 +14,7 @@ export interface ManifestFile {
 
 /**
  * Far more than people write; the API server takes no object larger than 1.5 MiB either. A larger file is
- * told and not read: it would hold up what is being served.
+ * reported and not read: it would hold up what is being served.
  */
 export const FILE_BYTES_MAX = 1_048_576;
 
@@ -26,7 +26,7 @@ export interface UnreadableFile {
 
 export interface FolderReading {
   readonly files: readonly (ManifestFile | UnreadableFile)[];
-  /** False where a file was caught while it was saved: its last content stands here, and it is to be read again after a moment. */
+  /** False where a file was caught while it was saved: its last content is here, and it is to be read again after a moment. */
   readonly isSettled: boolean;
 }
 

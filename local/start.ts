@@ -147,7 +147,7 @@ export async function startLocal(
     return deployment;
   };
   const deploy = async (): Promise<Deployment> => judged(await deployer.deploy(await read()));
-  // One at a time, in order: what comes meanwhile waits.
+  // One at a time, in order: later changes wait.
   let running: Promise<void> = Promise.resolve();
   const run = (work: () => Promise<Deployment>, tell: (deployment: Deployment) => void): void => {
     running = running.then(work).then(
@@ -173,7 +173,7 @@ export async function startLocal(
   });
   const isListed = await settledWithin(listing, listingPatienceMs);
 
-  // In turn, too: an edit made meanwhile is read after it, and stays.
+  // In turn, too: an edit made during the run is read after it, and stays.
   const starting = running.then(deploy);
   running = starting.then(
     () => undefined,
@@ -248,7 +248,7 @@ function createAlarm(onRing: () => void): (atMs: number | undefined) => void {
   return (atMs) => {
     clearTimeout(timer);
     if (atMs === undefined) return;
-    // Too early, as after the longest wait, does no harm: a refresh sets the alarm anew.
+    // Too early, as after the longest wait, does no harm: a refresh sets the alarm again.
     const waitMs = Math.max(1, atMs - systemClock.wallMs());
     timer = setTimeout(onRing, Math.min(waitMs, timerMsMax));
   };

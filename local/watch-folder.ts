@@ -1,9 +1,9 @@
-// Has a file of the folder changed? Told once things are quiet: editors write a file in several steps.
+// Has a file of the folder changed? Reported once things are quiet: editors write a file in several steps.
 
 import { type FSWatcher, statSync, watch } from 'node:fs';
 
 const quietMs = 50;
-/** A folder that is gone (another branch checked out, a build that begins anew) is looked for this often. */
+/** A folder that is gone (another branch checked out, a build that starts again) is looked for this often. */
 const returnMs = 250;
 
 interface FolderWatch {

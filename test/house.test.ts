@@ -84,7 +84,7 @@ describe('dependencies', () => {
 
   test.each(groups)('every entry of %s is pinned to one version', (group) => {
     const loose = Object.entries(packageJson[group]).filter(
-      // A second version of a package stands there under a name of its own.
+      // A second version of a package is there under a name of its own.
       ([, version]) => !/^(npm:@?[\w./-]+@)?\d+\.\d+\.\d+$/.test(version),
     );
     expect(loose).toEqual([]);

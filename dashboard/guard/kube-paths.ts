@@ -56,7 +56,7 @@ export function isNamespace(text: string): boolean {
   return namespacePattern.test(text);
 }
 
-/** Pure: what the address says is put together anew out of its parts, so nothing else of it gets through. */
+/** Pure: the address is rebuilt from its parts, so nothing else of it gets through. */
 export function judgeKubeCall(asked: Asked): Judged {
   return judgeSecret(asked) ?? judgeKind(asked) ?? refuse('unknown');
 }

@@ -57,7 +57,7 @@ export async function isTakenAway(
     await wait(clock, askedAgainMs, signal);
     if (signal.aborted) return false;
     try {
-      // Where they are unsure or nobody answers, what was said before stands until it is asked again.
+      // Where they are unsure or nobody answers, the last answer holds until the next question.
       if ((await review(cluster, right, namespace)) === 'no') return true;
     } catch (error) {
       if (error instanceof DashboardError) return true;

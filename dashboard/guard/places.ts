@@ -1,5 +1,5 @@
 // By which address was the server asked, and is that one of its own? A page elsewhere whose name was made to point here (DNS
-// rebinding) is asked for by that name, and so is told nothing.
+// rebinding) is asked for by that name, and so learns nothing.
 
 /** An address that people open. */
 export interface Place {
@@ -21,7 +21,7 @@ export function findPlace(places: readonly Place[], host: string | undefined): P
   const named = host.toLowerCase();
   const found = places.find((place) => place.host === named);
   if (found !== undefined) return found;
-  // Whoever forwards a port to their own machine chooses it; no name that others own leads there.
+  // A person who forwards a port to their own machine chooses it; no name that others own leads there.
   const url = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(named)
     ? URL.parse(`http://${named}`)
     : null;

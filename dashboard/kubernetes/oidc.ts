@@ -6,7 +6,7 @@ import type { Tokens } from '../session/session.ts';
 import type { OidcSettings } from '../settings.ts';
 import { type Oidc, SignInFailed } from '../sign-in.ts';
 
-/** What is known of the issuer is asked for anew so often. */
+/** How often the metadata of the issuer is fetched again. */
 const knownMs = 10 * 60_000;
 const timeoutSeconds = 10;
 

@@ -1,4 +1,4 @@
-// Whose token is this? Kubernetes says it to whoever shows the token: no right of anybody is needed for the question.
+// Whose token is this? Kubernetes answers the holder of the token; the question needs no right.
 
 import { z } from 'zod';
 import type { KubeConnection } from '../../core/kube/connection.ts';

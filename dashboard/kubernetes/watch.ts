@@ -1,10 +1,10 @@
 // What changes in a collection, as one person may see it? A watch that goes on where it was cut off, and says so where it cannot.
 //
-//   position --> watch stands --RESET--> changes --ended, cut, idle--> wait --> watch, from the last resourceVersion
+//   position --> watch open --RESET--> changes --ended, cut, idle--> wait --> watch, from the last resourceVersion
 //      ^                                    |
 //      +--------------- wait <--------------+-- 410, nonsense
 //
-// Read by a generator: whoever takes no next event makes the API server wait, and nothing is kept here.
+// Read by a generator: a reader that takes no next event makes the API server wait, and nothing is kept here.
 
 import type { Clock } from '../../core/clock.ts';
 import { type Backoff, backoffMs } from '../../core/kube/backoff.ts';
@@ -45,7 +45,7 @@ export async function* watchCollection(options: WatchOptions): AsyncGenerator<Cl
         isReset = true;
       }
       using stream = await openWatch(options, position);
-      // Not before it stands: whoever is told it waits for changes, and asks for nothing by themselves.
+      // Not before the watch is open: a page that gets it waits for changes, and polls no more.
       if (isReset) yield { type: 'RESET', resourceVersion: position };
       isFirst = isReset = false;
       for await (const { event, resourceVersion } of readSteps(stream, options)) {

@@ -6,7 +6,7 @@ import { App } from './shell/app.tsx';
 const root = document.getElementById('app');
 if (root !== null) {
   render(<App />, root);
-  // A page that the browser keeps for its Back button may have shown a key: it is kept empty, and begins anew.
+  // A page that the browser keeps for its Back button may have shown a key: it is kept empty, and starts again.
   addEventListener('pagehide', ({ persisted }) => persisted && render(null, root));
   addEventListener('pageshow', ({ persisted }) => persisted && render(<App />, root));
 }

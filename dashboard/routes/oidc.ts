@@ -12,7 +12,7 @@ import type { Oidc } from '../sign-in.ts';
 import { SignInFailed } from '../sign-in.ts';
 import { admit, takeAttempt } from './session.ts';
 
-/** For whoever has to look for a second factor. */
+/** Time to find a second factor. */
 const flowMs = 10 * 60_000;
 const flowSchema = z.strictObject({
   verifier: z.string(),

@@ -51,7 +51,7 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       );
     reply.raw.once('close', () => over.abort());
     const cancelTimer = clock.setTimer(session.expiresAtMs - clock.wallMs(), endSession);
-    // Whoever comes back then comes with the next token, if there is one for them.
+    // A page that reconnects then brings the next token, if it has one.
     const tokenEnd = session.refreshToken === undefined ? undefined : tokenEndMs(session.token);
     const cancelToken =
       tokenEnd === undefined ? () => {} : clock.setTimer(tokenEnd - clock.wallMs(), () => over.abort());
@@ -62,7 +62,7 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       const from = kind === 'apikeys' ? await keyLists.position(session, namespace) : undefined;
       const watched = cluster.watch(`${GROUP_VERSION}${place}/${kind}`, over.signal, from);
       const events = watched[Symbol.asyncIterator]();
-      // Who may not, or for whom nobody answers, is told by a status, and not by a stream.
+      // A refusal or a missing answer is a status, not a stream.
       let next = await events.next();
       const stream = openStream(reply, clock);
       // Kubernetes judges a watch when it begins, and not while it goes on.

@@ -72,7 +72,7 @@ function hasAll(text: string, words: readonly string[]): boolean {
 
 type Value = string | number | undefined;
 
-/** Undefined: it has none, and stands behind all others, whichever the order. */
+/** Undefined: it has none, and comes last, whichever the order. */
 function sortValue(row: KeyRow, sort: KeySort): Value {
   switch (sort) {
     case 'name':

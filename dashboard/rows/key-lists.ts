@@ -29,14 +29,14 @@ export interface KeyLists {
   read(session: Whose, namespace: string | undefined): Promise<KeyList>;
   /** The version of the list that is kept for them, once it has been read; undefined: there is none. */
   position(session: Whose, namespace: string | undefined): Promise<string | undefined>;
-  /** What their watch has told. */
+  /** What their watch has reported. */
   change(session: Whose, namespace: string | undefined, event: ClusterEvent): void;
   /** Whatever was kept for them. */
   forget(session: Whose): void;
 }
 
 const keptMs = 10_000;
-/** From then on the next one is read beside it, so that whoever turns pages does not wait for ten thousand keys every ten seconds. */
+/** From then on the next one is read beside it, so that a reader who turns pages does not wait for ten thousand keys every ten seconds. */
 const oldMs = 5_000;
 /** Of all lists together. */
 const keptRowsMax = 60_000;
@@ -65,9 +65,9 @@ interface Read {
   readonly keys: Map<string, ListedKey>;
   readonly spends: ReadonlyMap<string, KeySpend> | undefined;
   readonly at: string;
-  /** Rises with what is told. */
+  /** Rises with each event of the watch. */
   resourceVersion: number;
-  /** It lacks what nobody tells: whoever waits for it gets it as it was read. */
+  /** It has only what the watch reports: waiting requests get it as read. */
   isOver: boolean;
   readonly isTruncated: boolean;
 }
@@ -77,7 +77,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   const gate = makeGate(readsAtOnce);
   const lists = new Map<string, Kept>();
 
-  /** @param spending Is read meanwhile: both take long where there are many keys. Of its failure its reader is told. */
+  /** @param spending Is read at the same time: both take long with many keys. Its reader gets its failure. */
   async function readKeys(session: Whose, namespace: string | undefined, spending: Promise<Read['spends']>) {
     const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const keys = new Map<string, ListedKey>();
@@ -100,7 +100,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
       const page = pageSchema.safeParse(answer.body).data;
       if (answer.status !== 200 || page === undefined) throw new ClusterRefusal(answer);
       const items = page.items ?? [];
-      // While the next page is on its way.
+      // While the next page is read.
       adding.push(
         spending.then(
           (spends) => addRows(items, spends),
@@ -160,7 +160,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
         clock.setTimer(keptMs, () => replace(key, kept, kept.next));
         makeRoom();
       },
-      // Whoever asks next asks anew, and is told why.
+      // The next request asks again, and gets the reason.
       () => {
         replace(key, before ?? kept, undefined);
         replace(key, kept, undefined);
@@ -181,7 +181,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
         const { keys, spends } = read;
         const row = keyRowOf(object, spends, clock.wallMs());
         const version = versionOf(object);
-        // What was told late is in a later list already.
+        // A late event is in a later list already.
         if (row === undefined || version < read.resourceVersion || read.isOver) return;
         read.resourceVersion = version;
         const name = `${row.namespace}/${row.name}`;
@@ -247,7 +247,7 @@ function versionOf({ metadata }: ClusterChange['object']): number {
 const keyOf = (session: Whose, namespace: string | undefined): string =>
   `${personOf(session)} ${namespace ?? ''}`;
 
-/** Not the token itself, so that it stands in memory for no longer than it is needed; of the token, as that is what Kubernetes judges. */
+/** Not the token itself, so that it stays in memory for no longer than it is needed; of the token, as that is what Kubernetes judges. */
 function personOf({ token }: Whose): string {
   return hash('sha256', token, 'base64url');
 }

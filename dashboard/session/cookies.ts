@@ -22,7 +22,7 @@ export function cookieName(purpose: 'session' | 'sign-in', { isSecure, host }: P
 
 /**
  * Name and value of each; those that are not needed have the value undefined: they must go. Of a session that is set these are all others,
- * as whoever comes back from an issuer brings none of theirs; else those of `present`.
+ * as a return from an issuer brings none; else those of `present`.
  */
 export function piecesOf(
   name: string,

@@ -10,7 +10,7 @@ type Purpose = 'session' | 'sign-in';
 
 export interface Sealer {
   seal(purpose: Purpose, value: object): Promise<string>;
-  /** Undefined where it was not sealed by one of the keys for this purpose, as it stands. */
+  /** Undefined where it was not sealed by one of the keys for this purpose. */
   open(purpose: Purpose, sealed: string): Promise<unknown>;
 }
 

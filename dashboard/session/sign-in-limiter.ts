@@ -128,7 +128,7 @@ function putLast<T>(map: Map<string, T>, name: string, value: T, max: number): v
   if (map.size > max && oldest !== undefined) map.delete(oldest);
 }
 
-/** Of IPv6 the network of 64 bits: whoever has one of its addresses has them all. */
+/** Of IPv6 the network of 64 bits: the holder of one of its addresses has them all. */
 function sourceOf(address: string): string {
   if (!address.includes(':') || address.startsWith('::ffff:')) return address;
   const [head = '', tail] = address.split('::');

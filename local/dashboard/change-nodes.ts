@@ -108,7 +108,7 @@ function changeSeq(
   });
 }
 
-/** By which the entries of a list are told apart, as the CRDs say it (`x-kubernetes-list-map-keys`). */
+/** The key of the entries of a list, as the CRDs say it (`x-kubernetes-list-map-keys`). */
 export const listKeys = ['name', 'period', 'sha256', 'aboveInputTokens'] as const;
 
 /** Undefined: one of a list whose entries have no such field. */

@@ -158,7 +158,7 @@ function expectAnchors(document: Document): void {
   });
 }
 
-/** That in which the document, written anew, is nearest to how it is written. */
+/** The options with which a rewritten document is nearest to the original. */
 function styleOf(document: Document, written: string): ToStringOptions {
   const lines = new Set(written.split('\n'));
   let best: { readonly style: ToStringOptions; readonly strange: number } | undefined;

@@ -21,7 +21,7 @@ export function followSpend({ store, clock, onSpend, onFailure }: FollowSpendOpt
   close(): Promise<void>;
 } {
   const book = createSpendBook();
-  /** In which all was told last. */
+  /** The day of the last complete report. */
   let reportedDay: string | undefined;
   return followLedger({
     book,

@@ -1,12 +1,12 @@
-// Which lines did nobody mean to change? A text that was written anew from what is in it has other spaces and blank lines than the one
+// Which lines did nobody mean to change? A text that is serialised again from its content has other spaces and blank lines than the one
 // it came from; where nothing is different but those, the lines of the person who wrote it stay.
 
 /**
  * Three texts become one, line by line.
  *
- * @param written as it stands in the file.
- * @param rewritten the same, written anew without a change.
- * @param changed written anew with the change.
+ * @param written as in the file.
+ * @param rewritten the same, serialised again without a change.
+ * @param changed serialised with the change.
  */
 export function keepLines(written: string, rewritten: string, changed: string): string {
   if (written === rewritten) return changed;

@@ -1,5 +1,5 @@
 // What would an API server have made of the manifests? The same objects with uid, generation, resourceVersion and status, and word of
-// each change to whoever watches.
+// each change to its watchers.
 
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -69,7 +69,7 @@ interface Known {
   /** As it is compiled. */
   readonly stamped: RawObject;
   readonly shown: ApiObject;
-  /** Undefined: it stands in none. */
+  /** Undefined: it is in none. */
   readonly file: string | undefined;
 }
 
@@ -236,7 +236,7 @@ function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Another one for what was made anew under the name, and the same after a restart. */
+/** Another one for an object that was created again under the name, and the same after a restart. */
 function uidOf(id: string, createdAt: string): string {
   const digits = hash('sha256', `${id} ${createdAt}`, 'hex');
   return [

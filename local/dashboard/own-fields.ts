@@ -32,7 +32,7 @@ export function withServersFields(
   return { ...own, metadata, ...(before.status === undefined ? {} : { status: before.status }) };
 }
 
-/** As it stands in a manifest: what people have written there of the server's members stays, and so does a namespace left out. */
+/** As in a manifest: what people have written there of the server's members stays, and so does a namespace left out. */
 export function withWrittenFields(own: OwnFields, written: unknown): Readonly<Record<string, unknown>> {
   const before = isRecord(written) ? written : {};
   const { namespace, ...metadata } = own.metadata;

@@ -3,9 +3,9 @@
 
 import { type Document, isMap, isNode, type Node, visit, type YAMLMap, type YAMLSeq } from 'yaml';
 
-/** Moves them out of the value, to what comes next or to the end of what the value stands in. */
+/** Moves them out of the value, to what comes next or to the end of the parent of the value. */
 export function placeComments(document: Document, source: string): void {
-  // The innermost first: what is behind it may be behind what it stands in, too.
+  // The innermost first: what follows it may also follow its parent.
   const collections: (YAMLMap | YAMLSeq)[] = [];
   visit(document, { Collection: (_, node) => void collections.unshift(node) });
   for (const collection of collections) {

@@ -1,4 +1,4 @@
-// How do pages ask the ledger of a laptop? By its read API, as on a cluster, which here listens for this process alone and lets in whoever
+// How do pages ask the ledger of a laptop? By its read API, as on a cluster, which here listens for this process alone and lets in the caller that
 // is signed in.
 
 import { once } from 'node:events';

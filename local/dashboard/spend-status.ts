@@ -1,4 +1,4 @@
-// What stands in the status of an ApiKey of what was spent? What the ledger here knows by now, and which budgets refuse calls for it.
+// What does the status of an ApiKey say about spend? What the ledger here knows by now, and which budgets refuse calls for it.
 
 import type { Spent } from '../../core/contract/spend.ts';
 import type { Condition } from '../../operator/compile/verdict.ts';

@@ -1,9 +1,9 @@
-// What changes in the manifests, for whoever looks on? As a watch of Kubernetes tells it.
+// What changes in the manifests, for watchers? In the form of a watch of Kubernetes.
 
 import type { ClusterEvent } from '../../dashboard/cluster.ts';
 import type { LocalObjects, ObjectChange, OwnKind } from './objects.ts';
 
-/** A reader who is further behind is told to ask for the list anew. */
+/** A reader that lags further has to list again. */
 const waitingMax = 1_000;
 
 /** @param kind Undefined: there is no such kind, and so nothing ever changes. */

@@ -33,7 +33,7 @@ export async function replaceFile(path: string, before: string, after: string | 
 /**
  * Under the first of the names that is free.
  *
- * @param isSecret Only for whoever runs this to read.
+ * @param isSecret Readable only by the user of this process.
  * @returns the name.
  */
 export async function createFile(

@@ -6,7 +6,7 @@ import type { Token } from './scan-source.ts';
 
 export interface Rule {
   readonly sentence: string;
-  /** The point of the rule; it stands in the failure. */
+  /** The point of the rule; it is in the failure. */
   readonly why: string;
   /** One line for each offence: `path:line what`. */
   readonly check: (project: Project) => string[];
@@ -43,7 +43,7 @@ const metricTables = [
   ...['gateway/meter/metric-table.ts', 'operator/metric-table.ts', 'ledger/metric-table.ts'],
   'dashboard/metric-table.ts',
 ];
-/** Metrics: pulled by whoever asks, and sent where an address is set. */
+/** Metrics: pulled by anyone who asks, and sent where an address is set. */
 const ownMetrics = [
   ...['core/telemetry/metric.ts', 'core/telemetry/prometheus.ts', 'core/telemetry/process-server.ts'],
   'core/telemetry/build-info.ts',
@@ -224,7 +224,7 @@ export const rules = {
   },
   environmentInSettings: {
     sentence: 'only settings.ts files read the environment',
-    why: 'What a process can be told stands on one page, is checked once, and any module is safe to import in a test.',
+    why: 'What a process can be reported is on one page, is checked once, and any module is safe to import in a test.',
     check: (project) =>
       offences(
         project,
@@ -273,7 +273,7 @@ export const rules = {
   pagesKnowTypes: {
     sentence:
       'the pages of the dashboard import nothing of its server but types, from dashboard/api-types.ts',
-    why: 'They run elsewhere, and what is told between them stands in one place.',
+    why: 'They run elsewhere, and what is reported between them is in one place.',
     check: forbidTargets(
       (path) => isIn(path, 'dashboard/pages'),
       (target) => !isIn(target, 'dashboard/pages') && target !== 'dashboard/api-types.ts',

@@ -1,5 +1,5 @@
 // What does one source file import, and which words does it use as code? A small scanner: comments, strings, templates and
-// regular expressions are told apart, so that a path in a comment is no import and `process.env` in a sentence no access.
+// regular expressions are distinguished, so that a path in a comment is no import and `process.env` in a sentence no access.
 // It reads import clauses, not the whole language; what it cannot read it refuses loudly instead of passing over it.
 
 export interface Import {
@@ -10,7 +10,7 @@ export interface Import {
 
 export interface Token {
   readonly kind: 'word' | 'mark' | 'string' | 'template' | 'regex';
-  /** Of a string: what stands between the quotes. */
+  /** Of a string: what is between the quotes. */
   readonly text: string;
   readonly line: number;
 }

@@ -36,7 +36,7 @@ test('alerts and dashboard speak of metrics that there are', async () => {
   );
   expect(expressions.length).toBeGreaterThan(20);
   expect(expressions.flatMap(faultsOf)).toEqual([]);
-  // What the page says one should be told of, one is told of.
+  // What the page says one should be reported of, one learns of.
   const silent = [gatewayMetrics, operatorMetrics, ledgerMetrics, dashboardMetrics]
     .flatMap((table: MetricTable) => Object.values(table))
     .filter(({ meaning }) => /\balert\b/i.test(meaning))

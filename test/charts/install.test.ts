@@ -350,7 +350,7 @@ const PARTIES: readonly {
     ],
   },
   {
-    who: 'whoever is bound to penstock-tenant in a namespace',
+    who: 'anyone who is bound to penstock-tenant in a namespace',
     user: 'tenant-of-a',
     rights: [
       ['get,list,watch,create,update,patch,delete', 'penstock.dev/apikeys', 'team-a'],
@@ -519,8 +519,8 @@ describe('rules that are held at apply', () => {
 
   test('the release shows how to open the dashboard, as somebody who then may do what it offers', async () => {
     const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
-    const [, told = ''] = notes.split('The dashboard can be opened');
-    const [forward = '', ...commands] = [...told.matchAll(/^ {2}kubectl (.+)$/gm)].map(([, line = '']) =>
+    const [, reported = ''] = notes.split('The dashboard can be opened');
+    const [forward = '', ...commands] = [...reported.matchAll(/^ {2}kubectl (.+)$/gm)].map(([, line = '']) =>
       line.split(' '),
     );
     expect(forward.slice(0, 2)).toEqual(['port-forward', '-n']);
@@ -621,8 +621,8 @@ describe("what the operator's account may write", () => {
     const bearer = await serviceAccountToken(plane(), RELEASE_NAMESPACE, 'penstock-operator');
     const kubeconfig = await writeKubeconfig(plane(), 'operator', bearer);
     operator = (await openConfiguredClient({ kubeconfig })).client;
-    const lent = { name: 'lent', labels: { 'penstock.dev/provider-credential': 'true' } };
-    await createSecret(plane().client, secret('team-a', 'Opaque', lent));
+    const shared = { name: 'shared', labels: { 'penstock.dev/provider-credential': 'true' } };
+    await createSecret(plane().client, secret('team-a', 'Opaque', shared));
     await vi.waitFor(() => expect(create(secret('team-a', 'Opaque'))).rejects.toThrow(KubeError), {
       timeout: 20_000,
     });
@@ -663,7 +663,7 @@ describe("what the operator's account may write", () => {
   });
 
   test('is no Secret that somebody else made, whatever it is then said to be', async () => {
-    const path = '/api/v1/namespaces/team-a/secrets/lent';
+    const path = '/api/v1/namespaces/team-a/secrets/shared';
     const change = { metadata: { labels: issued }, data: { key: btoa('other') } };
     await expect(mergePatch(operator, path, change)).rejects.toThrow(/the operator writes only/);
   });

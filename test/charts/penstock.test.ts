@@ -375,14 +375,14 @@ describe('what is rendered', () => {
     ['the most that an autoscaler makes', { autoscaling: { type: 'HPA', maxReplicas: 12 } }, 12],
     ['one where there is none yet', { replicas: 0 }, 1],
   ])(
-    'a gateway whom no operator has told how many are ready shares limits with %s',
+    'a gateway whom no operator has reported how many are ready shares limits with %s',
     async (_, gateway, gateways) => {
       const { environment } = deploymentOf(await render(plane(), { gateway }), 'penstock-gateway');
       expect(readGatewaySettings(environment).limits).toMatchObject({ gateways });
     },
   );
 
-  test('the operator is told what tenants may spend, by the platform alone', async () => {
+  test('the operator learns what tenants may spend, by the platform alone', async () => {
     const budget = { period: 'Month', limit: '500.00', action: 'Warn', warnPercent: 75 };
     const tenants = [{ namespace: 'team-a', budgets: [budget] }];
     const objects = await render(plane(), { tenants });
@@ -611,7 +611,7 @@ describe('what is rendered', () => {
       internal: settings.internalPort,
       'internal-tls': settings.internalTlsPort,
     });
-    // No address of its own, and no port but the pods': its name stands for each gateway that is ready.
+    // No address of its own, and no port but the pods': its name represents each gateway that is ready.
     expect(service('penstock-test')).toMatchObject({
       spec: { clusterIP: 'None', ports: [{ port: settings.metricsPort, targetPort: 'metrics' }] },
     });
@@ -808,9 +808,10 @@ describe('what is rendered', () => {
       compileOnce(snapshotOf(demoObjects(objects), settings)).verdicts.flatMap(({ kind, conditions }) =>
         conditions.map(({ type, status }) => `${kind} ${type} ${status}`),
       );
-    const told = compileDemo(platform);
-    for (const kind of ['Provider', 'ModelRoute', 'ApiKey']) expect(told).toContain(`${kind} Accepted True`);
-    expect(told.filter((line) => /(Accepted|ResolvedRefs|Translatable) False/.test(line))).toEqual([]);
+    const reported = compileDemo(platform);
+    for (const kind of ['Provider', 'ModelRoute', 'ApiKey'])
+      expect(reported).toContain(`${kind} Accepted True`);
+    expect(reported.filter((line) => /(Accepted|ResolvedRefs|Translatable) False/.test(line))).toEqual([]);
     expect(compileDemo({ ...platform, egressAllow: [] })).toContain('Provider ResolvedRefs False');
   });
 

@@ -1,5 +1,5 @@
-// What stands between a process and the real API server, so that a test can act at the very moment of a write, or harm what is
-// said? It says what goes by, and passes on all that it is not told to change.
+// What is between a process and the real API server, so that a test can act at the very moment of a write, or harm what is
+// said? It says what goes by, and passes on all that it is not asked to change.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,15 +19,15 @@ export interface Passing {
 }
 
 export interface ApiProxyOptions {
-  /** Before it is passed on. Whoever asks is kept waiting. */
+  /** Before it is passed on. Anyone who asks is kept waiting. */
   before?(passing: Passing): void | Promise<void>;
-  /** The server has answered; whoever asks does not know it yet. */
+  /** The server has answered; anyone who asks does not know it yet. */
   after?(passing: Passing, status: number): void | Promise<void>;
   /** True: 410 is said in place of the server, which is not asked. */
   isExpired?(passing: Passing): boolean;
   /** A status to be said in place of the server, which is not asked. */
   refusal?(passing: Passing): number | undefined;
-  /** What whoever watches reads in place of this line; or nothing more comes: the connection ends, or without a word. */
+  /** What anyone who watches reads in place of this line; or nothing more comes: the connection ends, or without a word. */
   watchLine?(passing: Passing, line: string): readonly string[] | 'cut' | 'stall';
   /** Lists come in pages of so many objects at most, as a server may have it. */
   readonly pageMax?: number;
@@ -125,10 +125,10 @@ export async function startApiProxy(plane: ControlPlane, options: ApiProxyOption
       rest = lines.pop() ?? '';
       for (const line of lines) {
         if (isOver) return;
-        const told = change(line);
-        isOver = typeof told === 'string';
-        if (told === 'cut') outgoing.destroy();
-        else if (told !== 'stall') for (const one of told) outgoing.write(`${one}\n`);
+        const reported = change(line);
+        isOver = typeof reported === 'string';
+        if (reported === 'cut') outgoing.destroy();
+        else if (reported !== 'stall') for (const one of reported) outgoing.write(`${one}\n`);
       }
     });
     answer.on('end', () => {

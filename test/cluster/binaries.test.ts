@@ -184,7 +184,7 @@ describe('when it does not work', () => {
   });
 });
 
-test('one that waits for another is told so, and ends with its run', async () => {
+test('one that waits for another is informed, and ends with its run', async () => {
   await writeFile(`${cacheFolder}.lock`, String(process.pid));
   const ending = new AbortController();
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 // What may accounts do, as `kubectl auth can-i --list` tells it? One text, held against a committed one.
 //
-// PENSTOCK_UPDATE_GOLDEN=1 writes it anew; read the difference before you commit it: it is what an installation is trusted with.
+// PENSTOCK_UPDATE_GOLDEN=1 writes it again; read the difference before you commit it: it is what an installation is trusted with.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -86,7 +86,7 @@ test("its process id is the program's own, and it can be killed", async () => {
   await child.kill();
 });
 
-test('a program that ends too early is told with its last words', async () => {
+test('a program that ends too early is reported with its last words', async () => {
   const logFile = join(folder, 'log');
   const child = await startChild('sh', ['-c', 'echo it hurts >&2'], logFile);
   await expect(untilReady('sh', child, logFile, async () => false)).rejects.toThrow(

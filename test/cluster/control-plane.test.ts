@@ -1,4 +1,4 @@
-// Is the Kubernetes of the tests a real one, and does it break and come back as told?
+// Is the Kubernetes of the tests a real one, and does it break and come back as reported?
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ const configMap = (inNamespace: string, name: string, owner?: object) => ({
 describe('a control plane', () => {
   test('serves the version that is pinned', async () => {
     const { gitVersion } = JSON.parse(await plane().mustKubectl(['get', '--raw', '/version']));
-    // Whoever brings other programs wants another version.
+    // Anyone who brings other programs wants another version.
     expect(gitVersion).toMatch(process.env.KUBEBUILDER_ASSETS ? /^v1\.\d+\.\d+/ : /^v1\.36\.\d+$/);
   });
 

@@ -114,11 +114,11 @@ describe('an object is stored with the defaults that our parse fills in:', () =>
 // What the API server says otherwise than our parse, and why that is so.
 type Otherwise = 'accepted' | 'not a case' | { readonly field: string };
 const OTHERWISE = new Map<string, Otherwise>([
-  // It names the entry of a list, not the member by which entries are told apart.
+  // It names the entry of a list, not the member by which entries are distinguished.
   ['two keys have one name', { field: 'spec.auth.keys[1]' }],
   ['two targets have one name', { field: 'spec.targets[1]' }],
   ['two tiers begin together', { field: 'spec.pricing.tiers[1]' }],
-  ['a hash stands twice', { field: 'spec.imports[1]' }],
+  ['a hash is twice', { field: 'spec.imports[1]' }],
   // CEL cannot look into a free-form object; the condition Accepted says it.
   ["a target's parameters speak for the caller", 'accepted'],
   // Version and kind are the address that an object is sent to.
@@ -235,7 +235,7 @@ test('every rule of the CRDs has spoken in some case above', async () => {
   expect(silent).toEqual([]);
 });
 
-/** One rule stands in many fields with other bounds: one case for all of them. */
+/** One rule is in many fields with other bounds: one case for all of them. */
 function withoutNumbers(message: string): string {
   return message.replaceAll(/\d+(ms|s|m|h)?/g, 'N');
 }

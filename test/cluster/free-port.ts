@@ -17,7 +17,7 @@ const rangeStart = firstPort + ((Number(process.env.VITEST_POOL_ID ?? 0) * range
 let handedOut = randomInt(rangeWidth);
 
 /**
- * A port nobody listens on, and that nobody else is told until its server had time to take it: each worker of the test runner has
+ * A port nobody listens on, and that nobody else is reported until its server had time to take it: each worker of the test runner has
  * ports of its own, and gives each of them in its turn.
  */
 export async function freePort(host = '127.0.0.1'): Promise<number> {

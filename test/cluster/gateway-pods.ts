@@ -1,5 +1,5 @@
 // Who is the kubelet of gateway processes? Nobody runs Pods in the control plane; here the Pod object of each process is made,
-// told ready or not, and taken away. The process itself is the caller's.
+// reported ready or not, and taken away. The process itself is the caller's.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

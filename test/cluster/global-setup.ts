@@ -61,7 +61,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What goes wrong is told to the suites that wait; it does not end the tests that need no cluster. */
+/** What goes wrong is asked to the suites that wait; it does not end the tests that need no cluster. */
 async function prepare(folder: string, signal: AbortSignal): Promise<Etcd | undefined> {
   const say = (line: string) => process.stderr.write(`test cluster: ${line}\n`);
   const { tellState } = await import('./state.ts');

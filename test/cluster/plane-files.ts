@@ -16,7 +16,7 @@ export interface PlaneFiles {
   readonly serverFlags: readonly string[];
 }
 
-/** Whoever is not known may ask only whether the server is well. */
+/** Anyone who is not known may ask only whether the server is well. */
 const authentication = {
   apiVersion: 'apiserver.config.k8s.io/v1',
   kind: 'AuthenticationConfiguration',

@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What the runner is told. */
+/** What the runner is reported. */
 export type Question =
   | { readonly id: number; readonly command: Command }
   | { readonly id: number; readonly isOver: true };
@@ -74,7 +74,7 @@ export async function run(command: string, args: readonly string[], options: Run
 function startRunner(): Runner {
   const child = fork(new URL('runner.ts', import.meta.url), { env: bareEnvironment(), execArgv: [] });
   const started: Runner = { process: child, waiting: new Map() };
-  // Whoever waits for an answer keeps this process alive; it does not by itself.
+  // Anyone who waits for an answer keeps this process alive; it does not by itself.
   child.unref();
   child.on('message', ({ id, ran }: Answer) => started.waiting.get(id)?.resolve(ran));
   const fail = (error: Error): void => {

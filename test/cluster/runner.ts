@@ -17,6 +17,6 @@ async function answer({ id, command }: Extract<Question, { command: unknown }>):
   running.set(id, ending);
   const ran = await runHere(command, ending.signal);
   running.delete(id);
-  const told: Answer = { id, ran };
-  process.send?.(told);
+  const reported: Answer = { id, ran };
+  process.send?.(reported);
 }

@@ -27,7 +27,7 @@ export async function tellState(folder: string, state: State): Promise<void> {
   await rename(`${path}.unfinished`, path);
 }
 
-/** Settled when it has been told. */
+/** Settled when it has been reported. */
 export async function awaitState(folder: string): Promise<State> {
   const watcher = watch(folder);
   try {

@@ -8,7 +8,7 @@ import { watchClient } from './client-watch.ts';
 import {
   callsFor,
   type EveryUpstream,
-  failuresTold,
+  failuresReported,
   retriesFor,
   spokenTo,
   startEveryUpstream,
@@ -123,7 +123,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
         });
         const last = await runner.runUntilDone();
         expect(JSON.stringify(last.content)).toContain(toolAnswers[1]);
-        // The newer SDK asks first whether the provider would keep the conversation, and is told that it does not.
+        // The newer SDK asks first whether the provider would keep the conversation, and learns that it does not.
         const calls = stage.newCalls(upstream).filter(({ ending }) => ending === 'complete');
         expect(calls).toHaveLength(2);
         // The whole conversation, not only what is new.
@@ -131,7 +131,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
       });
 
     if (hasTools)
-      test('keeps to the tool it is told to call', async () => {
+      test('keeps to the tool it is asked to call', async () => {
         const answer = await anthropic.messages.create({
           ...bodyOf(),
           tools,
@@ -242,7 +242,7 @@ describe.each(anthropicVersions)('%s', (_version, sdk) => {
     });
 
     describe.each([true, false])('raises (streamed: %s)', (stream) => {
-      test.each(failuresTold)('where the upstream %s', async (failure, name, status, retryAfter) => {
+      test.each(failuresReported)('where the upstream %s', async (failure, name, status, retryAfter) => {
         const patient = sdk.connect(stage.url, watch, retriesFor(failure));
         const model = stage.model(upstream, failure);
         const raised = await raisedBy(patient.messages.create({ ...bodyOf(), model, stream }));

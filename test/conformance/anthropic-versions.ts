@@ -71,14 +71,14 @@ export async function raisedBy(call: Promise<unknown>): Promise<Raised> {
   } catch (error) {
     for (const { AnthropicError, APIError } of [Anthropic, olderSdk]) {
       if (!(error instanceof AnthropicError)) continue;
-      const told = error instanceof APIError ? error : undefined;
+      const reported = error instanceof APIError ? error : undefined;
       return {
         name: error.constructor.name,
-        status: told?.status,
+        status: reported?.status,
         message: error.message,
-        body: told?.error,
-        requestId: told?.requestID,
-        retryAfter: told?.headers?.get('retry-after'),
+        body: reported?.error,
+        requestId: reported?.requestID,
+        retryAfter: reported?.headers?.get('retry-after'),
       };
     }
     throw error;

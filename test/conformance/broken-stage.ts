@@ -1,5 +1,5 @@
 // In which ways does a stream break? One gateway before one wall, and a model for each way and each pair of dialects; and what a
-// program that reads it with an SDK has to be told.
+// program that reads it with an SDK has to be reported.
 
 import { expect } from 'vitest';
 import type { DialectName, ProviderEntry } from '../../core/contract/routing-table.ts';
@@ -11,7 +11,7 @@ import type { Reading } from './stream-readers.ts';
 
 export interface Signal {
   readonly behaviour: Behaviour;
-  /** What the program is told. */
+  /** What the program is reported. */
   readonly words: RegExp;
   /** How many tokens it has seen before. */
   readonly tokens: number;
@@ -122,7 +122,7 @@ function tableFor({ client, upstream, signal, model }: (typeof cases)[number], b
     breaker: { consecutiveFailures: 0, openForMs: 1, maxOpenMs: 1, rateLimitCooldownMs: 1 },
   };
   const name = model.replaceAll('/', '-');
-  // A key that was told of a rate limit is tried by one caller at a time; there are enough for all that read at once.
+  // A key that learnt of a rate limit is tried by one caller at a time; there are enough for all that read at once.
   const keys = Object.fromEntries(
     Array.from({ length: 16 }, (_, index) => [`key-${index}`, `value-${index}`]),
   );
@@ -135,7 +135,7 @@ function tableFor({ client, upstream, signal, model }: (typeof cases)[number], b
   });
 }
 
-/** That the program was told, in our words, and had seen the beginning of the answer. */
+/** That the program was reported, in our words, and had seen the beginning of the answer. */
 export function expectRaised(reading: Reading | undefined, { words, tokens }: Signal, where: string): void {
   expect([where, reading?.end]).toEqual([where, 'raised']);
   expect(reading?.message, where).toMatch(words);

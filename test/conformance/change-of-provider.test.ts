@@ -114,7 +114,7 @@ describe('a messages conversation between two providers of messages', () => {
         Array.from({ length: turns }, (__, turn) => (turn % 4 < 2 ? 'complete' : 'error-503')),
       );
       expect(endings[1]).toEqual(Array.from({ length: 4 }, () => 'complete'));
-      // In front of the calls that the second goes on from stands the thinking of the first.
+      // In front of the calls that the second goes on from is the thinking of the first.
       const [taken] = simulators[1].calls();
       expect(taken?.body).toMatchObject({ thinking: { type: then } });
       // What the first gave in its six turns, but for the last, has come back to it.

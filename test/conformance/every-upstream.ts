@@ -45,7 +45,7 @@ const endpointOf: Readonly<Record<PlainUpstream, string>> = {
   completions: '/v1/completions',
 };
 
-/** Ways to fail, or to be slow or busy, and how the simulator is told to. */
+/** Ways to fail, or to be slow or busy, and how the simulator is asked to. */
 export const failures = {
   'fails-400': 'fault=error-400+message=Too%20hot',
   'fails-404': 'fault=error-404',
@@ -63,7 +63,7 @@ export const failures = {
 export type Failure = keyof typeof failures;
 
 /** What an SDK raises where the upstream fails before its answer: class, status, and how many seconds to wait. */
-export const failuresTold = [
+export const failuresReported = [
   ['fails-400', 'BadRequestError', 400, /^$/],
   ['fails-404', 'NotFoundError', 404, /^$/],
   ['fails-429', 'RateLimitError', 429, /^[1-7]$/],

@@ -8,7 +8,7 @@ import { watchClient } from './client-watch.ts';
 import {
   callsFor,
   type EveryUpstream,
-  failuresTold,
+  failuresReported,
   retriesFor,
   showsOnlySummaries,
   spokenTo,
@@ -120,7 +120,7 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
       });
 
     if (hasTools)
-      test('keeps to the tool it is told to call', async () => {
+      test('keeps to the tool it is asked to call', async () => {
         const answer = await openai.chat.completions.create({
           model: stage.model(upstream),
           messages,
@@ -238,7 +238,7 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
     });
 
     describe.each([true, false])('raises (streamed: %s)', (stream) => {
-      test.each(failuresTold)('where the upstream %s', async (failure, name, status, retryAfter) => {
+      test.each(failuresReported)('where the upstream %s', async (failure, name, status, retryAfter) => {
         const patient = sdk.connect(stage.baseUrl, watch, retriesFor(failure));
         const raised = await raisedBy(
           patient.chat.completions.create({ model: stage.model(upstream, failure), messages, stream }),

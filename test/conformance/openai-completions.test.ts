@@ -6,7 +6,7 @@ import { watchClient } from './client-watch.ts';
 import {
   callsFor,
   type EveryUpstream,
-  failuresTold,
+  failuresReported,
   retriesFor,
   startEveryUpstream,
   upstreams,
@@ -117,7 +117,7 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
       expect(ending).toBe('client-gone');
     });
 
-    test.each(failuresTold)('raises where the upstream %s', async (failure, name, status, retryAfter) => {
+    test.each(failuresReported)('raises where the upstream %s', async (failure, name, status, retryAfter) => {
       const patient = sdk.connect(stage.baseUrl, watch, retriesFor(failure));
       const raised = await raisedBy(
         patient.completions.create({ model: stage.model(upstream, failure), prompt: hello }),

@@ -6,7 +6,7 @@ import { watchClient } from './client-watch.ts';
 import {
   callsFor,
   type EveryUpstream,
-  failuresTold,
+  failuresReported,
   retriesFor,
   spokenTo,
   startEveryUpstream,
@@ -210,7 +210,7 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
     });
 
     describe.each([true, false])('raises (streamed: %s)', (stream) => {
-      test.each(failuresTold)('where the upstream %s', async (failure, name, status, retryAfter) => {
+      test.each(failuresReported)('where the upstream %s', async (failure, name, status, retryAfter) => {
         const patient = sdk.connect(stage.baseUrl, watch, retriesFor(failure));
         const raised = await raisedBy(
           patient.responses.create({ model: stage.model(upstream, failure), input: hello, stream }),

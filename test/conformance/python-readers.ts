@@ -33,7 +33,7 @@ export const olderPythonSdks: readonly PythonSdk[] = [
   { sdk: 'anthropic 1 for Python', pin: 'anthropic==1.17.0', reads: anthropicReads },
 ];
 
-/** Streams with numbers from `first` on; each number stands in the prompt as `stream 000123`. */
+/** Streams with numbers from `first` on; each number is in the prompt as `stream 000123`. */
 export interface Errand {
   readonly dialect: DialectName;
   readonly way: Way;

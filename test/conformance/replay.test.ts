@@ -37,7 +37,7 @@ interface Client {
   readonly tool: string;
   readonly argsOn: (upstream: Upstream) => string;
   readonly native: Upstream;
-  /** Puts what was answered into the place of what stands in the recorded second turn. */
+  /** Puts what was answered into the place of what is in the recorded second turn. */
   readonly echo: (second: Bag, events: readonly Bag[]) => Bag;
   readonly textOf: (events: readonly Bag[]) => string;
   readonly lastEvent: string;
@@ -109,7 +109,7 @@ describe.each(clients)('$title', (client) => {
     expect(headers.filter((name) => privateHeaders.test(name))).toEqual([]);
   });
 
-  test('is told why a model without tools cannot serve it', async () => {
+  test('learns why a model without tools cannot serve it', async () => {
     const { status, text } = await send(client, 'first-turn', 'completions');
     expect(status).toBe(400);
     expect(text).toMatch(/'\S*tools\S*' cannot be carried to this model/);

@@ -70,9 +70,9 @@ describe.each(openAiVersions)('%s', (_version, sdk) => {
         const body = { model, input: hello, max_output_tokens: 50 };
         const whole = await responses.create(body);
         const events = await all(await responses.create({ ...body, stream: true }));
-        const told = events.flatMap((event) => ('response' in event ? [event.response] : []));
-        expect(told.length).toBeGreaterThan(2);
-        return [whole, ...told].map((answer) => answer.model);
+        const reported = events.flatMap((event) => ('response' in event ? [event.response] : []));
+        expect(reported.length).toBeGreaterThan(2);
+        return [whole, ...reported].map((answer) => answer.model);
       }));
   });
 });

@@ -1,5 +1,5 @@
 // When every provider fails, how often is each asked? SDKs try three times by themselves, and the gateway up to three times for each:
-// nine calls for one that is answered with an error. Told not to, each official SDK asks once, and that makes three.
+// nine calls for one that is answered with an error. Reported not to, each official SDK asks once, and that makes three.
 
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -144,7 +144,7 @@ describe('a single upstream that is overloaded', () => {
   );
 });
 
-test('where SDKs are not told, they ask three times: what the header is for', async () => {
+test('where SDKs are not reported, they ask three times: what the header is for', async () => {
   const wall = await startWall({ type: 'status', status: 503, headers: { 'retry-after-ms': '1' } });
   closers.push(() => wall.close());
   await expect(

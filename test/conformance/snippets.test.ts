@@ -1,4 +1,4 @@
-// Do the snippets of the dashboard work as they are pasted? Their text is run as it stands, with what their notes say to install: only Claude
+// Do the snippets of the dashboard work as they are pasted? Their text is run as it is, with what their notes say to install: only Claude
 // Code and Codex are left to `npm run e2e`.
 
 import { execFile } from 'node:child_process';

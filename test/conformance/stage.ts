@@ -10,7 +10,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** Models that fail, and how the simulator is told to. */
+/** Models that fail, and how the simulator is asked to. */
 export const failing = {
   'fails-400': 'fault=error-400+message=Too%20hot+code=too_hot',
   'fails-401': 'fault=error-401',

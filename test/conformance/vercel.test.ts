@@ -206,13 +206,15 @@ describe.each(providers)('%s', (provider, modelOf) => {
           maxRetries: 0,
           onError: () => undefined,
         });
-        const told: unknown[] = [];
+        const reported: unknown[] = [];
         const reading = async (): Promise<void> => {
-          for await (const part of streamed.fullStream) if (part.type === 'error') told.push(part.error);
+          for await (const part of streamed.fullStream) if (part.type === 'error') reported.push(part.error);
         };
         // Behind the error the connection ends without its last chunk; some providers of the SDK raise that too.
         await reading().catch(() => undefined);
-        const words = told.map((error) => (error instanceof Error ? error.message : JSON.stringify(error)));
+        const words = reported.map((error) =>
+          error instanceof Error ? error.message : JSON.stringify(error),
+        );
         expect(words.join('\n')).toMatch(
           failure === 'breaks-first' ? /could answer|are overloaded/ : /broke off/,
         );

@@ -1,4 +1,4 @@
-// Does time pass as it is told?
+// Does time pass as it is reported?
 
 import { expect, test } from 'vitest';
 import { systemClock } from '../../core/clock.ts';

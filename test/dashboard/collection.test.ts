@@ -1,4 +1,4 @@
-// What is a page told of a watch of Kubernetes that does not begin, or does not go on? Over a server that misbehaves.
+// What is a page reported of a watch of Kubernetes that does not begin, or does not go on? Over a server that misbehaves.
 
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -58,7 +58,7 @@ describe.each([
   ['the version of a list', '5', []],
   ['where the collection is', undefined, [list(5, {})]],
 ] as const)('from %s', (_, from, before) => {
-  test('it has begun when the watch stands, and not before', async () => {
+  test('it has begun when the watch is, and not before', async () => {
     const asked = Promise.withResolvers<ServerResponse>();
     const { next } = await start(from, ...before, (response) => asked.resolve(response));
     let isTold = false;
@@ -75,12 +75,12 @@ describe.each([
     ['may not', refusal(403, 'Forbidden'), ClusterRefusal],
     ['is asked for at a server that is not well', refusal(503, 'Unavailable'), ClusterAway],
     ['hears nobody', reset, ClusterAway],
-  ] as const)('whoever %s is told so before anything has begun', async (_, answer, expected) => {
+  ] as const)('anyone who %s is informed before anything has begun', async (_, answer, expected) => {
     const { next } = await start(from, ...before, answer);
     await expect(next()).rejects.toBeInstanceOf(expected);
   });
 
-  test('whoever leaves at its beginning leaves no watch behind', async () => {
+  test('anyone who leaves at its beginning leaves no watch behind', async () => {
     const closed = Promise.withResolvers<void>();
     const { events, next } = await start(from, ...before, (response) => {
       response.once('close', closed.resolve);
@@ -124,7 +124,7 @@ test.each([
   expect([await next(), await next()]).toEqual([began('9'), changed('ADDED', 10)]);
 });
 
-test('one that ends is over for whoever may no more', async () => {
+test('one that ends is over for anyone who may no more', async () => {
   const { next } = await start('5', ends6, refusal(403, 'Forbidden'));
   expect([await next(), await next()]).toEqual([began('5'), changed('ADDED', 6)]);
   await expect(next()).rejects.toBeInstanceOf(ClusterRefusal);
@@ -133,7 +133,7 @@ test('one that ends is over for whoever may no more', async () => {
 test.each([
   ['as it begins', refusal(410, 'Expired'), []],
   ['when it has begun', tooOld, [began('5')]],
-])('from a version that is too old it begins anew, said %s', async (_, answer, first) => {
+])('from a version that is too old it begins again, said %s', async (_, answer, first) => {
   const { next } = await start('5', answer, list(9, {}), watch(line('ADDED', object('a', 10))));
   for (const event of first) expect(await next()).toEqual(event);
   expect([await next(), await next()]).toEqual([began('9'), changed('ADDED', 10)]);

@@ -161,7 +161,7 @@ describe('a path of Kubernetes', () => {
       expect(why('POST', '/api/v1/namespaces/a/secrets', body)).toBe('body');
   });
 
-  test('is put together anew: whatever is sent, only those paths are called', () => {
+  test('is put together again: whatever is sent, only those paths are called', () => {
     const words = fc.constantFrom(
       'api',
       'apis',
@@ -229,7 +229,7 @@ describe('a path of Kubernetes', () => {
   });
 });
 
-test('whoever comes back from an issuer comes to a page of this very address', () => {
+test('anyone who comes back from an issuer comes to a page of this very address', () => {
   for (const to of ['/', '/keys?state=Ready', '/a/b#c']) expect(isOwnPath(to), to).toBe(true);
   for (const to of [
     '',

@@ -93,7 +93,7 @@ function openHouse() {
   return { clock, world, lists, read, truthAt, reset, hear };
 }
 
-test('a list that is still read when a watch begins behind it hears nothing of that watch, and is read anew', async () => {
+test('a list that is still read when a watch begins behind it hears nothing of that watch, and is read again', async () => {
   const { world, read, truthAt, reset, hear } = openHouse();
   world.write('bot');
   const first = read();
@@ -117,7 +117,7 @@ test('a list is the truth at its version, whatever is written, heard, missed and
   const step = fc.tuple(
     fc.constantFrom(
       ...(['write', 'write', 'delete', 'write elsewhere', 'read', 'let through', 'let through'] as const),
-      ...(['watch', 'watch anew', 'hear', 'hear', 'hear', 'stop', 'wait', 'forget'] as const),
+      ...(['watch', 'watch again', 'hear', 'hear', 'hear', 'stop', 'wait', 'forget'] as const),
     ),
     fc.nat(5),
   );
@@ -140,7 +140,7 @@ test('a list is the truth at its version, whatever is written, heard, missed and
             reset(at);
           });
         // Kubernetes no longer knows what there was from there on.
-        if (what === 'watch anew' && watch) {
+        if (what === 'watch again' && watch) {
           watch.at = world.version();
           reset(watch.at);
         }

@@ -1,4 +1,4 @@
-// What stands in the list of keys? Pure: a row out of an object, and a page out of rows.
+// What is in the list of keys? Pure: a row out of an object, and a page out of rows.
 
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
@@ -169,7 +169,7 @@ describe('a row', () => {
     expect(rowOf([isOff, ...out])).toMatchObject({ state: 'Disabled' });
   });
 
-  test('stands for whatever an object holds, and only what is no object has none', () => {
+  test('represents whatever an object holds, and only what is no object has none', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (spec, status) => {
         expect(keyRowOf({ metadata, spec, status }, undefined, nowMs)).toMatchObject({ name: 'bot' });
@@ -399,7 +399,7 @@ test('a key is found by its display name, its team, its mail address and the hin
   expect([await found('core'), await found('edge')]).toEqual([[], ['bot']]);
 });
 
-test('a list that is half as old as it may become is read anew beside it, and hears of changes meanwhile', async () => {
+test('a list that is half as old as it may become is read again beside it, and hears of changes at the same time', async () => {
   const clock = makeFakeClock();
   const items = [{ metadata }];
   let reads = 0;
@@ -427,7 +427,7 @@ test('a list that is half as old as it may become is read anew beside it, and he
   lists.change(ada, 'team-a', added('early'));
   expect(await names()).toEqual(['bot', 'early']);
   items.push({ metadata: { ...metadata, name: 'next' } });
-  // The one that is shown is over, and whoever asks waits for the next: it is not read twice.
+  // The one that is shown is over, and anyone who asks waits for the next: it is not read twice.
   clock.advance(5_000);
   const waiting = names();
   answer.resolve();

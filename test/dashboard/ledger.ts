@@ -190,7 +190,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     expect(JSON.parse((await ledger.ask(question)).text)).toEqual(['GET', '/v1/sums', '', 'Bearer t', null]);
   });
 
-  test('one that is not answered in time, in full, or at all is told so', async () => {
+  test('one that is not answered in time, in full, or at all is informed', async () => {
     const clock = { ...makeFakeClock(), wallMs: () => 0 };
     const question = { method: 'GET', path: '/v1/sums', search: '', token: 't', signal } as const;
     const silent = await reach(() => {}, clock);

@@ -97,7 +97,7 @@ test('labels are words of the code, whatever was asked', () => {
   ]);
 });
 
-test('whoever nobody can let in is counted, with the page that they were on', async () => {
+test('anyone who nobody can let in is counted, with the page that they were on', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const settings = {
     issuer: nobody,

@@ -1,5 +1,5 @@
 // What becomes of a session whose id token ends? The issuer gives the next one for a refresh token that is good once; pages notice
-// nothing, and where it gives none they are told.
+// nothing, and where it gives none they are reported.
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, expect, test } from 'vitest';
@@ -90,7 +90,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
           /^__Host-penstock-session=[^;]+; Path=\/; Expires=[^;]+; HttpOnly; Secure; SameSite=Strict$/,
         ),
       ]);
-    // A page that had not heard of it comes with the cookie of before: the used refresh token is not sent again.
+    // A page that had not heard of it comes with the cookie from before: the used refresh token is not sent again.
     const late = copyOf(browser);
     expect((await late.ask('/api/namespaces')).status).toBe(200);
     expect([issuer.renewals - before, issuer.refused.length]).toEqual([1, refused]);
@@ -123,7 +123,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect(codeOf(await browser.ask('/api/namespaces'))).toEqual([401, 'not_signed_in']);
   });
 
-  test('where the issuer has ended it, the person is told so and signed out', async () => {
+  test('where the issuer has ended it, the person is informed and signed out', async () => {
     const browser = await signedIn();
     issuer.endSessions();
     // The token itself is good still.
@@ -162,7 +162,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect((await browser.ask('/api/namespaces')).status).toBe(200);
   });
 
-  test('who has signed out is so with the cookies of before and after', async () => {
+  test('who has signed out is so with the cookies from before and after', async () => {
     const browser = await signedIn();
     const before = copyOf(browser);
     browser.session = (await browser.ask('/api/session')).body;

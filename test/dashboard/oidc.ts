@@ -127,11 +127,11 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThanOrEqual(600_000);
   });
 
-  test('who may list no namespaces, and whose token names none, is told so and sees the one that they name', async () => {
+  test('who may list no namespaces, and whose token names none, is informed and sees the one that they name', async () => {
     const browser = openBrowser(house);
     await signIn(browser);
-    const told = await browser.ask('/api/namespaces');
-    expect([told.status, told.body]).toEqual([200, { namespaces: [], isComplete: false }]);
+    const reported = await browser.ask('/api/namespaces');
+    expect([reported.status, reported.body]).toEqual([200, { namespaces: [], isComplete: false }]);
     const keysIn = async (namespace: string) =>
       (await browser.ask(`/api/kube/apis/penstock.dev/v1alpha1/namespaces/${namespace}/apikeys`)).status;
     expect([await keysIn('team-a'), await keysIn('team-b')]).toEqual([200, 403]);
@@ -203,7 +203,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     renewalSuite(() => ({ house: renewing, other, issuer, clock, signIn }));
   });
 
-  test('an issuer that is away, or refuses, is told in a word, and no code or token is in the log', async () => {
+  test('an issuer that is away, or refuses, is reported in a word, and no code or token is in the log', async () => {
     const browser = openBrowser(house);
     const back = await askIssuer(browser);
     const refusal = new URL(callback);

@@ -1,4 +1,4 @@
-// Does the dashboard run as it is shipped? A process with nothing but its environment, of no ServiceAccount, that ends when told.
+// Does the dashboard run as it is shipped? A process with nothing but its environment, of no ServiceAccount, that ends when reported.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { openBrowser, type People } from './house.ts';
 const main = async () => join(await builtCheckout(), 'dashboard.js');
 
 export function processSuite(plane: () => ControlPlane, people: () => People): void {
-  test('it signs people in with nothing but its environment, says nothing secret, and ends when told', async () => {
+  test('it signs people in with nothing but its environment, says nothing secret, and ends when reported', async () => {
     const pages = join(plane().folder, 'pages');
     await mkdir(pages);
     await writeFile(join(pages, 'index.html'), '<!doctype html>');

@@ -90,15 +90,15 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
 
     for (const [name, browserOf] of everybody)
       for (const namespace of places)
-        test(`${name}: what the pages are told, and what the paths do, is what kubectl says ${namespace === null ? 'of all namespaces' : `of ${namespace}`}`, async () => {
+        test(`${name}: what the pages are reported, and what the paths do, is what kubectl says ${namespace === null ? 'of all namespaces' : `of ${namespace}`}`, async () => {
           const browser = browserOf();
           const { body } = await browser.ask('/api/rights', { method: 'POST', body: { namespace } });
-          const told = body.rights as Record<RightName, { allowed: boolean; missing: string | null }>;
-          expect(Object.keys(told).sort()).toEqual([...RIGHTS].sort());
+          const reported = body.rights as Record<RightName, { allowed: boolean; missing: string | null }>;
+          expect(Object.keys(reported).sort()).toEqual([...RIGHTS].sort());
           const expected = await allowedBy(name, namespace);
           for (const right of RIGHTS) {
             const isAllowed = expected.has(right);
-            const { allowed, missing } = told[right];
+            const { allowed, missing } = reported[right];
             expect([right, allowed], right).toEqual([right, isAllowed]);
             const [verb, resource] = right.split(' ');
             const full = resource === 'secrets' ? 'secrets' : `${resource}.penstock.dev`;
@@ -176,8 +176,8 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
         '/api/watch?kind=secrets',
       ])
         expect([400, 404, 405], path).toContain((await editor.ask(path)).status);
-      const { body: told } = await editor.ask(`${secrets}/made`, { method: 'PUT', body });
-      expect(told).toEqual({ error: expect.objectContaining({ code: 'not_found' }) });
+      const { body: reported } = await editor.ask(`${secrets}/made`, { method: 'PUT', body });
+      expect(reported).toEqual({ error: expect.objectContaining({ code: 'not_found' }) });
     });
 
     test('nothing was asked in the name of the dashboard itself', async () => {
@@ -185,7 +185,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       const users = new Set(
         events.filter(({ userAgent }) => userAgent === 'penstock').map(({ user }) => user),
       );
-      // The admin is whoever made the tokens for this test.
+      // The admin is anyone who made the tokens for this test.
       expect([...users].sort()).toEqual([
         'admin',
         ...['editor', 'nobody', 'viewer'].map((name) => `system:serviceaccount:team-a:${name}`),
@@ -223,7 +223,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       );
     });
 
-    test('are searched, sorted and paged here, of whoever may list them', async () => {
+    test('are searched, sorted and paged here, of anyone who may list them', async () => {
       expect((await rows(editor, 'namespace=team-b')).status).toBe(403);
       expect((await rows(editor, '')).status).toBe(403);
       const { status, body, names } = await rows(viewer, 'namespace=team-b&q=OWNER-7&order=desc&limit=3');
@@ -239,7 +239,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
         expect((await rows(viewer, wrong)).status, wrong).toBe(400);
     });
 
-    test('are listed once while pages are turned, and anew after a change of one’s own', async () => {
+    test('are listed once while pages are turned, and again after a change of one’s own', async () => {
       const listed = async () =>
         (await plane().audit()).filter(
           ({ verb, uri, user }) =>
@@ -258,7 +258,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await rows(editor, 'namespace=team-a&state=Disabling&q=ada')).names).toEqual(['mine']);
       expect((await editor.ask(`${path}/mine`, { method: 'DELETE' })).status).toBe(200);
       expect((await rows(editor, 'namespace=team-a')).names).not.toContain('mine');
-      // What Kubernetes says of a wrong one is told as it is.
+      // What Kubernetes says of a wrong one is reported as it is.
       const { status, body } = await make('wrong', { budgets: [{ period: 'Year', limit: '1' }] });
       expect([status, body.kind, body.message]).toEqual([
         422,
@@ -303,7 +303,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
     });
   });
 
-  test('kinds that are not installed are told as that, and not as a Kubernetes that does not answer', async () => {
+  test('kinds that are not installed are reported as that, and not as a Kubernetes that does not answer', async () => {
     const { url, caFile, adminToken } = plane();
     const connection = openKubernetes({ url, caFile, clock: systemClock });
     onTestFinished(() => connection.close());

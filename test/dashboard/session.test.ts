@@ -103,7 +103,7 @@ describe('what is sealed', () => {
     expect(await openSealer(keys).open('session', sealed)).toEqual({ a: 1 });
   });
 
-  test('stands in cookies that browsers take, and is read out of them as it was', async () => {
+  test('is in cookies that browsers take, and is read out of them as it was', async () => {
     const longest = newSession({ token: randomText(TOKENS_CHARS_MAX) }, 0, 1);
     expect((await openSealer(keys).seal('session', longest)).length).toBeLessThan(SEALED_CHARS_MAX);
     fc.assert(

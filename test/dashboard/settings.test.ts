@@ -1,4 +1,4 @@
-// What may the environment of the dashboard say, and what is told of what it may not?
+// What may the environment of the dashboard say, and what learns of what it may not?
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

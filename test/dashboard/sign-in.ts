@@ -35,7 +35,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
   ];
   const name = '__Host-penstock-session';
 
-  describe('whoever shows a token of Kubernetes', () => {
+  describe('anyone who shows a token of Kubernetes', () => {
     test('is signed in as whom Kubernetes knows them, for as long as the token lives at most', async () => {
       const browser = openBrowser(house);
       const before = await browser.ask('/api/session');
@@ -113,7 +113,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect([browser.cookies.get(name), browser.session?.csrf]).not.toEqual([first, csrf]);
       browser.cookies.set(name, String(first));
       const late = await browser.ask('/api/session');
-      // Where this is heard late, the next one stands in its place.
+      // Where this is heard late, the next one is in its place.
       expect([late.status, late.cookies]).toEqual([401, []]);
     });
   });
@@ -175,7 +175,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await plain.ask('/api/namespaces')).status).toBe(401);
     });
 
-    test('of a long token stands in several cookies', async () => {
+    test('of a long token is in several cookies', async () => {
       const browser = openBrowser(house);
       const session = {
         id: 'y',
@@ -254,7 +254,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await browser.ask('/api/namespaces')).status).toBe(200);
     });
 
-    test('whose name points here is told nothing', async () => {
+    test('whose name points here learns nothing', async () => {
       const browser = await signedIn();
       const hosts = [
         'evil.example',
@@ -277,7 +277,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
     });
   });
 
-  test('whoever tries too often waits, and nobody else does', async () => {
+  test('anyone who tries too often waits, and nobody else does', async () => {
     const limited = await openHouse(plane(), { settings: { proxies: ['127.0.0.1'] } });
     try {
       const browser = openBrowser(limited);
@@ -306,7 +306,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
   });
 
   describe('every answer', () => {
-    test('lets no other origin in, runs no inline script and stands in no frame, and is kept nowhere', async () => {
+    test('lets no other origin in, runs no inline script and is in no frame, and is kept nowhere', async () => {
       const browser = openBrowser(house);
       for (const path of [
         '/',

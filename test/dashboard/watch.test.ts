@@ -15,7 +15,7 @@ let house: House | undefined;
 
 afterEach(() => house?.close());
 
-/** @param tell what happens, once the first event was told. @param call what Kubernetes says when it is asked for a right. */
+/** @param tell what happens, once the first event was reported. @param call what Kubernetes says when it is asked for a right. */
 async function openStream(
   tell: (signal: AbortSignal) => AsyncIterable<ClusterEvent>,
   call: Cluster['call'] = async () => allowed(true),
@@ -87,7 +87,7 @@ describe('it ends', () => {
     const asked: unknown[] = [];
     const answers = [
       async () => allowed(true),
-      // Nobody answers, or not all who judge for Kubernetes: what was said before stands.
+      // Nobody answers, or not all who judge for Kubernetes: what was said before is.
       async () => Promise.reject(new ClusterAway('no answer')),
       async () => ({
         status: 201,
@@ -131,33 +131,33 @@ describe('it ends', () => {
 });
 
 test('for a reader who takes nothing nothing is kept, and after half a minute there is no reader', async () => {
-  let told = 0;
+  let reported = 0;
   const ended = Promise.withResolvers<void>();
   const text = 'x'.repeat(100_000);
   const { stream, clock } = await openStream(async function* (signal) {
     // More than all buffers of sockets hold; unread, it would stand in memory.
-    for (; told < 1_000 && !signal.aborted; told += 1) yield { type: 'ADDED', object: { text } };
+    for (; reported < 1_000 && !signal.aborted; reported += 1) yield { type: 'ADDED', object: { text } };
     ended.resolve();
   });
   stream.pause();
   let before = -1;
   await until(async () => {
-    const isStill = told > 0 && told === before;
-    before = told;
+    const isStill = reported > 0 && reported === before;
+    before = reported;
     return isStill;
   }, 50);
-  expect(told).toBeLessThan(400);
+  expect(reported).toBeLessThan(400);
   // In the middle of it, it goes on where it was.
   stream.resume();
-  await until(async () => told > before + 5 || told === 1_000);
+  await until(async () => reported > before + 5 || reported === 1_000);
   stream.pause();
   await until(async () => {
-    const isStill = told === before;
-    before = told;
+    const isStill = reported === before;
+    before = reported;
     return isStill;
   }, 50);
   clock.advance(30_000);
   await ended.promise;
-  expect(told).toBeLessThan(1_000);
+  expect(reported).toBeLessThan(1_000);
   stream.close();
 });

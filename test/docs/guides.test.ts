@@ -34,11 +34,11 @@ describe('the guide by condition', () => {
   });
 
   test('has a row for every reason that asks for something, and for no other', () => {
-    const told = new Set(sections.flatMap(namesIn));
-    const missing = Object.keys(REASONS).filter((reason) => !told.has(reason) && !good.includes(reason));
+    const reported = new Set(sections.flatMap(namesIn));
+    const missing = Object.keys(REASONS).filter((reason) => !reported.has(reason) && !good.includes(reason));
     // These two have one reason each, and stand in the overview.
     expect(missing).toEqual(['NearExpiry', 'BudgetExhausted']);
-    expect([...told].filter((name) => !Object.hasOwn(REASONS, name))).toEqual([]);
+    expect([...reported].filter((name) => !Object.hasOwn(REASONS, name))).toEqual([]);
   });
 });
 

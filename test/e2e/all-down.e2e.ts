@@ -1,5 +1,5 @@
-// How quickly is a caller told that every target is down? A gateway as a process, every breaker open, and a load that goes on for a minute:
-// who calls is told at once, but for the one a second that finds out. Callers and gateway share the machine; the figure says how busy it was.
+// How quickly is a caller reported that every target is down? A gateway as a process, every breaker open, and a load that goes on for a minute:
+// who calls is reported at once, but for the one a second that finds out. Callers and gateway share the machine; the figure says how busy it was.
 //
 // PENSTOCK_DOWN_SECONDS (default 60) says for how long, PENSTOCK_DOWN_RATE (default 300) how many requests a second.
 
@@ -53,7 +53,7 @@ afterAll(async () => {
 const portOf = (): number => Number(new URL(gateway.url).port);
 const callsMade = (): number => walls.reduce((sum, { calls }) => sum + calls.length, 0);
 
-/** Told without a call: that nobody is there, when to come back, and not to ask again by itself. */
+/** Reported without a call: that nobody is there, when to come back, and not to ask again by itself. */
 function isTold(seen: Seen): boolean {
   const after = Number(seen.headers['retry-after']);
   return (
@@ -95,7 +95,7 @@ async function askAll(count: number): Promise<readonly { readonly seen: Seen; re
   return answers;
 }
 
-test(`every breaker is open for ${seconds} s at ${rate} requests a second: all are told at once`, async () => {
+test(`every breaker is open for ${seconds} s at ${rate} requests a second: all are reported at once`, async () => {
   for (let asked = 0; asked < 100; asked++) {
     if (isTold(await rawCall({ port: portOf() }, requestOf()))) break;
   }
@@ -103,7 +103,7 @@ test(`every breaker is open for ${seconds} s at ${rate} requests a second: all a
   expect(before).toBeGreaterThan(0);
 
   const answers = await askAll(seconds * rate);
-  const told = answers.filter(({ seen }) => isTold(seen));
+  const reported = answers.filter(({ seen }) => isTold(seen));
   const tried = answers.filter(({ seen }) => hasTried(seen));
   const calls = callsMade() - before;
   const metrics = await rawCall({ port: Number(new URL(gateway.metricsUrl).port) }, { path: '/metrics' });
@@ -114,18 +114,18 @@ test(`every breaker is open for ${seconds} s at ${rate} requests a second: all a
     `${(took[Math.floor(took.length * share)] ?? Number.NaN).toFixed(1)} ms`;
   const card = openScorecard(`all targets down, ${rate} requests a second for ${seconds} s`);
   card.add({
-    what: 'told 503 with a time to come back and no call, or one of the few that found out',
+    what: 'reported 503 with a time to come back and no call, or one of the few that found out',
     tried: answers.length,
-    failed: answers.length - told.length - tried.length,
-    fired: told.length,
-    figures: `${told.length} told, ${tried.length} found out`,
+    failed: answers.length - reported.length - tried.length,
+    fired: reported.length,
+    figures: `${reported.length} reported, ${tried.length} found out`,
   });
   card.add({
-    what: `told within ${quickMs} ms of when it was due, at p99`,
+    what: `reported within ${quickMs} ms of when it was due, at p99`,
     tried: answers.length,
     failed: took.filter((ms) => ms >= quickMs).length,
     allowed: Math.floor(answers.length / 100),
-    fired: told.length,
+    fired: reported.length,
     figures: `p50 ${quantile(0.5)}, p99 ${quantile(0.99)}, p99.9 ${quantile(0.999)}, at most ${took.at(-1)?.toFixed(1)} ms; load of the machine ${load()}`,
   });
   card.add({
@@ -133,12 +133,12 @@ test(`every breaker is open for ${seconds} s at ${rate} requests a second: all a
     tried: answers.length,
     failed: calls,
     allowed: seconds + 1 + walls.length * Math.ceil(seconds / 5),
-    fired: told.length,
+    fired: reported.length,
   });
   card.add({
     what: 'counted by penstock_no_target_total, with those before',
     tried: counted,
-    failed: counted < told.length ? told.length - counted : 0,
+    failed: counted < reported.length ? reported.length - counted : 0,
   });
   card.print();
   expect(card.misses()).toEqual([]);

@@ -93,7 +93,7 @@ test('before the first word: the next provider answers within 12.1 s', () => {
   ]);
 });
 
-test('in the middle: the caller is told within 30.5 s, and gets no good end', () => {
+test('in the middle: the caller is reported within 30.5 s, and gets no good end', () => {
   const isTold = ({ isWhole, error }: Course): boolean => !isWhole && error !== undefined;
   judge('dropped in the middle of a stream', [
     answered(facts.midStream, 30_500, isTold, 'ended with an error'),

@@ -113,9 +113,9 @@ test('four gateways with one store spend a budget and at most one request beyond
     key: testKey,
     callers,
     requests,
-    leavingOfTen: 3,
+    cancelledOfTen: 3,
     onAnswer(count) {
-      // All of them long before the budget ends: what a flush forgets, the ledger has told by then.
+      // All of them long before the budget ends: what a flush forgets, the ledger has reported by then.
       const fault = count >= ((fired + 1) * total) / 30 ? faults[fired] : undefined;
       if (fault === undefined) return;
       fired++;
@@ -157,7 +157,7 @@ test('four gateways without a store spend a budget and at most one request of ea
     key: testKey,
     callers,
     requests,
-    leavingOfTen: 3,
+    cancelledOfTen: 3,
     onAnswer(count) {
       const fault = count >= ((fired + 1) * total) / 10 ? faults[fired] : undefined;
       if (fault === undefined) return;

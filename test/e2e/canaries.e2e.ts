@@ -42,7 +42,7 @@ test('a secret in every field is found in its Secret alone', { timeout: 600_000 
   for (const field of fields)
     expect([field, [...values.values()].some((value) => value.includes(field))]).toEqual([field, true]);
 
-  // A caller may be told its own words.
+  // A caller may be reported its own words.
   const untold = new Map([...values].filter(([, value]) => value !== prompt));
   const kinds: (readonly [string, Secrets, Texts])[] = [
     ...searchedKinds.map((kind) => [kind, values, textsOf(searched.texts, kind)] as const),

@@ -1,5 +1,5 @@
 // Does the real Claude Code work through the gateway, whatever the model's own dialect is? With a tool call and a
-// follow-up, in a network that is loopback only. What it sends is kept for `npm test`: run with `-u` to keep it anew.
+// follow-up, in a network that is loopback only. What it sends is kept for `npm test`: run with `-u` to keep it again.
 
 import { describe, expect, test } from 'vitest';
 import { ableUpstreams } from '../conformance/every-upstream.ts';

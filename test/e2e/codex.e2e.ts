@@ -1,5 +1,5 @@
 // Does the real Codex CLI work through the gateway, whatever the model's own dialect is? With a tool call and a
-// follow-up, in a network that is loopback only. What it sends is kept for `npm test`: run with `-u` to keep it anew.
+// follow-up, in a network that is loopback only. What it sends is kept for `npm test`: run with `-u` to keep it again.
 
 import { describe, expect, test } from 'vitest';
 import { ableUpstreams } from '../conformance/every-upstream.ts';
@@ -27,7 +27,7 @@ describe.each(ableUpstreams)('on %s', (upstream) => {
   });
 });
 
-// For these it has other tools than for models it does not know: one that takes a program, told as an item of the input.
+// For these it has other tools than for models it does not know: one that takes a program, reported as an item of the input.
 describe.each(ableUpstreams)('with a model that it knows, on %s', (upstream) => {
   test('a turn with a tool call and a follow-up is done', async () => {
     const facts = await runErrand('codex', codex, upstream, { knownModel: 'gpt-6.1-sol' });

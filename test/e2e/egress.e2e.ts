@@ -14,14 +14,14 @@ test('requests full of addresses in every dialect: nobody is connected to but th
   const facts = (await runSandboxed(script, { dist: await builtCheckout() })) as Facts;
   const { statuses, calls, callsWithAddress, elsewhere, control } = facts;
   const tried = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-  const told = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
+  const reported = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
   const card = openScorecard('Where a gateway connects to');
   card.add({
     what: 'nobody else is connected to or asked, by TCP or by UDP, over IPv4 or IPv6',
     tried,
     failed: elsewhere,
     fired: callsWithAddress,
-    figures: `${calls} calls of the provider, ${callsWithAddress} of them with an address in it; answers ${told.join(', ')}`,
+    figures: `${calls} calls of the provider, ${callsWithAddress} of them with an address in it; answers ${reported.join(', ')}`,
   });
   card.add({
     what: 'a route to an address, to one of IPv6 and to a name is counted',

@@ -12,7 +12,7 @@ const rounds = Number(process.env.PENSTOCK_KEY_TIMING_ROUNDS ?? 20_000);
 const key = (letter: string): string => `psk_${letter.repeat(49)}`;
 const bearer = (value: string): string => `Bearer ${value}`;
 
-/** What stands in the header is of one length for all of them. */
+/** What is in the header is of one length for all of them. */
 const causes: Readonly<Record<string, Record<string, string>>> = {
   missing: { 'x-no-key-here': bearer('-'.repeat(53)) },
   unknown: { authorization: bearer(key('u')) },

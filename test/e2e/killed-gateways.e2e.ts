@@ -17,7 +17,7 @@ const lossMs = 200;
 
 test(`${kills} times killed under load`, async () => {
   const seen = await runKilledGateway({ kills, random: makeRandom(seed) });
-  const { whole, doubled, lostAgesMs, underWay, otherTokens, missingAgesMs, ...rest } = judgeJournal(seen);
+  const { whole, doubled, lostAgesMs, inFlight, otherTokens, missingAgesMs, ...rest } = judgeJournal(seen);
   const card = openScorecard(`gateways killed with SIGKILL, seed ${seed}`);
   const fired = seen.killed;
   card.add({ what: 'kills that ended a process', tried: kills, failed: kills - seen.killed, fired });
@@ -27,7 +27,7 @@ test(`${kills} times killed under load`, async () => {
     tried: whole,
     failed: lostAgesMs.filter((ms) => ms > lossMs).length,
     fired,
-    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / kills).toFixed(1)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${underWay} answers were under way`,
+    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / kills).toFixed(1)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${inFlight} answers were under way`,
   });
   card.add({
     what: `calls without a record that had arrived more than ${lossMs} ms before the kill`,

@@ -131,7 +131,7 @@ test('an upgrade from a StatefulSet keeps its claim, each value changes, and the
   await mustUpgrade({});
   await isDeployment(claimName);
 
-  // Not Helm's: the error holds the command, which is run as it stands.
+  // Not Helm's: the error holds the command, which is run as it is.
   const refused = await upgrade({ ledger: { persistence: { size: '20Gi' } } });
   const [, command = ''] = /Hand it over, and upgrade again: (.*)$/m.exec(refused.stderr) ?? [];
   expect([refused.code, refused.stderr]).toEqual([

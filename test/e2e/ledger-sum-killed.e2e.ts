@@ -32,7 +32,7 @@ test(`${gateways} gateways killed, ${operators} operators, and the stores beside
 }, async () => {
   const random = makeRandom(seed);
   const seen = await runAllKilled({ gateways, operators, stores, postgres, redis, random });
-  const { whole, doubled, lostAgesMs, underWay, otherTokens, tokens, missingAgesMs, ...rest } =
+  const { whole, doubled, lostAgesMs, inFlight, otherTokens, tokens, missingAgesMs, ...rest } =
     judgeJournal(seen);
   const ledger = judgeLedger({ ...seen, asked: new Map() });
   const card = openScorecard(`the ledger while all around it is killed, seed ${seed}`);
@@ -59,7 +59,7 @@ test(`${gateways} gateways killed, ${operators} operators, and the stores beside
     tried: whole,
     failed: lostAgesMs.filter((ms) => ms > lossMs).length,
     fired,
-    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / seen.killed).toFixed(2)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${underWay} answers were under way`,
+    figures: `${lostAgesMs.length} lost in all, ${(lostAgesMs.length / seen.killed).toFixed(2)} a kill, the oldest ${lostAgesMs[0] ?? 0} ms before it; ${inFlight} answers were under way`,
   });
   card.add({
     what: `calls without a record that had arrived more than ${lossMs} ms before the kill`,
@@ -105,7 +105,7 @@ test(`${gateways} gateways killed, ${operators} operators, and the stores beside
   card.add({
     what: 'records that a gateway could not hand over in the end',
     tried,
-    failed: seen.unclaimed,
+    failed: seen.unacknowledged,
     fired,
   });
   card.print();

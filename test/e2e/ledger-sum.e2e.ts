@@ -41,10 +41,10 @@ test('over every fault', async () => {
     tried: seen.records.length,
     failed: invented.length + Math.abs(refused.length - seen.refused),
     fired,
-    figures: `${refused.length} of attempts at an address where nobody listens, of which callers were told`,
+    figures: `${refused.length} of attempts at an address where nobody listens, of which callers were reported`,
   });
   card.add({
-    what: 'tokens that providers told, and the ledger has otherwise',
+    what: 'tokens that providers reported, and the ledger has otherwise',
     tried: tokens.counted,
     failed: tokenKinds.filter((kind) => recorded[kind] !== provided[kind]).length,
     fired,

@@ -24,7 +24,7 @@ const placesKey = `psk_${'c'.repeat(49)}`;
 /** What the gateway reserves for a request is less, and so is what one uses. */
 const requestTokensMax = 64;
 
-/** How long an answer takes, so that others come meanwhile. */
+/** How long an answer takes, so that others come at the same time. */
 let answerMs = 0;
 let limited: RoutingTable;
 let redis: RedisServer;
@@ -159,7 +159,7 @@ test('nobody fails and nothing stays behind while the store stops, forgets, dies
     key: wideKey,
     callers,
     requests,
-    leavingOfTen: 3,
+    cancelledOfTen: 3,
     onAnswer(count) {
       const fault = count >= ((fired + 1) * total) / (faults.length + 1) ? faults[fired] : undefined;
       if (fault === undefined) return;
@@ -194,7 +194,7 @@ test('nobody fails and nothing stays behind while the store stops, forgets, dies
 test('four gateways without a store let through their shares, and one request more each', async () => {
   await using parts = new AsyncDisposableStack();
   const alone = parts.adopt(await launchFleet(4, limited), (one) => one.close());
-  const tally = await crowd({ ports: alone.ports, key: testKey, callers, requests, leavingOfTen: 3 });
+  const tally = await crowd({ ports: alone.ports, key: testKey, callers, requests, cancelledOfTen: 3 });
   const passed = tally.statuses[200] ?? 0;
   const may = perMinute + Math.ceil((tally.elapsedMs / 60_000) * perMinute) + 4;
   await alone.quiet();

@@ -53,10 +53,10 @@ test('as things are, all of the tests are green', async () => {
   const files = [...new Set(chosen.flatMap(({ tests }) => tests))];
   let red = 0;
   for (const file of files) {
-    const { verdict, told } = await copy.test([file]);
+    const { verdict, reported } = await copy.test([file]);
     if (verdict === 'green') continue;
     red++;
-    process.stderr.write(`${file} is ${verdict}: ${told}\n`);
+    process.stderr.write(`${file} is ${verdict}: ${reported}\n`);
   }
   card.add({ what: 'test files that are green as things are', tried: files.length, failed: red });
   expect(red).toBe(0);
@@ -66,11 +66,11 @@ test.each(chosen)('$name', async (mutant) => {
   let unnoticed = 0;
   const said: string[] = [];
   for (const file of mutant.tests) {
-    const { verdict, told, tookMs } = await copy.testMutant(mutant, file);
+    const { verdict, reported, tookMs } = await copy.testMutant(mutant, file);
     if (verdict !== 'red') unnoticed++;
-    said.push(`${verdict} after ${Math.round(tookMs / 1_000)} s: ${told}`);
+    said.push(`${verdict} after ${Math.round(tookMs / 1_000)} s: ${reported}`);
   }
-  // At once: they are hundreds, and what is broken off in the middle would have told nothing.
+  // At once: they are hundreds, and what is broken off in the middle would have reported nothing.
   process.stdout.write(`${unnoticed === 0 ? 'noticed' : 'UNNOTICED'}  ${mutant.name}\n`);
   card.add({
     what: mutant.name,

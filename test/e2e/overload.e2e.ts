@@ -175,7 +175,7 @@ test('5,000 sockets that trickle: others wait less than twice as long', async ()
     calm,
     `${shown(calm.latencyMs?.p99)} without`,
   );
-  // Five times as many pieces take so much time of both cores that callers notice it whoever is attacked: a neighbour tells how much.
+  // Five times as many pieces take so much time of both cores that callers notice it anyone who is attacked: a neighbour tells how much.
   const hard = await underAttack(rig.target, 2_000);
   const beside = await underAttack(await rig.startNeighbour(), 2_000);
   judge(
@@ -200,7 +200,7 @@ test('JSON bombs and broken requests: the event loop is never late, and nothing 
   const { sent, statuses, wrong } = await bombard(rig.target, { seed: seed + 1, seconds: fuzzMinutes * 60 });
   const { lagP99Ms, lagMaxMs, turnMaxMs } = await rig.probe();
   const after = await rig.resident();
-  const told = [...statuses].map(([status, count]) => `${status}: ${count}`).join(', ');
+  const reported = [...statuses].map(([status, count]) => `${status}: ${count}`).join(', ');
   // Both kinds must be many, or only one half of the code was looked at.
   const fired = Math.min(statuses.get(200) ?? 0, statuses.get(400) ?? 0);
   card.add({
@@ -208,7 +208,7 @@ test('JSON bombs and broken requests: the event loop is never late, and nothing 
     tried: sent,
     failed: wrong.length + (rig.hasDied() ? 1 : 0),
     fired,
-    figures: told,
+    figures: reported,
   });
   card.add({
     what: 'the event loop is less than 50 ms late in 99 of 100 cases',
@@ -241,7 +241,7 @@ test('JSON bombs and broken requests: the event loop is never late, and nothing 
   expect([wrong, card.misses()]).toEqual([[], []]);
 });
 
-test('a thousand callers that leave: their upstreams are let go at once', async () => {
+test('a thousand callers that leave: their upstreams are released at once', async () => {
   const folder = await makeFolder();
   const wall = await startWall({ type: 'stall', after: { contentEvents: 3 } });
   await folder.putTable(tableOf([{ baseUrl: wall.baseUrl }]));

@@ -61,13 +61,13 @@ describe.each(['http', 'socks5'] as const)('a real %s proxy', (protocol) => {
     expect(await readFile(join(folder, `${protocol}.log`), 'utf8')).toContain(`127.0.0.1:${server.port}`);
   });
 
-  test('refuses another password, which is told', async () => {
+  test('refuses another password, which is reported', async () => {
     const error = await failureOf(connectTo(connectorWith('wrong'), `https://127.0.0.1:${server.port}`));
     expect(error.code).toBe('proxy_failed');
     expect(error.message).not.toContain('wrong');
   });
 
-  test('cannot reach an upstream that is not there, which is told', async () => {
+  test('cannot reach an upstream that is not there, which is reported', async () => {
     const nobody = await freePort();
     const error = await failureOf(
       connectTo(connectorWith(credentials.password), `https://127.0.0.1:${nobody}`),

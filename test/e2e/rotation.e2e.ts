@@ -63,7 +63,7 @@ test(`a credential replaced every ${everySeconds} s for ${minutes} min: nobody n
     const taken = gateway.process.nextLine(/routing table in use/);
     await folder.putTable(tableAt(rotation + 1));
     await taken;
-    // From here on the old one is refused, also to calls that were on their way with it.
+    // From here on the old one is refused, also to calls that were in flight with it.
     good = [`sk-${rotation}`];
   }
   const { requests, failed, streams, cut, p99Ms, reasons } = await load.stop();

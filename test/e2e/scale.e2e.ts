@@ -1,6 +1,6 @@
 // 50,000 ApiKeys, 2,000 routes and 12 gateways: what does the operator need, how fast is a change, and how many writes is it?
 // Every figure is printed with its goal and the load of the machine, and written to tools/bench/results/scale.json. A missed goal is
-// told as missed; what is asserted are bounds against faults, and the numbers of writes, which no slow machine changes.
+// reported as missed; what is asserted are bounds against faults, and the numbers of writes, which no slow machine changes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -259,7 +259,7 @@ test('a fifth of all keys changed at once are few writes, and every gateway has 
   await noteMemory('after many keys had changed');
 }, 900_000);
 
-test('an operator that starts anew leads soon and writes no status', async () => {
+test('an operator that starts again leads soon and writes no status', async () => {
   await operator.process.stop(20_000);
   const fromMs = Date.now();
   const startedMs = performance.now();
@@ -348,7 +348,7 @@ async function untilModels(
   }, pauseMs);
 }
 
-/** Milliseconds of each request that a steady caller of one gateway made meanwhile; every one must succeed. */
+/** Milliseconds of each request that a steady caller of one gateway made at the same time; every one must succeed. */
 async function steadyWhile(gateway: GatewayProcess, run: () => Promise<unknown>): Promise<number[]> {
   const tookMs: number[] = [];
   let isOver = false;

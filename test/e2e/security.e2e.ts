@@ -26,10 +26,10 @@ const card = openScorecard(`what must never happen, by seed ${seed}`);
 afterAll(() => card.print());
 
 /** What the claims so far miss; said once, by the test that misses it. */
-const told = new Set<string>();
+const reported = new Set<string>();
 function expectHeld(): void {
-  const misses = card.misses().filter((miss) => !told.has(miss));
-  for (const miss of misses) told.add(miss);
+  const misses = card.misses().filter((miss) => !reported.has(miss));
+  for (const miss of misses) reported.add(miss);
   expect(misses).toEqual([]);
 }
 
@@ -146,7 +146,7 @@ test('nobody reads another model out of a body than the gateway did', async () =
     fired: run.passed,
     ...examples(run.disputed),
   });
-  card.add({ what: 'numbers on their way: changed', tried: run.passed, failed: run.changedNumbers });
+  card.add({ what: 'numbers in flight: changed', tried: run.passed, failed: run.changedNumbers });
   expectHeld();
 });
 

@@ -38,7 +38,7 @@ let simulator: Simulator;
 let installation: Installation;
 
 let running: OperatorProcess[] = [];
-/** Where requests go: ready, and not on its way out. A Service would have it so too. */
+/** Where requests go: ready, and not in flight out. A Service would have it so too. */
 const inService = new Map<GatewayProcess, Traffic>();
 const total = { asked: 0, bad: [] as string[] };
 
@@ -90,7 +90,7 @@ test('operators first and gateways one by one, then back in that order: every st
   await note('all of N');
   await applyPolicies();
   await note('all of N, with TenantPolicies of each part');
-  // What N-1 cannot do: it stands in Secrets and tables when the way back begins.
+  // What N-1 cannot do: it is in Secrets and tables when the way back begins.
   await rotateIssued();
   await note('all of N, after a rotation');
 

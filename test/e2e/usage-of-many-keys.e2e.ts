@@ -1,5 +1,5 @@
 // Who spends what, of fifty thousand keys that are all in use? A real ledger in which every one of them has records, a real operator with the
-// memory of a pod, and kubectl. Spend is told slowly; who waits for something else does not wait for it.
+// memory of a pod, and kubectl. Spend is reported slowly; who waits for something else does not wait for it.
 //
 // PENSTOCK_KEYS (default 50000) says how many, PENSTOCK_USAGE_SECONDS (default 120) for how long the writes are watched.
 
@@ -141,7 +141,7 @@ const conditionOf = async (namespace: string, name: string, type: string): Promi
     ...['-o', `jsonpath={.status.conditions[?(@.type=="${type}")].status}`],
   ]);
 
-test('their spend is told twenty a second, and a used-up budget and a new key wait for none of it', async () => {
+test('their spend is reported twenty a second, and a used-up budget and a new key wait for none of it', async () => {
   operator = await installation.startOperator();
   await readProbe(operator.process);
   await until(async () => (await programmed()) >= keyCount, 2_000);
@@ -174,11 +174,11 @@ test('their spend is told twenty a second, and a used-up budget and a new key wa
   await addLagAndMemory('while usage is written');
   const table = await installation.plane.mustKubectl(['get', 'apikeys.penstock.dev', '-n', 'team-0']);
   const [head = '', ...rows] = table.trim().split('\n');
-  const told = rows.filter((row) => row.split(/\s+/).includes(spent)).length;
+  const reported = rows.filter((row) => row.split(/\s+/).includes(spent)).length;
   card.add({
     what: 'kubectl get apikeys says who spent what',
-    ...{ tried: rows.length, failed: /SPEND/.test(head) && told > 0 ? 0 : 1 },
-    figures: `${told} of ${rows.length} keys of a namespace by then`,
+    ...{ tried: rows.length, failed: /SPEND/.test(head) && reported > 0 ? 0 : 1 },
+    figures: `${reported} of ${rows.length} keys of a namespace by then`,
   });
 
   await operator.process.stop(20_000);
@@ -188,7 +188,7 @@ test('their spend is told twenty a second, and a used-up budget and a new key wa
   const before = new Set(writes.map(({ key }) => key));
   const again = (await usageWrites(restartedMs)).filter(({ key }) => before.has(key));
   card.add({
-    what: 'an operator that starts anew goes on where the one before ended',
+    what: 'an operator that starts again goes on where the one before ended',
     ...{ tried: before.size, failed: again.length },
     figures: `first usage ${(((await usageWrites(restartedMs))[0]?.atMs ?? 0) - restartedMs) / 1_000} s after its start`,
   });

@@ -1,8 +1,8 @@
 // What becomes of requests while every breaker is open? One a second finds out whether the least bad is back, all others
-// are told at once. How quickly, under load: test/e2e/all-down.e2e.ts.
+// are reported at once. How quickly, under load: test/e2e/all-down.e2e.ts.
 
 import { expect, test } from 'vitest';
-import { allDown, callsOf, toldAtOnce } from './all-down.ts';
+import { allDown, callsOf, reportedAtOnce } from './all-down.ts';
 import { ask } from './ask.ts';
 import { inHouse } from './house.ts';
 
@@ -13,8 +13,8 @@ test(
     const { rig, walls, pass } = stage;
     expect((await ask(rig)).status).toBe(502);
     expect(callsOf(walls)).toEqual([6, 5]);
-    await toldAtOnce(stage, { isStream: true }, 50);
-    await toldAtOnce(stage, { isStream: false }, 50);
+    await reportedAtOnce(stage, { isStream: true }, 50);
+    await reportedAtOnce(stage, { isStream: false }, 50);
     pass(1_000);
     expect((await ask(rig)).status).toBe(502);
     expect((await ask(rig)).headers['retry-after']).toBe('4');

@@ -22,7 +22,7 @@ export async function allDown(
   upstream: DialectName = 'openai-chat',
 ): Promise<AllDown> {
   const walls = await Promise.all([1, 2].map(() => house.wallThat({ type: 'status', status: 501 })));
-  // It stands still, but for what the test lets pass. Whole milliseconds: of fractions, sums and differences do not come out even.
+  // It stops, but for what the test lets pass. Whole milliseconds: of fractions, sums and differences do not come out even.
   let passedMs = Math.floor(systemClock.now());
   const clock: Clock = { ...systemClock, now: () => passedMs };
   const targets = walls.map(({ baseUrl }) => ({ baseUrl, dialects: [upstream] }));
@@ -42,12 +42,16 @@ export async function allDown(
 export const callsOf = (walls: readonly Wall[]): number[] => walls.map(({ calls }) => calls.length);
 
 /** All breakers are open, and this second's only try is made: nobody is called. */
-export async function toldAtOnce({ rig, walls }: AllDown, asked: AskOptions, times: number): Promise<void> {
+export async function reportedAtOnce(
+  { rig, walls }: AllDown,
+  asked: AskOptions,
+  times: number,
+): Promise<void> {
   const before = callsOf(walls);
   for (let n = 0; n < times; n++) {
     const seen = await ask(rig, asked);
     expect([seen.status, errorOf(seen)?.code]).toEqual([503, 'upstream_unavailable']);
-    // Whoever asks again by itself only adds to what cannot be served.
+    // Anyone who asks again by itself only adds to what cannot be served.
     expect(seen.headers).toMatchObject({
       'retry-after': '5',
       'x-should-retry': 'false',

@@ -1,4 +1,4 @@
-// What is billed of a response that its provider goes on with, whoever waits for it?
+// What is billed of a response that its provider goes on with, anyone who waits for it?
 
 import { describe, expect, test } from 'vitest';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
@@ -126,7 +126,7 @@ describe('a stream', () => {
   );
 
   test.each([
-    ['told so by its provider', queued, bounded],
+    ['reported so by its provider', queued, bounded],
     ['asked for so', created({ status: 'in_progress' }), background],
   ])(
     'that its caller leaves, %s, is billed with what was reserved',

@@ -27,7 +27,7 @@ const heads: [name: string, fault: Behaviour][] = [
 ];
 
 test.each(heads)(
-  '%s: the caller is told, after one call',
+  '%s: the caller is reported, after one call',
   inHouse(async (house, _name, fault) => {
     const wall = await house.wallThat(fault);
     const rig = await house.rigOf([{ baseUrl: wall.baseUrl }]);

@@ -37,7 +37,7 @@ const body = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: '
 const ask = (rig: Rig) => post(rig, '/v1/chat/completions', body);
 const cents = async (house: LedgerHouse) => Math.round((await house.spentBy('team/key')) * 100);
 
-/** Until it is told that the budget is spent; gives how often it was served. */
+/** Until it learns that the budget is spent; gives how often it was served. */
 async function spendAll(rig: Rig): Promise<number> {
   let served = 0;
   await until(async () => {
@@ -158,9 +158,9 @@ describe('around the beginning of a month', () => {
     const house = await houseOf(() => ledgerMs);
     const rig = await startAt(house, 'only', await tableWith(500_000, 'Month'), () => gatewayMs);
     expect([(await ask(rig)).status, (await ask(rig)).status]).toEqual([200, 200]);
-    await house.hasTold('only');
+    await house.hasReported('only');
     expect(await spendAll(rig)).toBe(3);
-    await house.hasTold('only');
+    await house.hasReported('only');
     expect((await ask(rig)).status).toBe(429);
   });
 
@@ -171,8 +171,8 @@ describe('around the beginning of a month', () => {
     const behind = await startAt(house, 'behind', table, () => behindMs);
     const ahead = await startAt(house, 'ahead', table, () => after);
     expect(await spendAll(ahead)).toBe(5);
-    await house.hasTold('ahead');
-    await house.hasTold('behind');
+    await house.hasReported('ahead');
+    await house.hasReported('behind');
     // What is spent in the next month counts in its own too: of two that disagree neither is right for sure.
     expect((await ask(behind)).status).toBe(429);
     behindMs = after;

@@ -130,13 +130,13 @@ describe('a Provider of a tenant, on a range opened for its namespace', () => {
       /'own' rejected your own key. Put a valid key into the Secret of the Provider/,
     ],
   ] as const)(
-    'that rejects the credential (%i) costs nothing; the tenant is told %i %s',
-    async (status, told, code, words) => {
+    'that rejects the credential (%i) costs nothing; the tenant is reported %i %s',
+    async (status, reported, code, words) => {
       wall.script({ type: 'status', status, error: { message: `bad key ${credentialOf('team-a')}` } });
       const { rig } = await staged(world('team-a'));
       const answer = await knock(rig, 'chat', 'own', key);
       expect([answer.status, errorOf(answer)?.code, errorOf(answer)?.message]).toEqual([
-        told,
+        reported,
         code,
         expect.stringMatching(words),
       ]);
@@ -169,7 +169,7 @@ describe('a Provider of a tenant, on a range opened for its namespace', () => {
     const ref = { name: 'openai', namespace: 'platform' };
     const targets = [
       make.target({ name: 'mine', priority: 0 }),
-      make.target({ name: 'lent', priority: 1, providerRef: ref }),
+      make.target({ name: 'shared', priority: 1, providerRef: ref }),
     ];
     const { rig } = await staged({
       ...base,
@@ -337,7 +337,7 @@ const unwritable = [
 describe('an internal address as the base URL of a tenant’s Provider', () => {
   const addressed = (host: string) => `http://${host}:${wall.port}/v1`;
 
-  /** Lent for whatever it may be read as: the binding to a host must not be what stops it. */
+  /** Shared for whatever it may be read as: the binding to a host must not be what stops it. */
   function worldAt(baseUrl: string) {
     const hosts = URL.canParse(baseUrl) ? `${new URL(baseUrl).host}` : 'localhost';
     return {
@@ -366,9 +366,9 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
 
   test.each([...foreign, ...unwritable])('%s is no base URL at all', async (host) => {
     const stage = await staged(worldAt(addressed(host)));
-    const told = condition(stage.result(), 'Provider', 'team-a/openai', 'Accepted');
-    expect([told.status, told.reason]).toEqual(['False', 'Invalid']);
-    expect(told.message).toContain('spec.baseURL');
+    const reported = condition(stage.result(), 'Provider', 'team-a/openai', 'Accepted');
+    expect([reported.status, reported.reason]).toEqual(['False', 'Invalid']);
+    expect(reported.message).toContain('spec.baseURL');
     expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(503);
     expect(wall.connections().opened).toBe(0);
   });

@@ -46,7 +46,7 @@ async function rigOf(table: RoutingTable, options: Partial<GatewayOptions> = {})
   const clock = { ...makeFakeClock(1_000_000), wallMs: () => 1_767_225_600_000 };
   const rig = await startRig(table, { clock, random: () => 0, ...options });
   closers.push(() => {
-    // Its clock stands still: a drain would wait for ever.
+    // Its clock stops: a drain would wait for ever.
     rig.gateway.hurry();
     return rig.close();
   });
@@ -89,11 +89,11 @@ describe('a refusal of one request', () => {
       413,
     ],
     ['a model that the plan does not have', 429, noQuota, 404],
-  ])('for %s cools nothing, and its sender is told %#', async (_name, code, message, told) => {
+  ])('for %s cools nothing, and its sender is reported %#', async (_name, code, message, reported) => {
     const wall = await wallThat([refused(code, message, { 'retry-after': '20' }), { type: 'answer' }]);
     const { rig } = await rigOf(sharedTable(wall.baseUrl));
     const seen = await ask(rig);
-    expect([seen.status, seen.headers['x-should-retry']]).toEqual([told, 'false']);
+    expect([seen.status, seen.headers['x-should-retry']]).toEqual([reported, 'false']);
     // Whose account it is, is none of its business.
     expect(errorOf(seen)?.message).not.toContain('org');
     expect((await ask(rig)).status).toBe(200);
@@ -217,7 +217,7 @@ describe('a rate limit', () => {
     const refusal = await ask(rig);
     expect(
       [refusal.status, refusal.headers['retry-after']],
-      'its sender waits as long as it was told',
+      'its sender waits as long as it was reported',
     ).toEqual([429, '21']);
     const waiting = ask(rig, asOther());
     await vi.waitFor(() => expect(clock.pending()).toContain(1_001_000));
@@ -305,11 +305,11 @@ describe('Retry-After', () => {
     ],
     [['retry-after-ms: 3000', 'retry-after-ms: 9000'], '9'],
     [['retry-after: 8.5'], '9'],
-  ])('%j: the longest of them, and fractions, are waited out', async (headers, told) => {
+  ])('%j: the longest of them, and fractions, are waited out', async (headers, reported) => {
     const wall = await wallThat(raw(...headers));
     const { rig } = await rigOf(sharedTable(wall.baseUrl));
-    expect((await ask(rig)).headers['retry-after']).toBe(told);
-    expect((await ask(rig)).headers['retry-after']).toBe(told);
+    expect((await ask(rig)).headers['retry-after']).toBe(reported);
+    expect((await ask(rig)).headers['retry-after']).toBe(reported);
     expect(wall.calls).toHaveLength(1);
   });
 
@@ -320,7 +320,7 @@ describe('Retry-After', () => {
         refused(429, 'slow down', { 'retry-after': value, date: 'Thu, 01 Jan 2026 00:00:00 GMT' }),
       );
       const { rig, clock } = await rigOf(sharedTable(wall.baseUrl));
-      const told: (string | undefined)[] = [];
+      const reported: (string | undefined)[] = [];
       for (let n = 0; n < 10; n++) {
         let seen: Seen | undefined;
         const asked = ask(rig).then((answer) => {
@@ -336,12 +336,12 @@ describe('Retry-After', () => {
         );
         await asked;
         expect([seen?.status, seen?.headers['x-should-retry']]).toEqual([429, undefined]);
-        told.push(seen?.headers['retry-after-ms']);
+        reported.push(seen?.headers['retry-after-ms']);
       }
       expect(wall.calls.length).toBeLessThanOrEqual(10);
       expect(
-        told.map(Number).every((ms) => ms > 100),
-        told.join(),
+        reported.map(Number).every((ms) => ms > 100),
+        reported.join(),
       ).toBe(true);
     },
   );
@@ -392,16 +392,16 @@ describe('beside a caller whose requests are refused', () => {
   test.each([500, 504])('with %i, the others are answered', async (code) => {
     const wall = await wallThat(poisoned({ type: 'status', status: code }));
     const { rig } = await rigOf(sharedTable(wall.baseUrl), { clock: systemClock });
-    const told: Seen[] = [];
+    const reported: Seen[] = [];
     const answered = await loadOf(rig, asOther(), () =>
       [1, 2, 3, 4].map(async () => {
         const seen = await ask(rig, poison);
-        told.push(seen);
+        reported.push(seen);
         return seen;
       }),
     );
     expect(answered, 'of 100').toBeGreaterThanOrEqual(97);
-    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([502]));
+    expect(new Set(reported.map(({ status }) => status))).toEqual(new Set([502]));
   });
 
   test('who is alone, or is refused as all are, opens the breaker as before', async () => {

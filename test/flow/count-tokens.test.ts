@@ -34,7 +34,7 @@ test(
 );
 
 test(
-  'an upstream that says more than a number is let go, and little of it is kept',
+  'an upstream that says more than a number is released, and little of it is kept',
   inHouse(async (house) => {
     const letGo = Promise.withResolvers<number>();
     const server = createServer((request, response) => {

@@ -1,7 +1,7 @@
 // Where are streams cut? One gateway, one wall, and a model for each pair of a client's dialect and an upstream's. Each stream
 // has a number, which its prompt names; seed and number alone say where, how and at what pace its provider breaks off.
 //
-// Whether a provider broke off before its answer was whole is told by the wall's log, not by what was asked of it.
+// Whether a provider broke off before its answer was whole is reported by the wall's log, not by what was asked of it.
 
 import type { DialectName, ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { Address, Reading, StreamReader } from '../conformance/stream-readers.ts';
@@ -136,7 +136,7 @@ export async function judge(
 
 /**
  * Without an SDK. Whole is what ends as its framing says; raised what does not, or has another status than 200, and
- * then an error must be told in it.
+ * then an error must be reported in it.
  */
 export function rawReader(dialect: DialectName): Pick<StreamReader, 'dialect' | 'read'> {
   return {
@@ -165,7 +165,7 @@ function judgeReading({ end, message, text }: Reading, wasCut: boolean): string 
   if (end === 'whole' && text !== wallText) return `a whole answer is another: ${JSON.stringify(text)}`;
   if (!wallText.startsWith(text))
     return `what was read is not how the answer begins: ${JSON.stringify(text)}`;
-  // What is told before any content is told by the status.
+  // What is reported before any content is reported by the status.
   if (end === 'raised' && text !== '' && !message.includes('broke off'))
     return `it was raised in other words than the gateway's: ${message}`;
   return undefined;

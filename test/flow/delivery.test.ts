@@ -1,4 +1,4 @@
-// Assured delivery and hold-back: what breaks behind the first content is answered by the next provider, as
+// Assured delivery and hold-back: what breaks after the first content is answered by the next provider, as
 // long as the client has seen nothing; and nothing of the broken answer is in what it gets.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -314,7 +314,7 @@ test.each(pairs)(
   },
 );
 
-test('without it, the same failure is told in the stream', async () => {
+test('without it, the same failure is reported in the stream', async () => {
   offer('openai-chat');
   first.script({ type: 'cut', after, answer: other });
   const seen = await ask(rig, { isStream: true });
@@ -344,28 +344,25 @@ describe('while an answer is held', () => {
   test.each([
     ['chat', 'openai-chat', 'comment'],
     ['messages', 'anthropic-messages', 'ping'],
-  ] as const)(
-    '%s clients are told that it is coming, and nothing of it',
-    async (endpoint, upstream, sign) => {
-      offer(upstream, assured);
-      const gate = Promise.withResolvers<void>();
-      first.script({ type: 'stall', after, for: { until: gate.promise }, followedBy: 'go-on' });
-      const { connection, answer } = await askOpen(hasty, { endpoint, isStream: true });
-      const opened = await answer;
-      expect(opened.status).toBe(200);
-      for (let n = 0; n < 2; n++) {
-        const event = await opened.nextEvent();
-        expect(event?.type === 'comment' ? 'comment' : event?.name).toBe(sign);
-      }
-      gate.resolve();
-      const { events, json } = await opened.finished;
-      connection.close();
-      expect(textOf({ events, json })).toBe(wallText);
-      expect(hasty.records.map(lineOf)).toEqual(['1 t0 answered tenant']);
-    },
-  );
+  ] as const)('%s clients learn that it is coming, and nothing of it', async (endpoint, upstream, sign) => {
+    offer(upstream, assured);
+    const gate = Promise.withResolvers<void>();
+    first.script({ type: 'stall', after, for: { until: gate.promise }, followedBy: 'go-on' });
+    const { connection, answer } = await askOpen(hasty, { endpoint, isStream: true });
+    const opened = await answer;
+    expect(opened.status).toBe(200);
+    for (let n = 0; n < 2; n++) {
+      const event = await opened.nextEvent();
+      expect(event?.type === 'comment' ? 'comment' : event?.name).toBe(sign);
+    }
+    gate.resolve();
+    const { events, json } = await opened.finished;
+    connection.close();
+    expect(textOf({ events, json })).toBe(wallText);
+    expect(hasty.records.map(lineOf)).toEqual(['1 t0 answered tenant']);
+  });
 
-  test('a failure of all behind the first sign of life is told in the stream', async () => {
+  test('a failure of all after the first sign of life is reported in the stream', async () => {
     offer('openai-chat', assured);
     const gate = Promise.withResolvers<void>();
     first.script({ type: 'stall', after, for: { until: gate.promise }, followedBy: 'fin', answer: other });
@@ -421,7 +418,7 @@ describe('an answer above 1 MiB', () => {
     expect(await metric('penstock_held_bytes')).toBe(0);
   });
 
-  test('that breaks behind it is told in the stream', async () => {
+  test('that breaks behind it is reported in the stream', async () => {
     offer('openai-chat', assured);
     first.script({ type: 'cut', after: { contentEvents: 190 }, answer: long });
     const seen = await ask(rig, { isStream: true });
@@ -513,7 +510,7 @@ describe.each(pairs)('$endpoint from $upstream, the beginning held back', ({ end
     expect(rig.records.map(lineOf)).toEqual(['1 t0 failed truncated platform', '2 t1 answered tenant']);
   });
 
-  test('a break behind it is told in the stream', async () => {
+  test('a break behind it is reported in the stream', async () => {
     offer(upstream, held);
     first.script({ type: 'cut', after: { contentEvents: 7 }, answer: other });
     const seen = await ask(rig, { endpoint, isStream: true });

@@ -60,7 +60,7 @@ export function credentialOf(namespace: string): string {
   return `sk-of-${namespace}`;
 }
 
-/** The Secret `openai` of a namespace, lent to its Providers for one host. */
+/** The Secret `openai` of a namespace, shared to its Providers for one host. */
 export function secretOf(namespace: string, baseUrl: string, more: Partial<SecretRecord> = {}): SecretRecord {
   return make.secret({
     namespace,

@@ -1,4 +1,4 @@
-// Is a running stream cut when the table changes or the process goes? Not before the grace is over; then it is told.
+// Is a running stream cut when the table changes or the process goes? Not before the grace is over; then it is reported.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Rig, startRig, tableOf } from '../gateway/rig.ts';
@@ -105,7 +105,7 @@ test('two streams outlive 100 tables and a drain; each keeps the table it began 
   expect(rig.failures).toEqual([]);
 });
 
-test('what runs behind the grace is told: a stream by an error frame and no good end, a plain call by 503', async () => {
+test('what runs behind the grace is reported: a stream by an error frame and no good end, a plain call by 503', async () => {
   const stream = await openStream();
   const [wall] = walls;
   wall?.script({ type: 'hang', when: 'before-headers' });
@@ -123,11 +123,15 @@ test('what runs behind the grace is told: a stream by an error frame and no good
   stream.close();
   expect([errorOf(broken)?.code, broken.ending]).toEqual(['server_shutting_down', 'fin-early']);
   expect(broken.text).not.toContain('[DONE]');
-  const told = await plain;
-  expect([told.status, errorOf(told)?.code, told.ending]).toEqual([503, 'overloaded', 'length-complete']);
-  expect(told.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
+  const reported = await plain;
+  expect([reported.status, errorOf(reported)?.code, reported.ending]).toEqual([
+    503,
+    'overloaded',
+    'length-complete',
+  ]);
+  expect(reported.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
   await drained;
-  // Who has got nothing and is told to ask again pays once.
+  // Who has got nothing and is asked to ask again pays once.
   expect(rig.records.map(lineOf).sort()).toEqual(['1 t0 cancelled platform', '1 t0 cancelled tenant']);
   await Promise.all(wall?.calls.map(({ clientClosed }) => clientClosed) ?? []);
 });
@@ -137,20 +141,20 @@ test('a stream that has counted its input, and brought nothing yet, is not paid 
   wall?.script({ type: 'stall', after: { events: 2 } });
   const { baseUrl = '' } = wall ?? {};
   rig.offer(tableOf([{ baseUrl, dialects: ['anthropic-messages'] }]));
-  const told = ask(rig, { endpoint: 'messages', isStream: true });
+  const reported = ask(rig, { endpoint: 'messages', isStream: true });
   // The beginning of its message.
   await vi.waitFor(async () =>
     expect(await rig.gateway.metrics.registry.metrics()).toMatch(/^penstock_held_bytes [1-9]/m),
   );
   const drained = rig.gateway.drain();
   rig.gateway.hurry();
-  expect((await told).status).toBe(503);
+  expect((await reported).status).toBe(503);
   await drained;
   expect(rig.records.map(lineOf)).toEqual(['1 t0 cancelled platform']);
   expect(rig.records[0]?.usage.input).toBeGreaterThan(0);
 });
 
-test('a request that is whole only behind the grace is told, and nobody is asked for it', async () => {
+test('a request that is whole only behind the grace is reported, and nobody is asked for it', async () => {
   const whole = writeRequest(requestOf());
   const connection = await openRaw({ port: portOf(rig) });
   await connection.send(whole.subarray(0, -5));

@@ -6,7 +6,7 @@ import type { Behaviour } from '../support/wall.ts';
 import { ask, askOpen, errorOf, lineOf, textOf } from './ask.ts';
 import {
   expectBrokenOff,
-  expectTold,
+  expectReported,
   expectWhole,
   faultCasesOf,
   nativeVariants,
@@ -86,7 +86,7 @@ describe.concurrent.each(besides)('$name, beside the table', (variant) => {
     ['a reset', 'reset-unannounced'],
     ['a FIN', 'fin-unannounced'],
   ] as const)(
-    '%s behind the whole stream costs nothing',
+    '%s after the whole stream costs nothing',
     inHouse(async (house, _name, afterwards) => {
       const wall = await house.wallThat({ type: 'answer', afterwards });
       const rig = await house.rigOf([{ dialects: [upstream], baseUrl: wall.baseUrl }]);
@@ -162,7 +162,7 @@ test(
     const walls = await Promise.all([529, 503, 500, 200].map((code) => house.wallThat(answerOf(code))));
     const rig = await house.rigOf(walls.map(({ baseUrl }) => ({ baseUrl })));
     const seen = await ask(rig);
-    expectTold(seen, { status: 502, code: 'upstream_error' });
+    expectReported(seen, { status: 502, code: 'upstream_error' });
     expect(walls.map(({ calls }) => calls.length)).toEqual([1, 1, 1, 0]);
     expect(seen.headers['x-should-retry']).toBe('false');
   }),
@@ -173,7 +173,7 @@ test(
   inHouse(async (house) => {
     const walls = await Promise.all([503, 500].map((code) => house.wallThat(answerOf(code))));
     const rig = await house.rigOf(walls.map(({ baseUrl }) => ({ baseUrl })));
-    expectTold(await ask(rig), { status: 502, code: 'upstream_error' });
+    expectReported(await ask(rig), { status: 502, code: 'upstream_error' });
     expect(walls.map(({ calls }) => calls.length)).toEqual([1, 2]);
   }),
 );
@@ -220,8 +220,8 @@ test.each([405, 407, 410, 421, 425])(
       expectWhole(await ask(both), 'plain');
       expect(both.records.at(-1)?.outcome).toBe('answered');
       const alone = await house.rigOf([{ baseUrl: first.baseUrl }]);
-      const told = await ask(alone);
-      expect([told.status, told.headers['x-should-retry']]).toEqual([502, 'false']);
+      const reported = await ask(alone);
+      expect([reported.status, reported.headers['x-should-retry']]).toEqual([502, 'false']);
     })(),
 );
 
@@ -246,7 +246,7 @@ test(
   inHouse(async (house) => {
     const wall = await house.wallThat({ type: 'status', status: 429, headers: { 'retry-after': '4' } });
     const rig = await house.rigOf([{ baseUrl: wall.baseUrl, timeouts: { totalMs: 3_000 } }]);
-    expectTold(await ask(rig), { status: 429, code: 'rate_limit_exceeded', retryAfter: '4' });
+    expectReported(await ask(rig), { status: 429, code: 'rate_limit_exceeded', retryAfter: '4' });
     expect(wall.calls).toHaveLength(1);
   }),
 );
@@ -266,21 +266,21 @@ test(
 );
 
 test(
-  "a tenant's own rejected key is told as its own, never as the caller's",
+  "a tenant's own rejected key is reported as its own, never as the caller's",
   inHouse(async (house) => {
     const wall = await house.wallThat({ type: 'status', status: 401 });
     const rig = await house.rigOf([
       { baseUrl: wall.baseUrl, provider: 'team/own', providerEntry: { isPlatform: false } },
     ]);
     const seen = await ask(rig);
-    expectTold(seen, { status: 403, code: 'upstream_auth_failed' });
+    expectReported(seen, { status: 403, code: 'upstream_auth_failed' });
     expect(seen.headers['x-should-retry']).toBe('false');
     expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_401 own-key']);
   }),
 );
 
 test(
-  'a mistake that only the second provider sees is told in its words',
+  'a mistake that only the second provider sees is reported in its words',
   inHouse(async (house) => {
     const first = await house.wallThat({ type: 'status', status: 503 });
     const second = await house.wallThat({ type: 'status', status: 400, error: { message: 'too hot' } });
@@ -291,7 +291,7 @@ test(
 );
 
 test(
-  'nothing of an upstream shows in what the caller is told',
+  'nothing of an upstream shows in what the caller is reported',
   inHouse(async (house) => {
     const wall = await house.wallThat({
       type: 'status',

@@ -13,9 +13,9 @@ import {
   type Mode,
   type MovesOn,
   modes,
+  type Reported,
   type Row,
   rowsOf,
-  type Told,
 } from './faults.ts';
 import type { House } from './house.ts';
 import { addSums, expectSameTokens } from './same-tokens.ts';
@@ -79,7 +79,7 @@ function casesOf(row: Row, variant: Variant, mode: Mode): readonly FaultCase[] {
       return [
         {
           ...common,
-          name: `${row.name}: ${toldOf(row, variant).status} after one call`,
+          name: `${row.name}: ${reportedOf(row, variant).status} after one call`,
           play: (house) => ends(house, row, variant, mode),
         },
       ];
@@ -166,12 +166,12 @@ async function failsAlone(house: House, row: MovesOn, variant: Variant, mode: Mo
   const { rig, first } = stage;
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
   const { status, messagesStatus = status, calls, callsAlone = calls } = row.alone;
-  expectTold(seen, { ...row.alone, status: variant.endpoint === 'messages' ? messagesStatus : status });
+  expectReported(seen, { ...row.alone, status: variant.endpoint === 'messages' ? messagesStatus : status });
   const fired = expectFired(row, first, callsAlone);
   const numbers = [1, 2, 3].slice(0, callsAlone);
   expect(seen.headers['x-penstock-attempts']).toBe(String(numbers.length));
   expect(rig.records.map(lineOf)).toEqual(numbers.map((n) => `${n} t0 failed ${row.failure} platform`));
-  // A message that has begun has told its input, and that one token of output is there.
+  // A message that has begun has reported its input, and that one token of output is there.
   const isTold = row.hasBegun === true && variant.upstream === 'anthropic-messages';
   const input = isTold ? (first?.calls[0]?.tokens.inputTokens ?? 0) : 0;
   const cost = isTold ? input * 1_000_000 + 2_000_000 : 0;
@@ -185,7 +185,7 @@ async function ends(house: House, row: Ends, variant: Variant, mode: Mode): Prom
   const stage = await stageOf(house, row, variant, true);
   const { rig, first, second } = stage;
   const seen = await ask(rig, { endpoint: variant.endpoint, isStream: mode === 'stream' });
-  expectTold(seen, toldOf(row, variant));
+  expectReported(seen, reportedOf(row, variant));
   if (row.message !== undefined) expect(errorOf(seen)?.message).toBe(row.message);
   expect(seen.headers['x-penstock-attempts']).toBe('1');
   const fired = expectFired(row, first, 1);
@@ -219,10 +219,10 @@ function expectFired({ fault }: Row, first: Wall | undefined, calls: number): nu
   return calls;
 }
 
-/** What the caller is told of its own mistake depends on whether its dialect and the upstream's are of one family. */
-function toldOf(row: Ends, { endpoint, upstream }: Variant): Omit<Told, 'calls'> {
+/** What the caller learns of its own mistake depends on whether its dialect and the upstream's are of one family. */
+function reportedOf(row: Ends, { endpoint, upstream }: Variant): Omit<Reported, 'calls'> {
   const isForeign = (endpoint === 'messages') !== (upstream === 'anthropic-messages');
-  return isForeign ? (row.foreign ?? row.told) : row.told;
+  return isForeign ? (row.foreign ?? row.reported) : row.reported;
 }
 
 /** A whole answer that ends as it promised. */
@@ -239,11 +239,11 @@ export function expectWhole(seen: Seen, mode: Mode): void {
 }
 
 /** A JSON error with the status that belongs to it, whether or not a stream was asked for. */
-export function expectTold(seen: Seen, told: Omit<Told, 'calls'>): void {
-  expect([seen.status, errorOf(seen)?.code]).toEqual([told.status, told.code]);
+export function expectReported(seen: Seen, reported: Omit<Reported, 'calls'>): void {
+  expect([seen.status, errorOf(seen)?.code]).toEqual([reported.status, reported.code]);
   expect(seen.headers['content-type']).toBe('application/json');
   expect(seen.ending).toBe('length-complete');
-  expect(seen.headers['retry-after']).toBe(told.retryAfter);
+  expect(seen.headers['retry-after']).toBe(reported.retryAfter);
   expect(seen.headers['x-request-id']).toMatch(/^req_/);
 }
 

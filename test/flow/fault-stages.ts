@@ -5,9 +5,9 @@
 import { expect } from 'vitest';
 import { fullPort } from '../support/full-port.ts';
 import type { StreamSegment } from '../support/wall/behaviour.ts';
-import { allDown, callsOf, toldAtOnce } from './all-down.ts';
+import { allDown, callsOf, reportedAtOnce } from './all-down.ts';
 import { ask, lineOf } from './ask.ts';
-import { expectBrokenOff, expectTold, expectWhole, type Variant } from './fault-matrix.ts';
+import { expectBrokenOff, expectReported, expectWhole, type Variant } from './fault-matrix.ts';
 import type { Mode } from './faults.ts';
 import type { House } from './house.ts';
 import { answeredByNext, badOnes, refusedCertificate } from './no-connection.ts';
@@ -76,7 +76,7 @@ export const faultStages: readonly FaultStage[] = [
   },
   ...([['end'], ['usage', 'end']] as const).map(
     (omit): FaultStage => ({
-      fault: `no ${omit.join(' and no ')} behind the content: how late is the caller's own (F15)`,
+      fault: `no ${omit.join(' and no ')} after the content: how late is the caller's own (F15)`,
       times: 200,
       limitMs: 50,
       play: (house, variant, mode, times) => endedWithout(omit, house, variant, mode, times),
@@ -90,7 +90,7 @@ export const faultStages: readonly FaultStage[] = [
       const stage = await allDown(house, asked, upstream);
       // The one that is tried in this second.
       expect((await ask(stage.rig, asked)).status).toBe(502);
-      await toldAtOnce(stage, asked, times);
+      await reportedAtOnce(stage, asked, times);
       return { fired: callsOf(stage.walls).reduce((sum, calls) => sum + calls, 0) };
     },
   },
@@ -134,7 +134,7 @@ async function endedWithout(
     const seen = await ask(rig, { endpoint, isStream: mode === 'stream' });
     if (upstream !== 'openai-responses') expectWhole(seen, mode);
     else if (mode === 'stream') expectBrokenOff(seen, 'upstream_error');
-    else expectTold(seen, { status: 502, code: 'upstream_invalid_response' });
+    else expectReported(seen, { status: 502, code: 'upstream_invalid_response' });
     const call = wall.calls.at(-1);
     await call?.finished;
     if (call?.endedAtMs === undefined) throw new Error('the provider was not asked, or has not ended');

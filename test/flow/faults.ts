@@ -6,8 +6,8 @@ import type { Behaviour, Framing, Point } from '../support/wall.ts';
 export const modes = ['stream', 'plain'] as const;
 export type Mode = (typeof modes)[number];
 
-/** What a caller is told when the failing provider is the only one. */
-export interface Told {
+/** What a caller learns when the failing provider is the only one. */
+export interface Reported {
   readonly status: number;
   /** On the messages routes, where it is another one. */
   readonly messagesStatus?: number;
@@ -41,15 +41,15 @@ interface Common {
 /** Nothing has reached the caller: the next provider answers. */
 export interface MovesOn extends Common {
   readonly effect: 'moves-on';
-  readonly alone: Told;
+  readonly alone: Reported;
 }
 
-/** One call, and the caller is told: trying elsewhere could not help. */
+/** One call, and the caller is reported: trying elsewhere could not help. */
 export interface Ends extends Common {
   readonly effect: 'ends';
-  readonly told: Omit<Told, 'calls'>;
+  readonly reported: Omit<Reported, 'calls'>;
   /** Where the upstream speaks another family of dialects: its codes would mean nothing to the caller. */
-  readonly foreign?: Omit<Told, 'calls'>;
+  readonly foreign?: Omit<Reported, 'calls'>;
   /** The upstream's own words, kept byte for byte. */
   readonly message?: string;
 }
@@ -64,27 +64,27 @@ export interface BreaksOff extends Common {
 
 export type Row = MovesOn | Ends | BreaksOff;
 
-const upstreamError: Told = { status: 502, code: 'upstream_error', calls: 1 };
-const overloaded: Told = {
+const upstreamError: Reported = { status: 502, code: 'upstream_error', calls: 1 };
+const overloaded: Reported = {
   status: 503,
   messagesStatus: 529,
   code: 'upstream_overloaded',
   calls: 1,
   retryAfter: '2',
 };
-const invalidAnswer: Told = { status: 502, code: 'upstream_invalid_response', calls: 1 };
-const timedOut: Told = { status: 504, code: 'upstream_timeout', calls: 1 };
-const limited = (retryAfter: string): Told => ({
+const invalidAnswer: Reported = { status: 502, code: 'upstream_invalid_response', calls: 1 };
+const timedOut: Reported = { status: 504, code: 'upstream_timeout', calls: 1 };
+const limited = (retryAfter: string): Reported => ({
   status: 429,
   code: 'rate_limit_exceeded',
   calls: 1,
   retryAfter,
 });
-/** It wants a person: nobody is told when to come back. */
-const outOfMoney: Told = { status: 429, code: 'rate_limit_exceeded', calls: 1 };
+/** It wants a person: nobody learns when to come back. */
+const outOfMoney: Reported = { status: 429, code: 'rate_limit_exceeded', calls: 1 };
 
 /** In responses it is not the reason that tells of a failure. */
-const reasonTold: readonly DialectName[] = ['openai-chat', 'openai-completions', 'anthropic-messages'];
+const reasonReported: readonly DialectName[] = ['openai-chat', 'openai-completions', 'anthropic-messages'];
 
 const message = 'Ünusual words – kept byte for byte, "quotes" too';
 /** Long enough for a request to arrive, also on a machine with much else to do. */
@@ -204,7 +204,7 @@ const statuses: readonly Row[] = [
     retryOn: ['ServerError'],
     failure: 'status_404',
     effect: 'ends',
-    told: { status: 502, code: 'upstream_error' },
+    reported: { status: 502, code: 'upstream_error' },
   },
   {
     name: '408',
@@ -219,7 +219,7 @@ const statuses: readonly Row[] = [
       fault: status(code, { error: { message, code: 'wrong_thing' } }),
       failure: `status_${code}`,
       effect: 'ends',
-      told: { status: code, code: 'wrong_thing' },
+      reported: { status: code, code: 'wrong_thing' },
       foreign: { status: 400, code: 'invalid_parameter' },
       message,
     }),
@@ -238,7 +238,7 @@ const statuses: readonly Row[] = [
     contextLengths: [8, 8],
     failure: 'status_400',
     effect: 'ends',
-    told: { status: 400, code: 'context_length_exceeded' },
+    reported: { status: 400, code: 'context_length_exceeded' },
     message: tooLongPrompt,
   },
   {
@@ -248,7 +248,7 @@ const statuses: readonly Row[] = [
     }),
     failure: 'status_400',
     effect: 'ends',
-    told: { status: 400, code: 'content_policy_violation' },
+    reported: { status: 400, code: 'content_policy_violation' },
     message,
   },
   {
@@ -256,7 +256,7 @@ const statuses: readonly Row[] = [
     fault: status(413, { error: { message } }),
     failure: 'status_413',
     effect: 'ends',
-    told: { status: 413, code: 'request_too_large' },
+    reported: { status: 413, code: 'request_too_large' },
     message,
   },
   {
@@ -268,7 +268,7 @@ const statuses: readonly Row[] = [
     },
     failure: 'status_400',
     effect: 'ends',
-    told: { status: 400, code: 'invalid_parameter' },
+    reported: { status: 400, code: 'invalid_parameter' },
   },
   {
     name: 'a redirect',
@@ -300,7 +300,7 @@ const silences: readonly Row[] = [
       timeouts: { totalMs: 1_000 },
       failure: 'timeout_total',
       effect: 'ends',
-      told: { status: 504, code: 'upstream_timeout' },
+      reported: { status: 504, code: 'upstream_timeout' },
     }),
   ),
   {
@@ -408,7 +408,7 @@ const impostors: readonly Row[] = [
     name: '200 with an answer whose reason means failure',
     fault: { type: 'answer', finishReason: 'abort' },
     modes: ['plain'],
-    upstreams: reasonTold,
+    upstreams: reasonReported,
     failure: 'error_event',
     effect: 'moves-on',
     alone: upstreamError,
@@ -470,7 +470,7 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
     modes: ['stream'],
     failure: 'too_large',
     effect: 'ends',
-    told: { status: 502, code: 'answer_too_large' },
+    reported: { status: 502, code: 'answer_too_large' },
   },
   ...([undefined, 'data', 'event', 'chunk'] as const).map(
     (shape): Row => ({
@@ -515,7 +515,7 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
     modes: ['stream'],
     failure: 'error_event',
     effect: 'ends',
-    told: { status: 400, code: 'wrong_thing' },
+    reported: { status: 400, code: 'wrong_thing' },
     foreign: { status: 400, code: 'invalid_parameter' },
     message,
   },
@@ -553,7 +553,7 @@ const firstEventsOf = (upstream: DialectName): readonly Row[] => [
 /** Five tokens have been written when it happens. A reset is not here: it takes unread bytes with it. */
 const five: Point = { contentEvents: 5 };
 
-/** Events in front of the first token. */
+/** Events before the first token. */
 const leading: Readonly<Record<DialectName, number>> = {
   'openai-chat': 1,
   'openai-completions': 0,
@@ -650,14 +650,14 @@ const halvesOf = (upstream: DialectName): readonly Row[] => [
     name: 'all the text, and a reason that means failure',
     fault: { type: 'answer', finishReason: 'abort' },
     modes: ['stream'],
-    upstreams: reasonTold,
+    upstreams: reasonReported,
     failure: 'error_event',
     effect: 'breaks-off',
     code: 'upstream_error',
     read: 11,
   },
   {
-    // Of the other dialects the reason says that nothing is missing; here it is told in the last event.
+    // Of the other dialects the reason says that nothing is missing; here it is reported in the last event.
     name: 'all of a response but its last event',
     fault: { type: 'answer', omit: ['end'] },
     modes: ['stream'],

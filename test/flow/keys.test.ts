@@ -22,12 +22,12 @@ async function wallThat(script: Script): Promise<Wall> {
   return wall;
 }
 
-/** A gateway whose clock stands still until the test moves it. */
+/** A gateway whose clock stops until the test moves it. */
 async function rigOf(targets: readonly RigTarget[], options: Partial<GatewayOptions> = {}) {
   const clock = { ...makeFakeClock(1_000_000), wallMs: () => 1_767_225_600_000 };
   const rig = await startRig(tableOf(targets), { clock, random: () => 0, ...options });
   closers.push(() => {
-    // Its clock stands still: a drain would wait for ever.
+    // Its clock stops: a drain would wait for ever.
     rig.gateway.hurry();
     return rig.close();
   });
@@ -58,7 +58,7 @@ async function statusesOf(rig: Rig, count: number): Promise<number[]> {
 }
 
 describe('a key that is rate limited', () => {
-  test('rests as long as it was told, and the next key is used at once', async () => {
+  test('rests as long as it was reported, and the next key is used at once', async () => {
     const wall = await wallThat(byKey({ 'KEY-A': status(429, { 'retry-after': '9' }) }));
     const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     expect(await statusesOf(rig, 1)).toEqual([200]);
@@ -80,7 +80,7 @@ describe('a key that is rate limited', () => {
     ['in the body alone, as by Google, rests as long', {}, '9s', 9_000],
     ['otherwise in the body rests as long as the head says', { 'retry-after': '4' }, '9s', 4_000],
     ['in the body to rest for days rests for five minutes', {}, '999999s', 300_000],
-  ])('told %s', async (_name, headers, retryDelay, restMs) => {
+  ])('reported %s', async (_name, headers, retryDelay, restMs) => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
     const body = [
       { error: { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED', details } },
@@ -95,7 +95,7 @@ describe('a key that is rate limited', () => {
     expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
   });
 
-  test('whose time is told in the body alone is waited for, where nothing else is left', async () => {
+  test('whose time is reported in the body alone is waited for, where nothing else is left', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.05s' }];
     const wall = await wallThat([
       { type: 'status', status: 429, body: [{ error: { details } }] },
@@ -117,7 +117,7 @@ describe('a key that is rate limited', () => {
     expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
   });
 
-  test('told to rest for days, rests for five minutes', async () => {
+  test('reported to rest for days, rests for five minutes', async () => {
     const wall = await wallThat(byKey({ 'KEY-A': status(429, { 'retry-after': '999999' }) }));
     const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     await statusesOf(rig, 1);
@@ -223,10 +223,10 @@ test.each<[string, Behaviour, number]>([
     },
     413,
   ],
-])('one request %s leaves the key to all others', async (_name, fault, told) => {
+])('one request %s leaves the key to all others', async (_name, fault, reported) => {
   const wall = await wallThat([fault, { type: 'answer' }]);
   const { rig } = await rigOf([{ baseUrl: wall.baseUrl, keys: { only: 'KEY-ONLY' } }]);
-  expect((await ask(rig)).status).toBe(told);
+  expect((await ask(rig)).status).toBe(reported);
   expect((await ask(rig)).status).toBe(200);
   expect(wall.calls).toHaveLength(2);
 });
@@ -294,7 +294,7 @@ describe('a key whose rest is over', () => {
       const trial = ask(rig);
       await vi.waitFor(() => expect(callsOfA()).toBe(4));
       await askAll();
-      expect(callsOfA(), 'nobody else meanwhile').toBe(4);
+      expect(callsOfA(), 'nobody else at the same time').toBe(4);
       mayAnswer.resolve();
       expect((await trial).status).toBe(200);
       await statusesOf(rig, 2);
@@ -302,7 +302,7 @@ describe('a key whose rest is over', () => {
     },
   );
 
-  /** Whoever waits looks again as often, and sets out anew in between. */
+  /** Anyone who waits looks again as often, and sets out again in between. */
   async function looking(clock: { advance(ms: number): void }, times: number): Promise<void> {
     for (let n = 0; n < times; n++) {
       clock.advance(200);
@@ -324,7 +324,7 @@ describe('a key whose rest is over', () => {
     return { wall, rig, clock, asked };
   }
 
-  test('and who is told to rest on is not asked by others who have waited as well', async () => {
+  test('and who is asked to rest on is not asked by others who have waited as well', async () => {
     const { wall, rig, clock, asked } = await threeWaiting();
     wall.script(status(429, { 'retry-after': '60' }));
     clock.advance(2_000);
@@ -388,7 +388,7 @@ test('a rejected key with a new value in the next table is used at once', async 
   const wall = await wallThat(byKey({ 'KEY-A': status(401) }));
   const targets = (value: string): RigTarget[] => [{ keys: { a: value }, baseUrl: wall.baseUrl }];
   const { rig } = await rigOf(targets('KEY-A'));
-  // The second is told what the first found out, without a call.
+  // The second learns what the first found out, without a call.
   expect(await statusesOf(rig, 2)).toEqual([502, 502]);
   rig.offer(tableOf(targets('KEY-NEW')));
   expect(await statusesOf(rig, 1)).toEqual([200]);
@@ -396,7 +396,7 @@ test('a rejected key with a new value in the next table is used at once', async 
 });
 
 describe('all keys out', () => {
-  test('the request that finds it out is told 429, the next ones the same without a call, all to come back within a minute', async () => {
+  test('the request that finds it out is reported 429, the next ones the same without a call, all to come back within a minute', async () => {
     const wall = await wallThat(
       byKey({
         'KEY-A': status(429, { 'retry-after': '600' }),
@@ -430,7 +430,7 @@ describe('all keys out', () => {
     }
   });
 
-  test('nobody is told to wait for money', async () => {
+  test('nobody is asked to wait for money', async () => {
     const wall = await wallThat(status(402));
     const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     for (let n = 0; n < 3; n++) {

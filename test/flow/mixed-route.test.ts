@@ -132,7 +132,7 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
     });
   });
 
-  test.each(shapes)('a %s completion that nobody can serve is told once', async (_, isStream) => {
+  test.each(shapes)('a %s completion that nobody can serve is reported once', async (_, isStream) => {
     const rig = await rigOf(first, second);
     for (const wall of [walls.chat, walls.completions]) wall.script(broken);
     const seen = await complete(rig, isStream);

@@ -53,7 +53,7 @@ export async function answeredByNext(
   return failed.length;
 }
 
-/** Behind a certificate that does not prove its name stands a provider that would answer. */
+/** Behind a certificate that does not prove its name is a provider that would answer. */
 export async function refusedCertificate(
   house: House,
   variant: Variant,

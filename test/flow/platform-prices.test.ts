@@ -24,7 +24,7 @@ afterEach(async () => {
 const block = { period: 'Total', limit: '1.00', action: 'Block', warnPercent: 80 } as const;
 const namespaces = ['platform', 'team-a'];
 
-/** Routes of team-a that say that nothing costs anything: `lent` over the Provider of the platform, `own` over its own. */
+/** Routes of team-a that say that nothing costs anything: `shared` over the Provider of the platform, `own` over its own. */
 async function staged(tenantBudgets: readonly { namespace: string; budgets: readonly (typeof block)[] }[]) {
   const wall = parts.adopt(await startWall(), (one) => one.close());
   const pricing = { inputPerMillion: '0', outputPerMillion: '0' };
@@ -40,7 +40,7 @@ async function staged(tenantBudgets: readonly { namespace: string; budgets: read
       providerOf('platform', wall.baseUrl, { allowedNamespaces: { from: 'All' } }),
       providerOf('team-a', wall.baseUrl),
     ],
-    modelRoutes: [routeTo('lent', 'platform'), routeTo('own', 'team-a')],
+    modelRoutes: [routeTo('shared', 'platform'), routeTo('own', 'team-a')],
     apiKeys: [apiKeyOf('team-a')],
   });
   parts.adopt(stage, (one) => one.close());
@@ -49,16 +49,16 @@ async function staged(tenantBudgets: readonly { namespace: string; budgets: read
 
 test('what a tenant says that it costs is no price: the cost of its calls is unknown, and not 0', async () => {
   const { rig, call } = await staged([]);
-  expect((await call('lent')).status).toBe(200);
+  expect((await call('shared')).status).toBe(200);
   expect(rig.records).toMatchObject([{ payer: 'tenant', price: null, costPicodollars: null }]);
 });
 
 test('with a budget of the platform they are refused before anything is sent, and those of its own Provider are not', async () => {
   const { rig, wall, call } = await staged([{ namespace: 'team-a', budgets: [block] }]);
-  const refused = await call('lent');
+  const refused = await call('shared');
   expect([refused.status, errorOf(refused)?.code, wall.calls.length]).toEqual([404, 'model_not_found', 0]);
   expect(errorOf(refused)?.message).toBe(
-    "The model 'lent' has no price, and a key with a budget calls only models with a price. Its ModelRoute team-a/lent needs spec.pricing; its condition Priced says why.",
+    "The model 'shared' has no price, and a key with a budget calls only models with a price. Its ModelRoute team-a/shared needs spec.pricing; its condition Priced says why.",
   );
   expect((await call('own')).status).toBe(200);
   expect(rig.records).toMatchObject([{ payer: 'own-key', costPicodollars: 0 }]);

@@ -1,4 +1,4 @@
-// Several keys of one provider are refused, by whom several targets are served: what is asked, and what is told?
+// Several keys of one provider are refused, by whom several targets are served: what is asked, and what is reported?
 
 import { describe, expect, test } from 'vitest';
 import { type Rig, type RigTarget, tableOf } from '../gateway/rig.ts';
@@ -69,10 +69,10 @@ test(
     const other = await house.wallThat({ type: 'status', status: 429, headers: { 'retry-after': '60' } });
     const keys = { a: 'KEY-A', b: 'KEY-B' };
     const rig = await house.rigOf([{ baseUrl: refusing.baseUrl, keys }, { baseUrl: other.baseUrl }]);
-    // The other one is told to rest, so that it cannot be asked the second time.
+    // The other one is asked to rest, so that it cannot be asked the second time.
     expect((await ask(rig)).status).toBe(429);
-    const told = await ask(rig);
-    expect([told.status, errorOf(told)?.code]).toEqual([502, 'upstream_error']);
+    const reported = await ask(rig);
+    expect([reported.status, errorOf(reported)?.code]).toEqual([502, 'upstream_error']);
     expect([refusing.calls.length, other.calls.length]).toEqual([4, 1]);
   }),
 );

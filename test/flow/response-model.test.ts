@@ -84,7 +84,7 @@ describe.each(pairs)('$endpoint from $upstream', ({ endpoint, upstream }) => {
     expect(rig.records).toHaveLength(2);
   });
 
-  test('broken off behind its first words: no other model is named in the end either', async () => {
+  test('broken off after its first words: no other model is named in the end either', async () => {
     offer(upstream, { responseModel: 'Requested' });
     first.script({ type: 'cut', after, answer: half });
     const seen = await ask(rig, { endpoint, isStream: true });

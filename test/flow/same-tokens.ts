@@ -56,7 +56,7 @@ export function expectSameTokens(
     // One record a call, in the order of the calls; one that no connection came about for has none.
     const tokens = walls[target]?.calls[at]?.tokens;
     const isTold = tokens?.isReported === true;
-    if (outcome === 'answered') expect(isEstimated, `answered, told: ${isTold}`).toBe(!isTold);
+    if (outcome === 'answered') expect(isEstimated, `answered, reported: ${isTold}`).toBe(!isTold);
     if (!tokens || !isTold || isEstimated) {
       sums = { ...sums, estimated: sums.estimated + (isEstimated ? 1 : 0) };
       continue;

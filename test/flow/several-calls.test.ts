@@ -1,4 +1,4 @@
-// A request that stands for several upstream calls: does it get its answer where its upstream takes one at a time?
+// A request that represents several upstream calls: does it get its answer where its upstream takes one at a time?
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
@@ -79,7 +79,7 @@ describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
     expect(wall.calls).toHaveLength(prompts.length);
   });
 
-  test('fails with its trial, of which its caller is told, and asks nobody else', async () => {
+  test('fails with its trial, of which its caller is reported, and asks nobody else', async () => {
     const { rig, wall, clock } = await startOpened();
     clock.advance(openForMs);
     wall.script(failing);
@@ -102,7 +102,7 @@ describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
     expect(wall.calls).toHaveLength(2);
   });
 
-  test('is told of a quota that the first of them have used up', async () => {
+  test('learns of a quota that the first of them have used up', async () => {
     const { rig, wall } = await start({ providerEntry: { limits: { requestsPerMinute: 4 } } });
     const seen = await complete(rig, isStream);
     expect(errorOf(seen)?.code).toBe('rate_limit_exceeded');

@@ -56,7 +56,7 @@ export const shapes: readonly Shape[] = [
     limitMs: 20_000,
     required: [inTime, callsWithin(2, 1_500)],
     advisory: [
-      check('a second call to it, 1.8 s or more behind the first', ({ firstCalls, timing }) => {
+      check('a second call to it, 1.8 s or more after the first', ({ firstCalls, timing }) => {
         const [one, two] = firstCalls;
         return one !== undefined && two !== undefined && gap(one, two) >= timing.own(1_800);
       }),
@@ -193,7 +193,7 @@ export const shapes: readonly Shape[] = [
     required: [
       inTime,
       oneCall,
-      check('the caller is told that very error', ({ asked }) =>
+      check('the caller learns that very error', ({ asked }) =>
         asked.every(({ errorCode }) => errorCode === 'content_policy_violation'),
       ),
     ],

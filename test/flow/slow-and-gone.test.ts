@@ -101,7 +101,7 @@ describe('a client that goes away', () => {
     ['from a plain call', false, { type: 'hang', when: 'before-headers' }],
     ['from half of a plain answer', false, { type: 'stall', after: { bytes: 40 } }],
   ] satisfies [string, boolean, Behaviour][])(
-    '%s: the upstream is let go',
+    '%s: the upstream is released',
     async (_name, isStream, fault) => {
       const wall = await wallThat(fault);
       const rig = await rigOf([{ baseUrl: wall.baseUrl }, { baseUrl: wall.baseUrl }]);
@@ -198,7 +198,7 @@ describe('a client that waits', () => {
     expect([textOf(finished), finished.ending]).toEqual([wallText, 'last-chunk']);
   });
 
-  test('is told before the first content what any of the providers may leave out, and of none that it serves', async () => {
+  test('is reported before the first content what any of the providers may leave out, and of none that it serves', async () => {
     const mayFail = Promise.withResolvers<void>();
     const first = await wallThat({ type: 'status', status: 503, beforeHeaders: { until: mayFail.promise } });
     const second = await wallThat({ type: 'answer' });
@@ -242,7 +242,7 @@ describe('a client that waits', () => {
     expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_503 platform', '2 t1 answered tenant']);
   });
 
-  test('is told in the stream when nobody can answer, although it was opened early', async () => {
+  test('is reported in the stream when nobody can answer, although it was opened early', async () => {
     const mayFail = Promise.withResolvers<void>();
     const wall = await wallThat({ type: 'status', status: 501, beforeHeaders: { until: mayFail.promise } });
     const rig = await rigOf([{ baseUrl: wall.baseUrl }], patient);

@@ -1,5 +1,5 @@
 // Can a tenant see, list, call or reference what is another tenant's? Manifests in, real HTTP out: every caller at
-// every door for every model, and what left for the providers meanwhile.
+// every door for every model, and what left for the providers at the same time.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { condition } from '../operator/compile/support.ts';
@@ -174,7 +174,7 @@ describe('a reference of team-b to what is team-a’s', () => {
 
   afterEach(() => other.close());
 
-  /** What team-b writes, and what it is told; team-a is there in full. */
+  /** What team-b writes, and what it is reported; team-a is there in full. */
   async function written(
     part: 'modelRoutes' | 'providers' | 'secrets',
     ...objects: ReturnType<typeof make.route>[]
@@ -187,8 +187,8 @@ describe('a reference of team-b to what is team-a’s', () => {
       providers: base.providers.filter(({ metadata }) => metadata.namespace !== 'team-b'),
       [part]: [...base[part].filter((one) => namespaceOf(one) !== 'team-b'), ...objects],
     });
-    const told = other.result().verdicts.filter(({ namespace }) => namespace === 'team-b');
-    return { result: other.result(), told: JSON.stringify(told) };
+    const reported = other.result().verdicts.filter(({ namespace }) => namespace === 'team-b');
+    return { result: other.result(), reported: JSON.stringify(reported) };
   }
 
   const namespaceOf = (one: object): unknown =>
@@ -206,9 +206,9 @@ describe('a reference of team-b to what is team-a’s', () => {
   };
 
   /** Nothing of team-a's in the words, and nothing to call behind them. */
-  async function expectShut(told: string, status: 404 | 503 = 404, model = sameName): Promise<void> {
+  async function expectShut(reported: string, status: 404 | 503 = 404, model = sameName): Promise<void> {
     for (const secret of [credentialOf('team-a'), fingerprintOfA(), wall.baseUrl])
-      expect(told).not.toContain(secret);
+      expect(reported).not.toContain(secret);
     const before = wall.calls.length;
     for (const door of callDoors) {
       expect((await knock(other.rig, door, model, keyOf('team-b'))).status).toBe(status);
@@ -233,7 +233,7 @@ describe('a reference of team-b to what is team-a’s', () => {
     expect(message).toContain('target main names Provider team-a/openai');
     expect(message).toContain('does not exist or does not allow namespace team-b');
     expect(message).toContain('correct the name, or ask its owner to add the namespace to allowedNamespaces');
-    await expectShut(there.told);
+    await expectShut(there.reported);
     await other.close();
 
     const absent = await written('modelRoutes', stealing('nothing', 'team-a'));
@@ -247,9 +247,9 @@ describe('a reference of team-b to what is team-a’s', () => {
     const targets = [
       make.target({ name: 'stolen', providerRef: { name: 'openai', namespace: 'team-a' }, priority: 0 }),
       make.target({
-        name: 'lent',
+        name: 'shared',
         providerRef: { name: 'openai', namespace: 'platform' },
-        upstreamModel: 'platform.lent',
+        upstreamModel: 'platform.shared',
         priority: 1,
       }),
     ];
@@ -303,7 +303,7 @@ describe('a reference of team-b to what is team-a’s', () => {
     ],
   ] as const)('its Secret for a Provider, %s', async (_, spec, reason, words) => {
     const mine = 'http://127.0.0.1:9/v1';
-    const { result, told } = await written(
+    const { result, reported } = await written(
       'providers',
       providerOf('team-b', mine, { ...spec, baseURL: mine }),
     );
@@ -314,11 +314,11 @@ describe('a reference of team-b to what is team-a’s', () => {
       message: expect.stringMatching(words),
     });
     expect(JSON.stringify(result.table.providers)).not.toContain('team-b/openai');
-    await expectShut(told, 503);
+    await expectShut(reported, 503);
   });
 });
 
-describe('a Secret of one’s own that is not lent', () => {
+describe('a Secret of one’s own that is not shared', () => {
   let other: Stage;
 
   afterEach(() => other.close());
@@ -370,15 +370,15 @@ describe('a Secret of one’s own that is not lent', () => {
       'SecretTypeNotAllowed',
       ['Secret openai'],
     ],
-  ] as const)('%s is sent nowhere, and its owner is told why', async (_, more, reason, words) => {
+  ] as const)('%s is sent nowhere, and its owner learns why', async (_, more, reason, words) => {
     const base = world();
     other = await startStage({
       ...base,
       secrets: base.secrets.map((one) => (one.namespace === 'team-b' ? { ...one, ...more } : one)),
     });
-    const told = condition(other.result(), 'Provider', 'team-b/openai', 'ResolvedRefs');
-    expect([told.status, told.reason]).toEqual(['False', reason]);
-    for (const word of words) expect(told.message).toContain(word);
+    const reported = condition(other.result(), 'Provider', 'team-b/openai', 'ResolvedRefs');
+    expect([reported.status, reported.reason]).toEqual(['False', reason]);
+    for (const word of words) expect(reported.message).toContain(word);
     expect(JSON.stringify(other.result())).not.toContain(credentialOf('team-b'));
     const before = wall.calls.length;
     for (const door of callDoors)

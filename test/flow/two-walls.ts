@@ -1,4 +1,4 @@
-// A provider that breaks, and a good one behind it: which table stands for the two, and in which dialects are they called?
+// A provider that breaks, and a good one behind it: which table represents the two, and in which dialects are they called?
 
 import type { DialectName, RouteEntry, RoutingTable, Timeouts } from '../../core/contract/routing-table.ts';
 import { tableOf } from '../gateway/rig.ts';

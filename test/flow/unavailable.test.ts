@@ -1,5 +1,5 @@
-// A model that callers use loses its Provider, Secret or key, or its route is suspended: what are they told, what is counted, and who
-// is told nothing of it?
+// A model that callers use loses its Provider, Secret or key, or its route is suspended: what are they reported, what is counted, and who
+// learns nothing of it?
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as make from '../operator/make.ts';
@@ -88,7 +88,7 @@ const outages: readonly (readonly [string, () => object, RegExp])[] = [
 ];
 
 describe.each(outages)('%s', (_, broken, why) => {
-  test('its callers are told that it is out of service, in the form of each dialect, and when to retry', async () => {
+  test('its callers learn that it is out of service, in the form of each dialect, and when to retry', async () => {
     stage.deploy(broken());
     for (const endpoint of ['chat', 'completions', 'responses', 'messages'] as const) {
       const seen = await call(endpoint === 'chat' ? 'penstock/tiny' : model, endpoint);

@@ -151,8 +151,10 @@ test.each(['messages', 'chat'] as const)(
         { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
         { type: 'message_stop' },
       ];
-      const told = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
-      const bytes = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${told}`;
+      const reported = events
+        .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+        .join('');
+      const bytes = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${reported}`;
       const wall = await house.wallThat({ type: 'raw', bytes, followedBy: 'fin' });
       const rig = await house.rigOf([{ baseUrl: wall.baseUrl, dialects: ['anthropic-messages'] }]);
       expect((await ask(rig, { endpoint, isStream: true })).status).toBe(200);

@@ -218,7 +218,7 @@ describe('an upstream whose stream', () => {
       { type: 'message_stop' },
     );
   const head = { id: 'c', created: 1, model: 'x' };
-  /** @param ends The counts behind the last choice. */
+  /** @param ends The counts after the last choice. */
   const chunksOf = (piece: (text: string) => object, ...ends: readonly object[]): Behaviour =>
     streamOf(
       ...words.map((text) => ({ ...head, choices: [{ index: 0, ...piece(text), finish_reason: null }] })),
@@ -242,7 +242,7 @@ describe('an upstream whose stream', () => {
     readonly endpoint: Endpoint;
     readonly record: { readonly usage: object; readonly isEstimated: boolean };
     /** The usage of the answer. */
-    readonly told: object;
+    readonly reported: object;
   }
   const messages = { upstream: 'anthropic-messages', endpoint: 'messages' } as const;
   const chat = { upstream: 'openai-chat', endpoint: 'chat' } as const;
@@ -253,7 +253,7 @@ describe('an upstream whose stream', () => {
       what: 'counts its beginning alone',
       says: messageOf(undefined),
       record: lacking,
-      told: { input_tokens: 100, output_tokens: 1 },
+      reported: { input_tokens: 100, output_tokens: 1 },
     },
     {
       ...messages,
@@ -261,44 +261,44 @@ describe('an upstream whose stream', () => {
       what: 'counts its beginning alone',
       says: messageOf(undefined),
       record: lacking,
-      told: { prompt_tokens: 100, completion_tokens: 1 },
+      reported: { prompt_tokens: 100, completion_tokens: 1 },
     },
     {
       ...messages,
       what: 'ends a second time, with no output',
       says: messageOf({ output_tokens: 50 }, { output_tokens: 0 }),
       record: { usage: { input: 100, output: 50 }, isEstimated: false },
-      told: { input_tokens: 100, output_tokens: 50 },
+      reported: { input_tokens: 100, output_tokens: 50 },
     },
-    { ...chat, what: 'tells zeros last', says: chatOf(counts, zeros), record: whole, told: counts },
+    { ...chat, what: 'tells zeros last', says: chatOf(counts, zeros), record: whole, reported: counts },
     {
       ...chat,
       endpoint: 'messages',
       what: 'tells zeros last',
       says: chatOf(counts, zeros),
       record: whole,
-      told: { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 50 },
+      reported: { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 50 },
     },
     {
       ...chat,
       what: 'tells last what is no count',
       says: chatOf(counts, { cost: 0.1 }),
       record: whole,
-      told: counts,
+      reported: counts,
     },
     {
       ...chat,
       what: 'counts on with every event',
       says: chatOf({ ...counts, completion_tokens: 49 }, counts),
       record: whole,
-      told: counts,
+      reported: counts,
     },
     {
       ...completions,
       what: 'tells zeros last',
       says: chunksOf((text) => ({ text }), counts, zeros),
       record: whole,
-      told: counts,
+      reported: counts,
     },
   ];
 
@@ -317,7 +317,7 @@ describe('an upstream whose stream', () => {
 
   test.each(cases)(
     '$what ($endpoint from $upstream) costs the same, whether or not its caller streams',
-    inHouse(async (house, { record, told, ...asked }: Case) => {
+    inHouse(async (house, { record, reported, ...asked }: Case) => {
       const { plain, records } = await askBoth(house, asked);
       expect(records[0]).toMatchObject({ outcome: 'answered', isStream: false, ...record });
       const [gathered, streamed] = records.map(({ usage, isEstimated, costPicodollars }) => [
@@ -326,7 +326,7 @@ describe('an upstream whose stream', () => {
         costPicodollars,
       ]);
       expect(gathered).toEqual(streamed);
-      expect(isBag(plain.json) && plain.json.usage).toMatchObject(told);
+      expect(isBag(plain.json) && plain.json.usage).toMatchObject(reported);
     }),
   );
 

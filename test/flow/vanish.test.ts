@@ -1,4 +1,4 @@
-// A caller who leaves costs nothing more: the upstream is let go at once, in every dialect and at every point of an answer.
+// A caller who leaves costs nothing more: the upstream is released at once, in every dialect and at every point of an answer.
 
 import { expect, test } from 'vitest';
 import { lineOf } from './ask.ts';

@@ -10,7 +10,7 @@ export interface Vanished {
   /** From the caller's end to the upstream's notice of it, run by run. */
   readonly noticeMs: readonly number[];
   readonly records: readonly LedgerRecord[];
-  /** What the wall had generated when it was let go, by its own count; as many as records. */
+  /** What the wall had generated when it was released, by its own count; as many as records. */
   readonly generated: readonly number[];
 }
 

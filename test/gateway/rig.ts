@@ -13,7 +13,7 @@ import type { GatewayOptions } from '../../gateway/process/options.ts';
 import { type RunningGateway, startGateway } from '../../gateway/process/start.ts';
 import { TableHolder } from '../../gateway/table/holder.ts';
 import { offerTable } from '../../gateway/table/sources/memory.ts';
-import { keepSecret } from '../support/told-secrets.ts';
+import { keepSecret } from '../support/reported-secrets.ts';
 
 /** The key that every rig knows. */
 export const testKey = `psk_${'k'.repeat(49)}`;

@@ -96,7 +96,7 @@ async function contentsOf(store: LedgerStore) {
 describe.each(kindNames)('of a ledger in %s', (from) => {
   test.each(kindNames)('all that it knew is there again in %s, and it goes on', async (to) => {
     const source = await make(from);
-    // It goes on serving meanwhile.
+    // It goes on serving at the same time.
     await using parts = new AsyncDisposableStack();
     const served = await source.open();
     parts.defer(() => served.close());

@@ -44,7 +44,7 @@ describe('one budget', () => {
     ['Month', '300', '2026-11-01', '2026-12-01T00:00:00.000Z'],
     ['Total', '4000', undefined, undefined],
   ] as const)(
-    'of a %s is held against what was spent in it, and says when it begins anew',
+    'of a %s is held against what was spent in it, and says when it begins again',
     (period, ...said) => {
       const [costPicodollars, since, resetsAt] = said;
       const answer = answerTo(row(period, 1_000n), costs);
@@ -188,7 +188,7 @@ describe('over HTTP', () => {
   const budgetsIn = async (query = '', token = tokens.all) =>
     (await api.ask(`/v1/budgets${query}`, token)).body.budgets as Record<string, unknown>[];
 
-  test('those of a namespace and of its keys are told, also of keys that were never used', async () => {
+  test('those of a namespace and of its keys are reported, also of keys that were never used', async () => {
     const november = { since: '2026-11-01', resetsAt: '2026-12-01T00:00:00.000Z' };
     expect(await budgetsIn('?namespace=team-a', tokens.teamA)).toEqual([
       {
@@ -218,17 +218,21 @@ describe('over HTTP', () => {
     expect(await budgetsIn('?apiKey=team-b/idle')).toHaveLength(1);
   });
 
-  test('with the gateways that are ready it is told what can be spent beyond those that refuse, of a namespace too', async () => {
-    const told = async () => (await budgetsIn('?namespace=team-a')).map(({ atWorst }) => atWorst);
+  test('with the gateways that are ready it learns what can be spent beyond those that refuse, of a namespace too', async () => {
+    const reported = async () => (await budgetsIn('?namespace=team-a')).map(({ atWorst }) => atWorst);
     for (const one of [undefined, { gateways: 0, hasStore: true }]) {
       fleet = one;
-      expect(await told()).toEqual([undefined, undefined, undefined]);
+      expect(await reported()).toEqual([undefined, undefined, undefined]);
     }
     fleet = { gateways: 2, hasStore: false };
-    expect(await told()).toEqual([{ requests: 2, dollars: '2' }, undefined, { requests: 2, dollars: '5' }]);
+    expect(await reported()).toEqual([
+      { requests: 2, dollars: '2' },
+      undefined,
+      { requests: 2, dollars: '5' },
+    ]);
     fleet = { gateways: 3, hasStore: true };
     const withoutStore = { requests: 3, dollars: '8' };
-    expect((await told())[0]).toEqual({ requests: 1, dollars: '0', withoutStore });
+    expect((await reported())[0]).toEqual({ requests: 1, dollars: '0', withoutStore });
     fleet = undefined;
   });
 
@@ -275,7 +279,7 @@ describe('over HTTP', () => {
     });
   });
 
-  test('one that is changed, or goes with its key, is told as it is then', async () => {
+  test('one that is changed, or goes with its key, is reported as it is then', async () => {
     await applyKey('team-b', 'new', [{ period: 'Day', limit: '1' }]);
     await until(async () => (await budgetsIn('?apiKey=team-b/new'))[0]?.limitUsd === '1');
     await applyKey('team-b', 'new', [{ period: 'Day', limit: '2' }]);
@@ -284,7 +288,7 @@ describe('over HTTP', () => {
     await until(async () => (await budgetsIn('?apiKey=team-b/new')).length === 0);
   });
 
-  test('before they are known nobody is told that there are none; and where namespaces are named, those alone are read', async () => {
+  test('before they are known nobody learns that there are none; and where namespaces are named, those alone are read', async () => {
     const unknown = await serveReadApi({
       store,
       access: { judge: async () => 'allowed' },

@@ -11,20 +11,20 @@ import { openRaw } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { noGateways, type ReadApi, serveReadApi } from './read-house.ts';
 
-test('of many questions at once some are told to come back, and never those of gateways', async () => {
+test('of many questions at once some are asked to come back, and never those of gateways', async () => {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   parts.defer(() => rm(folder, { recursive: true, force: true }));
   const store = parts.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());
   const heavy = Promise.withResolvers<void>();
-  let underWay = 0;
+  let inFlight = 0;
   const full = Promise.withResolvers<void>();
   const reader = await serveReadApi({
     store: {
       ...store,
       async sums(query) {
-        underWay += 1;
-        if (underWay === 32) full.resolve();
+        inFlight += 1;
+        if (inFlight === 32) full.resolve();
         await heavy.promise;
         return await store.sums(query);
       },
@@ -101,7 +101,7 @@ describe('questions whose bodies do not come', () => {
     }
   });
 
-  test('hold no place, whoever asks; and go on once they come', async () => {
+  test('hold no place, anyone who asks; and go on once they come', async () => {
     await using parts = new AsyncDisposableStack();
     const reader = await startReader(parts);
     const begun = [];
@@ -118,7 +118,7 @@ describe('questions whose bodies do not come', () => {
     first?.close();
   });
 
-  test('are told so when their time is over, and are no failure of ours', async () => {
+  test('are informed when their time is over, and are no failure of ours', async () => {
     await using parts = new AsyncDisposableStack();
     const reader = await startReader(parts, 100);
     const { answer, closed } = await begin(reader, 'anybody');

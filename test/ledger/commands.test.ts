@@ -73,7 +73,7 @@ test('export as CloudEvents gives batches that say which event is which', async 
   });
 });
 
-test('exported events have the source of those that are sent, so that whoever got both knows them again', async () => {
+test('exported events have the source of those that are sent, so that anyone who got both knows them again', async () => {
   const [batch = ''] = (await print('export', '--format', 'cloudevents', ...november)).split('\n');
   const sources = z.array(z.object({ source: z.string() })).parse(JSON.parse(batch));
   expect(new Set(sources.map(({ source }) => source))).toEqual(
@@ -116,7 +116,7 @@ test('export as FOCUS gives a row for each day and way of use, of which the cost
     expect(cell(rows[0], name) ?? '', name).not.toBe('');
 });
 
-test('export as FOCUS calls first attempts what they are: the row that a tenant pays behind a failover has none, and all rows together one', async () => {
+test('export as FOCUS calls first attempts what they are: the row that a tenant pays after a failover has none, and all rows together one', async () => {
   const store = await openStore();
   const spent = { namespace: 'b', apiKey: 'b/k', startedAt: '2026-11-03T00:00:00.000Z' };
   const failed = makeEntry({ ...spent, id: 'e.1', outcome: 'failed', payer: 'platform', provider: 'p/a' });

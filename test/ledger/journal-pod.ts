@@ -30,7 +30,7 @@ export interface TestPod {
   close(): Promise<void>;
 }
 
-/** @param segmentBytes A full file is begun anew; small, so that pages end in many places. */
+/** @param segmentBytes A full file is begun again; small, so that pages end in many places. */
 export async function startPod(uid: string, segmentBytes = 4_000): Promise<TestPod> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-journal-'));
   const open = (): ReadableJournal =>

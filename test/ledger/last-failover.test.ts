@@ -1,4 +1,4 @@
-// Which request was last answered by another attempt than its first, and who is told what had been tried?
+// Which request was last answered by another attempt than its first, and who learns what had been tried?
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ beforeAll(async () => {
     at('2', 1, { ...failed, target: 'main' }),
     at('2', 2, { ...failed, target: 'main', failure: 'connect_timeout' }),
     at('2', 3, { target: 'spare' }),
-    // It stands for two calls, of which each was answered at once.
+    // It represents two calls, of which each was answered at once.
     at('3', 1, { target: 'main' }),
     at('3', 2, { target: 'main', call: 1 }),
     // Not answered at all.
@@ -48,7 +48,7 @@ afterAll(() => started.disposeAsync());
 const lastFailover = async (query: string) =>
   (await reader.ask(`/v1/health?${query}`, 'anybody')).body.lastFailover;
 
-test('of a route, the last request that a further attempt answered is told, with all that was tried for it', async () => {
+test('of a route, the last request that a further attempt answered is reported, with all that was tried for it', async () => {
   const attempts = [
     { target: 'main', outcome: 'failed', failure: 'status_500' },
     { target: 'main', outcome: 'failed', failure: 'connect_timeout' },
@@ -72,13 +72,13 @@ test('that another call of the same request was answered is no failover, nor wha
   });
 });
 
-test('a tenant is told when, and of a route of somebody else not which targets it has', async () => {
+test('a tenant learns when, and of a route of somebody else not which targets it has', async () => {
   expect(await lastFailover('route=platform/two&namespace=team-a')).toEqual({
     at: '2026-11-22T10:05:03.000Z',
   });
 });
 
-test('where there was none, or no route is named, nothing is told', async () => {
+test('where there was none, or no route is named, nothing is reported', async () => {
   expect(await lastFailover('route=platform/one')).toBeUndefined();
   expect(await lastFailover('route=team-a/m&namespace=team-b')).toBeUndefined();
   expect(await lastFailover('')).toBeUndefined();

@@ -1,4 +1,4 @@
-// Is every model and route told whole, however many of them there are? More than ten thousand ways in which their attempts ended.
+// Is every model and route reported whole, however many of them there are? More than ten thousand ways in which their attempts ended.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -21,7 +21,7 @@ afterEach(() => watch?.close());
 test('a pod is asked as soon as it has an address, ready or not, until it has gone; the token is that of the pointer', async () => {
   const place = await makeTableNamespace(plane().client);
   const { namespace } = place.pointer;
-  const told: (readonly JournalPod[])[] = [];
+  const reported: (readonly JournalPod[])[] = [];
   const first = await createGatewayPod(plane(), { namespace, name: 'one', labels, internalPort: 4001 });
   await createGatewayPod(plane(), { namespace, name: 'other', labels: { app: 'x' }, internalPort: 1 });
   watch = watchPods({
@@ -32,28 +32,28 @@ test('a pod is asked as soon as it has an address, ready or not, until it has go
     namespace,
     tableNamespace: namespace,
     gatewaySelector: 'app.kubernetes.io/component=gateway',
-    onPods: (pods) => told.push(pods),
+    onPods: (pods) => reported.push(pods),
     onTrouble() {},
   });
   await until(async () => watch?.hasSynced() === true);
-  expect([told.at(-1), watch.token()]).toEqual([[], undefined]);
+  expect([reported.at(-1), watch.token()]).toEqual([[], undefined]);
   await place.put(publish(tableOf([])));
   await until(async () => watch?.token() === exchangeToken);
 
   await first.setReady(false);
-  await until(async () => told.at(-1)?.length === 1);
+  await until(async () => reported.at(-1)?.length === 1);
   expect(watch.readyPods()).toEqual([]);
   await first.setReady(true);
   await until(async () => watch?.readyPods().length === 1);
-  expect(told.at(-1)).toEqual([{ uid: expect.any(String), name: 'one', ip: first.ip, port: 4001 }]);
+  expect(reported.at(-1)).toEqual([{ uid: expect.any(String), name: 'one', ip: first.ip, port: 4001 }]);
   // On its way out: what it writes last is wanted too.
-  const before = told.length;
+  const before = reported.length;
   await first.startDeletion();
-  await until(async () => told.length > before);
-  expect(told.at(-1)).toHaveLength(1);
+  await until(async () => reported.length > before);
+  expect(reported.at(-1)).toHaveLength(1);
   expect(watch.readyPods()).toEqual([]);
   await first.remove();
-  await until(async () => told.at(-1)?.length === 0);
+  await until(async () => reported.at(-1)?.length === 0);
 
   const data = { exchangeToken: Buffer.from('n'.repeat(43)).toString('base64') };
   await mergePatch(plane().client, objectPath(secrets, place.pointer), { data });

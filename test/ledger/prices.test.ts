@@ -1,4 +1,4 @@
-// Is money written exactly, and is a period rated anew by the rules by which it was rated first?
+// Is money written exactly, and is a period rated again by the rules by which it was rated first?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -32,24 +32,24 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-interface Told {
+interface Reported {
   readonly failed: string[];
   readonly aside: string[];
-  readonly anew: string[];
+  readonly again: string[];
   readonly recovered: string[];
   skipped: number;
 }
 
-function pull(more: Partial<PullOptions> = {}): { readonly pulls: Pulls; readonly told: Told } {
-  const told: Told = { failed: [], aside: [], anew: [], recovered: [], skipped: 0 };
+function pull(more: Partial<PullOptions> = {}): { readonly pulls: Pulls; readonly reported: Reported } {
+  const reported: Reported = { failed: [], aside: [], again: [], recovered: [], skipped: 0 };
   const report: PullReport = {
     taken(_, { skipped }) {
-      told.skipped += skipped;
+      reported.skipped += skipped;
     },
-    quarantined: (pod, lines, reason) => told.aside.push(`${pod.name}: ${lines}: ${reason}`),
-    restarted: (pod) => told.anew.push(pod.name),
-    failed: (pod, reason) => told.failed.push(`${pod.name}: ${reason}`),
-    recovered: (pod) => told.recovered.push(pod.name),
+    quarantined: (pod, lines, reason) => reported.aside.push(`${pod.name}: ${lines}: ${reason}`),
+    restarted: (pod) => reported.again.push(pod.name),
+    failed: (pod, reason) => reported.failed.push(`${pod.name}: ${reason}`),
+    recovered: (pod) => reported.recovered.push(pod.name),
   };
   const client = openJournalClient(systemClock);
   const options = { store, clock: systemClock, random: () => 0, ask: client.ask, tokenOf: () => token };
@@ -58,7 +58,7 @@ function pull(more: Partial<PullOptions> = {}): { readonly pulls: Pulls; readonl
     await pulls.close();
     client.close();
   });
-  return { pulls, told };
+  return { pulls, reported };
 }
 
 async function pod(uid: string): Promise<TestPod> {
@@ -74,7 +74,7 @@ const untilStored = (count: number) => until(async () => (await stored()).length
 
 test('records come as they are written, from all pods, and full files that are stored leave the pods', async () => {
   const [one, two] = [await pod('one'), await pod('two')];
-  const { pulls, told } = pull();
+  const { pulls, reported } = pull();
   pulls.setPods([one.pod, two.pod]);
   for (let at = 0; at < 30; at++) {
     await one.write(record(`one.${at}`));
@@ -87,7 +87,7 @@ test('records come as they are written, from all pods, and full files that are s
   // Some 17 kB in files of 4 kB.
   await until(async () => (await readdir(one.folder)).filter((name) => name.endsWith('.jsonl')).length === 1);
   await until(async () => pulls.lags().every(({ lagMs }) => lagMs === 0));
-  expect(told.failed).toEqual([]);
+  expect(reported.failed).toEqual([]);
 });
 
 test('a ledger that starts again goes on behind what it has stored', async () => {
@@ -111,7 +111,7 @@ test('a ledger that starts again goes on behind what it has stored', async () =>
 
 test('another journal under the name of the pod is read from its oldest record on', async () => {
   const one = await pod('one');
-  const { pulls, told } = pull();
+  const { pulls, reported } = pull();
   pulls.setPods([one.pod]);
   await one.write(record('a'));
   await untilStored(1);
@@ -120,7 +120,7 @@ test('another journal under the name of the pod is read from its oldest record o
   await other.write(record('b'));
   pulls.setPods([other.pod]);
   await untilStored(2);
-  expect([told.anew, told.failed]).toEqual([['gateway-one'], []]);
+  expect([reported.again, reported.failed]).toEqual([['gateway-one'], []]);
 });
 
 test('lines that are no record are put aside with their reason, lines of another kind are skipped, the rest is taken', async () => {
@@ -138,12 +138,12 @@ test('lines that are no record are put aside with their reason, lines of another
       '',
     ].join('\n'),
   );
-  const { pulls, told } = pull();
+  const { pulls, reported } = pull();
   pulls.setPods([one.pod]);
   await untilStored(2);
   expect(await stored()).toEqual(['a', 'd']);
-  expect(told.skipped).toBe(1);
-  expect(told.aside).toEqual([expect.stringMatching(/^gateway-one: 3: costPicodollars: /)]);
+  expect(reported.skipped).toBe(1);
+  expect(reported.aside).toEqual([expect.stringMatching(/^gateway-one: 3: costPicodollars: /)]);
   expect((await store.asides(10)).map(({ reason }) => reason).toSorted()).toEqual([
     expect.stringMatching(/^costPicodollars: /),
     'its id is longer than 200 characters',
@@ -161,7 +161,7 @@ test('of the full journals of many pods four pages are in memory at a time, the 
   const left = new Map(Array.from({ length: 30 }, (_, at) => [`pod-${at}`, 3]));
   const held = new Set<string>();
   let heldMax = 0;
-  const { pulls, told } = pull({
+  const { pulls, reported } = pull({
     async ask({ pod: { uid }, beforePage, signal }) {
       const pages = left.get(uid) ?? 0;
       if (pages === 0)
@@ -186,25 +186,25 @@ test('of the full journals of many pods four pages are in memory at a time, the 
   pulls.setPods([...left.keys()].map((uid) => ({ uid, name: uid, ip: '', port: 1 })));
   await untilStored(90);
   expect(heldMax).toBe(4);
-  expect(told.failed).toEqual([]);
+  expect(reported.failed).toEqual([]);
 });
 
-test('a pod that has no port yet is asked again until it answers; the token is asked for anew each time', async () => {
+test('a pod that has no port yet is asked again until it answers; the token is asked for again each time', async () => {
   const one = await pod('one');
   await one.write(record('a'));
   let known: string | undefined;
-  const { pulls, told } = pull({ tokenOf: () => known });
+  const { pulls, reported } = pull({ tokenOf: () => known });
   pulls.setPods([one.pod]);
-  await until(async () => told.failed.length === 1);
+  await until(async () => reported.failed.length === 1);
   known = 'wrong';
-  await until(async () => told.failed.length === 2);
+  await until(async () => reported.failed.length === 2);
   known = token;
   await untilStored(1);
-  expect(told.failed).toEqual([
+  expect(reported.failed).toEqual([
     'gateway-one: the pointer Secret has not been read yet, and so no token is known',
     'gateway-one: it does not take the exchange token',
   ]);
-  await until(async () => told.recovered.length === 1);
+  await until(async () => reported.recovered.length === 1);
 });
 
 describe('a pod that answers rubbish', () => {
@@ -229,7 +229,7 @@ describe('a pod that answers rubbish', () => {
     ['a reset', (request) => request.socket.destroy(), /does not answer \(ECONNRESET\)/],
   ];
 
-  test.each(rubbish)('%s is told, and another pod goes on', async (_, listener, reason) => {
+  test.each(rubbish)('%s is reported, and another pod goes on', async (_, listener, reason) => {
     const server = createServer(listener).listen(0, '127.0.0.1');
     closers.push(async () => {
       server.closeAllConnections();
@@ -241,11 +241,11 @@ describe('a pod that answers rubbish', () => {
     const bad: JournalPod = { uid: 'bad', name: 'bad', ip: '127.0.0.1', port: address.port };
     const one = await pod('one');
     await one.write(record('a'));
-    const { pulls, told } = pull();
+    const { pulls, reported } = pull();
     pulls.setPods([bad, one.pod]);
-    await until(async () => told.failed.length > 0 && (await stored()).length === 1);
-    expect(told.failed.join()).toMatch(reason);
-    expect(told.failed.join()).not.toContain('secret words');
+    await until(async () => reported.failed.length > 0 && (await stored()).length === 1);
+    expect(reported.failed.join()).toMatch(reason);
+    expect(reported.failed.join()).not.toContain('secret words');
     expect(await stored()).toEqual(['a']);
     expect(pulls.lags().find(({ pod: { uid } }) => uid === 'bad')?.failure).toMatch(reason);
   });
@@ -255,12 +255,12 @@ describe('a pod that answers rubbish', () => {
       { bytes: Buffer.from(line), cursor: 'c' },
       { bytes: Buffer.from(line), cursor: 'c' },
     ];
-    const { told, pulls } = pull({
+    const { reported, pulls } = pull({
       ask: async () => answers.shift() ?? new Promise(() => {}),
     });
     pulls.setPods([{ uid: 'p', name: 'p', ip: '', port: 1 }]);
-    await until(async () => told.failed.length === 1);
-    expect(told.failed).toEqual(['p: it gives records without a new cursor']);
+    await until(async () => reported.failed.length === 1);
+    expect(reported.failed).toEqual(['p: it gives records without a new cursor']);
     pulls.setPods([]);
   });
 });

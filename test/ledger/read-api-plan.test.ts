@@ -1,4 +1,4 @@
-// Who may ask what would happen with a request, and who is told which providers are behind it? A real API server says who asks, a real gateway
+// Who may ask what would happen with a request, and who learns which providers are behind it? A real API server says who asks, a real gateway
 // what would happen.
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -76,7 +76,7 @@ beforeEach(() => {
 const plan = { namespace: 'team-a', apiKey: 'bot', model: 'm', dialect: 'chat' };
 const ask = (path: string, body: string | object, as?: string) => reader.ask(path, as, 'POST', body);
 
-test('whoever may get the ApiKeys of a namespace is told its plan, without the names of providers', async () => {
+test('anyone who may get the ApiKeys of a namespace is reported its plan, without the names of providers', async () => {
   const { status, body } = await ask('/v1/plan', plan, tokens.teamA);
   expect([status, body]).toEqual([200, plainPlanAnswerSchema.parse(body)]);
   expect(body).toMatchObject({
@@ -89,7 +89,7 @@ test('whoever may get the ApiKeys of a namespace is told its plan, without the n
     expect(JSON.stringify(body)).not.toContain(name);
 });
 
-test('whoever may get all ApiKeys is told the providers too', async () => {
+test('anyone who may get all ApiKeys is reported the providers too', async () => {
   const { body } = await ask('/v1/plan', plan, tokens.all);
   expect(planAnswerSchema.parse(body).targets).toMatchObject([
     { name: 't0', provider: 'platform/p0', upstreamModel: 'upstream-0', providerKey: 'main' },
@@ -136,7 +136,7 @@ describe.each(['/v1/plan', '/v1/catalog'])('%s', (path) => {
     }
   });
 
-  test('without a gateway, or of one that does not answer, is told to come back', async () => {
+  test('without a gateway, or of one that does not answer, is asked to come back', async () => {
     for (const left of [[], [{ ...gateway, port: 1 }]]) {
       pods = left;
       const { status, body, headers } = await ask(path, question, tokens.teamA);

@@ -104,7 +104,7 @@ describe('sums', () => {
     ]);
   });
 
-  test('are told where two blanks stand between the scheme and the token', async () => {
+  test('learn where two blanks stand between the scheme and the token', async () => {
     expect((await ask('/v1/sums?namespace=team-a', ` ${tokens.teamA}`)).status).toBe(200);
     expect((await ask('/v1/sums?namespace=team-a', `${tokens.teamA} more`)).status).toBe(401);
   });
@@ -185,7 +185,7 @@ test('requests tell how they ended and how long the first words took, by day or 
     expect((await ask(`/v1/requests${query}`, tokens.teamA)).status).toBe(403);
 });
 
-test('requests are told from the first day on whose records are kept, and the answer says so', async () => {
+test('requests are reported from the first day on whose records are kept, and the answer says so', async () => {
   const other = await openSqliteStore(join(folder, 'purged.sqlite'));
   const entries = ['2026-11-10', '2026-11-20'].map((day) =>
     makeEntry({ id: `${day}.1`, startedAt: `${day}T10:00:00.000Z` }),
@@ -382,7 +382,7 @@ test.each([
     ['/v1/namespaces', name] as const,
   ]),
   ['/v1/namespaces', 'apiKey'] as const,
-])('%s does not show what was spent of everything to whoever asks by %s', async (path, given) => {
+])('%s does not show what was spent of everything to anyone who asks by %s', async (path, given) => {
   const [name] = given.split('=');
   const { status, body } = await ask(`${path}?${given.includes('=') ? given : `${given}=x`}`, tokens.all);
   expect([status, body.error]).toMatchObject([
@@ -424,7 +424,7 @@ describe('the operator, which has the exchange token', () => {
       ['team-b', '1'],
     ]);
     expect(answer.ledger).toBe((await store.state()).id);
-    // Behind more than there is, it is another ledger than the one that told so much: all is to be asked for again.
+    // Behind more than there is, it is another ledger than the one that reported so much: all is to be asked for again.
     const beyond = await ask(`${SPEND_PATH}?after=4`, exchangeToken);
     expect(beyond.body).toMatchObject({ sequence: 0, hasMore: true, keys: [] });
     // Those whose last record lies behind the keys of the page come with the next.

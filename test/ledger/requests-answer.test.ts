@@ -78,7 +78,7 @@ test('without a request there is no rate to be afraid of', () => {
 });
 
 describe('the first words', () => {
-  test('of an interval without a stream are not told, those of all are told over all of them', () => {
+  test('of an interval without a stream are not reported, those of all are reported over all of them', () => {
     const { total, rows } = requestsAnswer(
       'day',
       requests({ mon: 1, tue: 1 }),

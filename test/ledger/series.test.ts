@@ -1,4 +1,4 @@
-// Are the largest of many groups told by themselves, and all others as what is left?
+// Are the largest of many groups reported by themselves, and all others as what is left?
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

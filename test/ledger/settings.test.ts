@@ -1,4 +1,4 @@
-// What may the environment of the ledger say, and what is told of what it may not?
+// What may the environment of the ledger say, and what learns of what it may not?
 
 import { expect, test } from 'vitest';
 import { readInstallation, readSettings, readStorePlace } from '../../ledger/settings.ts';

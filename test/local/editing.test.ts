@@ -1,4 +1,4 @@
-// An edit of a manifest is live at once; a bad one is told with file, line and field, and changes nothing.
+// An edit of a manifest is live at once; a bad one is reported with file, line and field, and changes nothing.
 
 import { mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -178,7 +178,7 @@ spec:
     expect((await local.ask('penstock/added')).status).toBe(200);
   });
 
-  test('a file that an editor empties and writes anew, piece by piece, is taken once it is whole', async () => {
+  test('a file that an editor empties and writes again, piece by piece, is taken once it is whole', async () => {
     const local = await start();
     const path = join(local.manifests, 'routes.yaml');
     const whole = `${await readFile(path, 'utf8')}---\n${route('added')}`;
@@ -189,7 +189,7 @@ spec:
     expect((await local.ask('penstock/added')).status).toBe(200);
   });
 
-  test('objects that are not ours are left aside with a note, told once, and hold nothing back', async () => {
+  test('objects that are not ours are left aside with a note, reported once, and hold nothing back', async () => {
     const local = await start();
     const foreign =
       'apiVersion: v1\nkind: Service\nmetadata: { name: settings }\nspec: { type: ClusterIP }\n';
@@ -203,7 +203,7 @@ spec:
     expect(await local.next(/./)).toMatch(/^Live: generation 3, 3 models\./);
   });
 
-  test('a ConfigMap with the authority of a Provider is read, and one that holds none is told', async () => {
+  test('a ConfigMap with the authority of a Provider is read, and one that holds none is reported', async () => {
     const local = await start();
     const configMap = (text: string) =>
       JSON.stringify({
@@ -233,7 +233,7 @@ spec:
     expect(await local.next(/Live/)).toMatch(/^Live: generation \d/);
   });
 
-  test('a dialect that no target can serve is told in a note, and the rest of the model is served', async () => {
+  test('a dialect that no target can serve is reported in a note, and the rest of the model is served', async () => {
     const local = await start();
     await local.write(
       'text.yaml',
@@ -375,11 +375,13 @@ describe('a bad edit', () => {
         ['type: [KEY]', 'type: must be a string; put it in quotes'],
         ['immutable: KEY', 'immutable: must be true or false'],
       ] as const
-    ).map(([member, told]): [string, (local: LocalRig) => Promise<void>, RegExp] => [
+    ).map(([member, reported]): [string, (local: LocalRig) => Promise<void>, RegExp] => [
       `a Secret with ${member}`,
       (local) =>
         local.edit('provider.yaml', 'stringData:', `${member.replace('KEY', secretKey)}\nstringData:`),
-      new RegExp(`^problem {2}provider\\.yaml:12: Secret default/simulator-keys: ${RegExp.escape(told)}$`),
+      new RegExp(
+        `^problem {2}provider\\.yaml:12: Secret default/simulator-keys: ${RegExp.escape(reported)}$`,
+      ),
     ]),
     ...['KEY', '[KEY]'].map((value): [string, (local: LocalRig) => Promise<void>, RegExp] => [
       `a Secret with stringData: ${value}`,
@@ -431,31 +433,34 @@ describe('a bad edit', () => {
       (local) => local.edit('routes.yaml', 'model: penstock/failover', 'model: penstock/small'),
       /^problem {2}routes\.yaml:\d+: ModelRoute default\/\w+: the model id "penstock\/small" belongs to/,
     ],
-  ])('%s is told, and the last good table serves; the next good edit is live', async (_what, spoil, told) => {
-    await spoil(local);
-    const problem = await local.next(/^problem/);
-    expect(problem).toMatch(told);
-    await local.next(/^Not applied: the last good manifests stay live\.$/);
-    expect((await local.ask('penstock/small')).status).toBe(200);
-    expect((await local.ask('penstock/failover')).status).toBe(200);
-    expect(local.printed.join('\n')).not.toContain(secretKey);
+  ])(
+    '%s is reported, and the last good table serves; the next good edit is live',
+    async (_what, spoil, reported) => {
+      await spoil(local);
+      const problem = await local.next(/^problem/);
+      expect(problem).toMatch(reported);
+      await local.next(/^Not applied: the last good manifests stay live\.$/);
+      expect((await local.ask('penstock/small')).status).toBe(200);
+      expect((await local.ask('penstock/failover')).status).toBe(200);
+      expect(local.printed.join('\n')).not.toContain(secretKey);
 
-    await Promise.all(
-      ['bomb', 'latin1', 'list', 'twice'].map((name) =>
-        rm(join(local.manifests, `${name}.yaml`), { force: true }),
-      ),
-    );
-    await copyQuickstart(local, local.upstream.port);
-    await local.next(/^(Repaired|Live)/);
-    await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
-    await local.next(/^Live/);
-    expect((await local.ask('penstock/tiny')).status).toBe(200);
-    await local.edit('routes.yaml', 'model: penstock/tiny', 'model: penstock/small');
-    await local.next(/^Live/);
-  });
+      await Promise.all(
+        ['bomb', 'latin1', 'list', 'twice'].map((name) =>
+          rm(join(local.manifests, `${name}.yaml`), { force: true }),
+        ),
+      );
+      await copyQuickstart(local, local.upstream.port);
+      await local.next(/^(Repaired|Live)/);
+      await local.edit('routes.yaml', 'model: penstock/small', 'model: penstock/tiny');
+      await local.next(/^Live/);
+      expect((await local.ask('penstock/tiny')).status).toBe(200);
+      await local.edit('routes.yaml', 'model: penstock/tiny', 'model: penstock/small');
+      await local.next(/^Live/);
+    },
+  );
 });
 
-describe('every fault is told once, in words that fit a laptop', () => {
+describe('every fault is reported once, in words that fit a laptop', () => {
   /** The problems of an edit, without their places. */
   async function problemsOf(local: LocalRig): Promise<readonly string[]> {
     await local.next(/^Not applied/);
@@ -517,7 +522,7 @@ spec:
 });
 
 describe('the folder', () => {
-  test('may go and come back: the last good table serves meanwhile, and edits are seen again', async () => {
+  test('may go and come back: the last good table serves at the same time, and edits are seen again', async () => {
     const local = await start();
     await rename(local.manifests, `${local.manifests}-away`);
     expect(await local.next(/^problem/)).toMatch(/^problem {2}The manifests folder '.*' does not exist\. /);

@@ -113,7 +113,7 @@ describe('a provider of the environment', () => {
     expect(rig.printed.filter((line) => line.startsWith('problem'))).toEqual([]);
   });
 
-  test('that the gateway may not reach is told, and holds no edit back', async () => {
+  test('that the gateway may not reach is reported, and holds no edit back', async () => {
     const vendor = await startVendor(['gpt-one']);
     // Connecting there works on a laptop, and is refused all the same: it is no address.
     const rig = await start({ apiKey: key, baseUrl: `http://0.0.0.0:${vendor.port}/v1` });

@@ -95,7 +95,7 @@ describe('a file with more in it than is read is named, with the line and the wa
   });
 });
 
-describe('a name that stands twice in a map is still refused, at its second place', () => {
+describe('a name that is twice in a map is still refused, at its second place', () => {
   test.each<[string, string, string]>([
     ['in a block', 'kind: A\nspec:\n  x: 1\n  y: 2\n  x: 3\n', 'large.yaml:5:3'],
     ['in braces', 'kind: A\nspec: { x: 1, "x": 2 }\n', 'large.yaml:2:15'],

@@ -1,4 +1,4 @@
-// What stands in the Secret that is written for an ApiKey?
+// What is in the Secret that is written for an ApiKey?
 
 import { expect, test } from 'vitest';
 import { createDeployer } from '../../local/deploy.ts';
@@ -34,7 +34,7 @@ test('it has the label by which it is known beside those that were asked for; no
   expect(await issue({ labels: { 'penstock.dev/api-key': 'another' } })).toBeUndefined();
 });
 
-test('a rotation is told to do nothing here', async () => {
+test('a rotation is asked to do nothing here', async () => {
   const deployer = createDeployer({
     keyStore: { ...keyStore, keyFor: (_, prefix) => Promise.resolve(`${prefix}${'a'.repeat(49)}`) },
     wallMs: () => 0,

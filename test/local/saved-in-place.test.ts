@@ -1,4 +1,4 @@
-// Editors, `cp`, `>` and generators save a file in place: they empty it and write it anew. Before, a reading in between took half of a
+// Editors, `cp`, `>` and generators save a file in place: they empty it and write it again. Before, a reading in between took half of a
 // file, or nothing of it, for the whole: of 73 tables five had 99 of 100 models.
 
 import { mkdir, open, stat, truncate, utimes, writeFile } from 'node:fs/promises';

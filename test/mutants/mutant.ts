@@ -1,6 +1,6 @@
 // What is a mutant? One safeguard switched off, and the tests that are to notice it.
 
-/** `from` stands exactly once in `file`; with `to` in its place the safeguard is gone and the code still runs. */
+/** `from` is exactly once in `file`; with `to` in its place the safeguard is gone and the code still runs. */
 export interface Mutant {
   /** The safeguard, in words: what no longer holds. */
   readonly name: string;

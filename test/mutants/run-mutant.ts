@@ -16,7 +16,7 @@ const TIMED_OUT = 124;
 export interface Saying {
   readonly verdict: 'red' | 'green' | 'broken';
   /** The first test that failed, else what the run printed. */
-  readonly told: string;
+  readonly reported: string;
   readonly tookMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface Copy {
 const root = join(import.meta.dirname, '../..');
 const uncopied = ['node_modules', '.git'];
 
-/** A real copy, no links: whoever imports through a link imports what it leads to, which is the file as it was. */
+/** A real copy, no links: anyone who imports through a link imports what it leads to, which is the file as it was. */
 export async function copyProject(): Promise<Copy> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-mutants-'));
   for (const name of await readdir(root))
@@ -56,8 +56,7 @@ export async function copyProject(): Promise<Copy> {
 /** @throws where `from` does not stand in the text exactly once, or nothing would change. */
 export function mutate(text: string, from: string, to: string): string {
   const parts = text.split(from);
-  if (parts.length !== 2 || from === to)
-    throw new Error(`it stands there ${parts.length - 1} times: ${from}`);
+  if (parts.length !== 2 || from === to) throw new Error(`it is there ${parts.length - 1} times: ${from}`);
   return parts.join(to);
 }
 
@@ -75,7 +74,7 @@ async function runVitest(folder: string, files: readonly string[]): Promise<Sayi
   await rm(report, { force: true });
   const vitest = join(folder, 'node_modules/vitest/vitest.mjs');
   const run = await startProcess('--kill-after=10', {
-    // It ends the workers too, which may turn in a loop. Node is told nothing of what the image tells it, as `npm test` does: that is a
+    // It ends the workers too, which may turn in a loop. Node learns nothing of what the image tells it, as `npm test` does: that is a
     // safeguard too, and would stand in for the one that is gone.
     command: 'timeout',
     args: [
@@ -95,15 +94,16 @@ async function runVitest(folder: string, files: readonly string[]): Promise<Sayi
   });
   const { code } = await run.exit;
   const tookMs = performance.now() - beganMs;
-  if (code === TIMED_OUT) return { verdict: 'red', told: `it did not end within ${BOUND_SECONDS} s`, tookMs };
+  if (code === TIMED_OUT)
+    return { verdict: 'red', reported: `it did not end within ${BOUND_SECONDS} s`, tookMs };
   const printed = `${run.stdout()}${run.stderr()}`.slice(-2_000);
   const text = await readFile(report, 'utf8').catch(() => undefined);
-  if (text === undefined) return { verdict: 'broken', told: printed, tookMs };
+  if (text === undefined) return { verdict: 'broken', reported: printed, tookMs };
   const said = reportSchema.parse(JSON.parse(text));
   const failed = said.testResults
     .flatMap(({ assertionResults }) => assertionResults)
     .find(({ status }) => status === 'failed');
-  if (failed !== undefined) return { verdict: 'red', told: failed.fullName, tookMs };
+  if (failed !== undefined) return { verdict: 'red', reported: failed.fullName, tookMs };
   const isGreen = code === 0 && said.numPassedTests > 0;
-  return { verdict: isGreen ? 'green' : 'broken', told: printed, tookMs };
+  return { verdict: isGreen ? 'green' : 'broken', reported: printed, tookMs };
 }

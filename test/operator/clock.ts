@@ -1,4 +1,4 @@
-// A clock for the operator in a test: it stands still until it is told to move.
+// A clock for the operator in a test: it stops until it is asked to move.
 
 import { type FakeClock, makeFakeClock } from '../support/fake-clock.ts';
 

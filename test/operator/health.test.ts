@@ -60,7 +60,7 @@ test('metrics are in the text format of Prometheus', async () => {
   expect(await get('/metrics')).toEqual([200, expect.stringContaining('\ndepth 7\n')]);
 });
 
-test('what each gateway runs is told as data, or as text for a terminal', async () => {
+test('what each gateway runs is reported as data, or as text for a terminal', async () => {
   const [status, body] = await get('/debug/table');
   expect([status, JSON.parse(body)]).toEqual([200, debugTable]);
   const text = 'operator-1 does not lead: operator-0 leads; ask there\n';
@@ -69,6 +69,6 @@ test('what each gateway runs is told as data, or as text for a terminal', async 
   expect(await get('/debug/table?format=xml')).toEqual([400, 'format is json or text\n']);
 });
 
-test('any other path is told what there is', async () => {
+test('any other path learns what there is', async () => {
   expect(await get('/')).toEqual([404, expect.stringContaining('/healthz')]);
 });

@@ -98,7 +98,7 @@ describe('the line', () => {
     expect(keys()).toEqual(['a', 'b', 'c']);
   });
 
-  test('of many keys whose runs wait for nothing, others have their turn after each fifty', async () => {
+  test('of many keys whose runs wait for nothing, others run after each fifty', async () => {
     const runs: string[] = [];
     const { clock, queue } = makeQueue({ workers: 8, run: async (key) => void runs.push(key) });
     for (let index = 0; index < 120; index += 1) queue.add(`${index}`);
@@ -300,7 +300,7 @@ describe('closing', () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  test('waits no longer than it was told, and then says so to the run', async () => {
+  test('waits no longer than it was reported, and then says so to the run', async () => {
     const { add, run, queue, clock } = makeQueue();
     await add('a');
     const closing = queue.close(5_000);
@@ -323,15 +323,15 @@ describe('closing', () => {
 });
 
 test('figures tell of the line and of the runs', async () => {
-  const told: (readonly [string, ...unknown[]])[] = [];
+  const reported: (readonly [string, ...unknown[]])[] = [];
   const { add, run, queue, clock, advance } = makeQueue({
     metrics: {
-      opened: (name) => told.push(['opened', name]),
-      added: (name) => told.push(['added', name]),
-      retried: (name) => told.push(['retried', name]),
-      started: (name, waitedMs) => told.push(['started', name, waitedMs]),
-      panicked: (name) => told.push(['panicked', name]),
-      ended: (name, tookMs, outcome: RunOutcome) => told.push(['ended', name, tookMs, outcome]),
+      opened: (name) => reported.push(['opened', name]),
+      added: (name) => reported.push(['added', name]),
+      retried: (name) => reported.push(['retried', name]),
+      started: (name, waitedMs) => reported.push(['started', name, waitedMs]),
+      panicked: (name) => reported.push(['panicked', name]),
+      ended: (name, tookMs, outcome: RunOutcome) => reported.push(['ended', name, tookMs, outcome]),
     },
   });
   await add('a', 'b');
@@ -348,7 +348,7 @@ test('figures tell of the line and of the runs', async () => {
   await run(1).end({ afterMs: 50 });
   await advance(1);
   await run(2).end();
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ['opened', 'test'],
     ['added', 'test'],
     ['started', 'test', 0],

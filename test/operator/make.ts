@@ -64,7 +64,7 @@ export function apiKey(spec: Fields = {}, meta: Meta = {}): RawObject {
   return object('ApiKey', 'bot', meta, { imports: [{ sha256: 'a'.repeat(64) }], ...spec });
 }
 
-/** The Secret `openai`, lent to Providers, without a list of hosts. */
+/** The Secret `openai`, shared to Providers, without a list of hosts. */
 export function secret(fields: Partial<SecretRecord> = {}): SecretRecord {
   return {
     namespace: 'team-a',

@@ -115,7 +115,7 @@ test.each([
   expect(() => readSettings(environment)).toThrow(new RegExp(`^The environment does not fit: ${name}: `));
 });
 
-test('all faults are told at once', () => {
+test('all faults are reported at once', () => {
   expect(() => readSettings({})).toThrow(
     /PENSTOCK_NAMESPACE.*PENSTOCK_TABLE_NAMESPACE.*PENSTOCK_GATEWAY_SELECTOR.*PENSTOCK_POD_NAME.*PENSTOCK_BASE_URL/,
   );

@@ -10,7 +10,7 @@ const get = (path: string): KubeRequest => ({ method: 'GET', path });
 function makeClient(answer: (request: KubeRequest) => unknown = () => 'ok') {
   const clock = makeClock();
   const sent: string[] = [];
-  const told: unknown[][] = [];
+  const reported: unknown[][] = [];
   const inner: KubeClient = {
     async call(request) {
       sent.push(request.path);
@@ -29,15 +29,15 @@ function makeClient(answer: (request: KubeRequest) => unknown = () => 'ok') {
     callsBurst: 3,
     host: 'api',
     metrics: {
-      waited: (...facts) => told.push(['waited', ...facts]),
-      ended: (...facts) => told.push(['ended', ...facts]),
+      waited: (...facts) => reported.push(['waited', ...facts]),
+      ended: (...facts) => reported.push(['ended', ...facts]),
     },
   });
   const advance = async (ms: number) => {
     clock.advance(ms);
     await settle();
   };
-  return { clock, client, sent, told, advance };
+  return { clock, client, sent, reported, advance };
 }
 
 test('a burst goes through at once, then so many a second, in order', async () => {
@@ -92,7 +92,7 @@ test('watches are not held back', async () => {
 });
 
 test('calls are counted by what came of them, and by how long they were held back', async () => {
-  const { client, told, advance } = makeClient(({ path }) => {
+  const { client, reported, advance } = makeClient(({ path }) => {
     if (path === 'taken') throw new KubeError(409, 'AlreadyExists', 'it is there');
     if (path === 'gone') throw new KubeError(0, 'Unreachable', 'nobody is there');
     return 'ok';
@@ -103,7 +103,7 @@ test('calls are counted by what came of them, and by how long they were held bac
   const late = client.call(get('late'));
   await advance(100);
   await late;
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ['waited', 'GET', 'api', 0],
     ['ended', 'GET', 'api', '2xx', 0],
     ['waited', 'POST', 'api', 0],

@@ -129,12 +129,12 @@ export async function runBoundHosts(requestsMin: number, seed: number): Promise<
   return { ...counts, strayed: [...strayed] };
 }
 
-/** As the annotation of the Secret says it now; of one that is replaced or not lent, nothing says anything. */
+/** As the annotation of the Secret says it now; of one that is replaced or not shared, nothing says anything. */
 function mayGoTo(secrets: readonly SecretRecord[], value: string, to: string): boolean {
   return secrets.some(({ data, labels, annotations }) => {
     if (!Object.values(data).includes(value) || labels[lentLabel] !== 'true') return false;
     const allowed = annotations[hostsAnnotation];
-    // Without one, the typed Provider's own host alone. Where no scheme stands, https alone.
+    // Without one, the typed Provider's own host alone. Where no scheme is, https alone.
     const entry = to.replace(/^https:\/\//, '');
     return allowed === undefined ? entry === 'api.openai.com' : allowed.split(',').includes(entry);
   });
@@ -243,7 +243,7 @@ class RecordingPool extends Pool {
       to: this.origin,
       bytes: `${options.path} ${JSON.stringify(options.headers)} ${String(options.body)}`,
     });
-    // Whoever counts tokens asks the next one then.
+    // Anyone who counts tokens asks the next one then.
     queueMicrotask(() => handler.onResponseError?.(unusedController, new Error('not sent')));
     return true;
   }

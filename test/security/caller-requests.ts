@@ -47,7 +47,7 @@ const ofDialect: Readonly<Record<DialectName, RegExp>> = {
 };
 
 /** Headers of each answer. */
-const told =
+const reported =
   /^(content-type|content-length|transfer-encoding|connection|keep-alive|date|cache-control|vary|x-request-id|request-id|x-penstock-[a-z]+|x-accel-buffering|x-should-retry|retry-after(-ms)?)$/;
 
 const headerNames = [
@@ -160,7 +160,8 @@ export async function runCallerRequests(asked: number, seed: number): Promise<Ca
       answered++;
       const stray = (what: string): void => void strays.push(`${dialect}: ${what}`);
       for (const call of received.slice(before)) judgeCall(call, dialect, isOwn, port, stray);
-      for (const name of Object.keys(answer.headers)) if (!told.test(name)) stray(`answer header ${name}`);
+      for (const name of Object.keys(answer.headers))
+        if (!reported.test(name)) stray(`answer header ${name}`);
       if (JSON.stringify(answer.headers).includes('upstreams-own')) stray('a value of an upstream header');
     }
   } finally {

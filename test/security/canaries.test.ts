@@ -33,7 +33,7 @@ const secrets = {
   prompt: canary('prompt'),
 } as const;
 /** A caller's own words stand in answers to it. */
-const { prompt: _, ...neverTold } = secrets;
+const { prompt: _, ...neverReported } = secrets;
 
 let wall: Wall;
 let front: TlsFront;
@@ -243,7 +243,7 @@ test('after every kind of failure none is in an answer, a log, a metric or the j
   expect(proxy.signedIn).toContain(`${secrets['user of a proxy']}:${secrets['password of a proxy']}`);
   // A cut stream, events with an odd one as a stream and as a plain answer, and the sound answer.
   expect(answers.filter((answer) => answer.startsWith('200'))).toHaveLength(4);
-  expect(findLeaks(mapOf(neverTold), { answers: answers.join('\n') })).toEqual([]);
+  expect(findLeaks(mapOf(neverReported), { answers: answers.join('\n') })).toEqual([]);
   expect(
     findLeaks(mapOf(secrets), {
       log: process.stdout() + process.stderr(),

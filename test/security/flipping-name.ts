@@ -16,7 +16,7 @@ export interface FlippingRun {
   readonly refused: number;
 }
 
-/** Both are this machine; one is opened, and stands for the outside. */
+/** Both are this machine; one is opened, and represents the outside. */
 const outside = '127.0.0.2';
 const inside = '127.0.0.1';
 

@@ -68,20 +68,23 @@ function targetOf(
 const bodyOf = (dialect: DialectName, more: object = {}) => ({ model: 'm', ...plainAsks[dialect], ...more });
 
 describe.each(dialects)('an upstream of %s that sends its callers elsewhere', (dialect) => {
-  test.each([301, 302, 303, 307, 308])('with %i is told as a failure, and nobody follows', async (status) => {
-    const elsewhere = await trap();
-    const location = `http://127.0.0.1:${elsewhere.port}/v1${findDialect(dialect).path}`;
-    const upstream = await upstreamThat({ status, headers: { location } });
-    const rig = await rigOf(tableOf([targetOf(upstream, dialect)]));
-    for (const stream of [false, true]) {
-      const answer = await post(rig, `/v1${findDialect(dialect).path}`, bodyOf(dialect, { stream }));
-      expect(answer.status).toBe(502);
-      expect(answer.headers).not.toHaveProperty('location');
-      expect(answer.text).not.toContain(String(elsewhere.port));
-    }
-    expect(upstream.requests.length).toBeGreaterThanOrEqual(2);
-    expect(elsewhere.visits()).toBe(0);
-  });
+  test.each([301, 302, 303, 307, 308])(
+    'with %i is reported as a failure, and nobody follows',
+    async (status) => {
+      const elsewhere = await trap();
+      const location = `http://127.0.0.1:${elsewhere.port}/v1${findDialect(dialect).path}`;
+      const upstream = await upstreamThat({ status, headers: { location } });
+      const rig = await rigOf(tableOf([targetOf(upstream, dialect)]));
+      for (const stream of [false, true]) {
+        const answer = await post(rig, `/v1${findDialect(dialect).path}`, bodyOf(dialect, { stream }));
+        expect(answer.status).toBe(502);
+        expect(answer.headers).not.toHaveProperty('location');
+        expect(answer.text).not.toContain(String(elsewhere.port));
+      }
+      expect(upstream.requests.length).toBeGreaterThanOrEqual(2);
+      expect(elsewhere.visits()).toBe(0);
+    },
+  );
 });
 
 describe('an address in a request', () => {
@@ -252,7 +255,7 @@ test('what callers ask for grows no metric: models and paths that nobody has lea
 
 const long = 'y'.repeat(12_000);
 test.each([
-  ['a member that stands twice', 'POST', '/v1/chat/completions', `{"${long}":1,"${long}":2}`],
+  ['a member that is twice', 'POST', '/v1/chat/completions', `{"${long}":1,"${long}":2}`],
   ['a model', 'POST', '/v1/chat/completions', JSON.stringify({ model: long, messages: [] })],
   [
     'a role',
@@ -264,7 +267,7 @@ test.each([
   ['a path with another method', 'DELETE', `/v1/models/${long}`, undefined],
   ['a path that is none', 'GET', `/v1/%zz${long}`, undefined],
   ['the id of a model', 'GET', `/v1/models/${long}`, undefined],
-])('%s of 12,000 characters is not told back: no more than 256 of it', async (_, method, path, body) => {
+])('%s of 12,000 characters is not reported back: no more than 256 of it', async (_, method, path, body) => {
   const upstream = await upstreamThat({ body: JSON.stringify(plainAnswers['openai-chat']) });
   const rig = await rigOf(tableOf([targetOf(upstream, 'openai-chat')]));
   const request = { method, path, headers: bearer, ...(body === undefined ? {} : { body }) };
@@ -275,7 +278,7 @@ test.each([
   expect(answer.text.length).toBeLessThan(1_500);
 });
 
-test('the id of a request is never the caller’s: ids are told apart by it, and stand in logs and the ledger', async () => {
+test('the id of a request is never the caller’s: ids are distinguished by it, and stand in logs and the ledger', async () => {
   const upstream = await upstreamThat({ body: JSON.stringify(plainAnswers['openai-chat']) });
   const rig = await rigOf(tableOf([targetOf(upstream, 'openai-chat')]));
   const ids = [

@@ -162,11 +162,11 @@ export function runHostileStreams(runs: number, seed: number): HostileRun {
       const pieces = cutAt(sent, [random(sent.length + 1), random(sent.length + 1), random(sent.length + 1)]);
       const facts = { model: 'm', isStream: true, wantsUsage: random(2) === 0, choices: 1 };
       const reading = readPieces(same.relayStream(facts), pieces);
-      const told = Buffer.concat(reading.out.filter((bytes) => bytes !== undefined)).toString('utf8');
+      const reported = Buffer.concat(reading.out.filter((bytes) => bytes !== undefined)).toString('utf8');
       const { usage, fault } = reading.facts;
       const isCounted = usage === undefined || usageSchema.safeParse(usage).success;
-      if (!grammar.test(told) || !isCounted) broken.push(`${dialect} ${JSON.stringify(sent.toString())}`);
-      if (told !== '') relayed++;
+      if (!grammar.test(reported) || !isCounted) broken.push(`${dialect} ${JSON.stringify(sent.toString())}`);
+      if (reported !== '') relayed++;
       if (fault !== undefined) refused++;
     }
   }

@@ -54,7 +54,7 @@ export class JudgedExpressions {
     return growth;
   }
 
-  /** Whole or not at all: others may read it meanwhile. */
+  /** Whole or not at all: others may read it at the same time. */
   async keep(): Promise<void> {
     await mkdir(this.folder, { recursive: true });
     const fresh = `${this.file}.${process.pid}`;

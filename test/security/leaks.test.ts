@@ -1,4 +1,4 @@
-// What finds nothing proves nothing: is a secret found in every form, and told without its value?
+// What finds nothing proves nothing: is a secret found in every form, and reported without its value?
 
 import { expect, test } from 'vitest';
 import { findLeaks } from './leaks.ts';

@@ -9,7 +9,7 @@ export interface RandomModelsRun {
   readonly asked: number;
   readonly seriesBefore: number;
   readonly seriesAfter: number;
-  /** Whether any of the names stands in what is exported. */
+  /** Whether any of the names is in what is exported. */
   readonly isNameShown: boolean;
 }
 

@@ -1,4 +1,4 @@
-// A provider that writes down every request and on which connection it came, and answers as it is told.
+// A provider that writes down every request and on which connection it came, and answers as it is reported.
 
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';

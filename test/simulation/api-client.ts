@@ -27,7 +27,7 @@ export interface Weather {
   readonly refused: number;
   /** Calls whose answer does not come back. */
   readonly unanswered: number;
-  /** Calls that are on their way for so long that the caller has given up meanwhile. */
+  /** Calls that are in flight for so long that the caller has given up at the same time. */
   readonly late: number;
   /** Watches that break, of each thing they tell. */
   readonly watchFaults: number;
@@ -61,15 +61,15 @@ export const calm: Weather = {
 export interface Habits {
   /** Writes at which it dies, of all of them. */
   dies(): 'before' | 'after' | undefined;
-  /** How long it stands still with a write of the table on its way, which comes as late; undefined: it does not. */
+  /** How long it stops with a write of the table in flight, which comes as late; undefined: it does not. */
   stumbles(): number | undefined;
-  /** Told when that has happened. */
+  /** Reported when that has happened. */
   onDeath(what: string): void;
 }
 
 export interface ApiNetwork {
   weather(): Weather;
-  /** Told of every trouble that was made: it is not calm then. */
+  /** Reported of every trouble that was made: it is not calm then. */
   onTrouble(what: string): void;
 }
 
@@ -82,7 +82,7 @@ export interface ApiServer {
   troubledMs(): number;
   /** Somebody reads a watch that is dead. */
   hasStalled(): boolean;
-  /** Whoever was told by a list that something is not there is told again. */
+  /** Anyone who was reported by a list that something is not there is reported again. */
   correctLies(): void;
   /** Every watch has to begin with a list. */
   breakAllWatches(): void;
@@ -121,7 +121,7 @@ const bookmarkMs = 60_000;
 
 export function makeApiServer(world: World, store: ApiStore, random: Random): ApiServer {
   const watches = new Set<Watch>();
-  /** Open for whoever reads them, and dead. */
+  /** Open for anyone who reads them, and dead. */
   const stalled = new Set<{ readonly process: Process }>();
   const looks: ((write: SeenWrite) => void)[] = [];
   let weather = calm;
@@ -243,7 +243,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
       if (!hasLied) return;
       hasLied = false;
       breakAllWatches();
-      // Also whoever has only just been told.
+      // Also anyone who has only just been reported.
       world.after(4_000, breakAllWatches);
     },
     breakAllWatches,
@@ -252,7 +252,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
       const open = new Set<() => void>();
       let isClosed = false;
 
-      /** On its way there, at the server, on its way back. The caller gives up by itself. */
+      /** On its way there, at the server, in flight back. The caller gives up by itself. */
       function send<T>(request: KubeRequest, serve: () => T, discard?: (unused: T) => void): Promise<T> {
         const { promise, resolve, reject } = Promise.withResolvers<T>();
         if (!process.isAlive()) return promise;
@@ -286,7 +286,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
           void process.after(between(weather.latencyMs), () => finish(end));
         const there = between(weather.latencyMs) + (stumbleMs ?? 0);
         if (stumbleMs !== undefined) {
-          trouble(`${process.name} stands still for ${stumbleMs} ms over a write of the table`);
+          trouble(`${process.name} stops for ${stumbleMs} ms over a write of the table`);
           process.freeze(stumbleMs);
         }
         if (weather.isDown) {
@@ -302,7 +302,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
           return promise;
         }
         const isLate = isWrite && !request.path.endsWith('/status') && random.chance(weather.late);
-        if (isLate) trouble(`${process.name}: ${request.method} ${request.path} is on its way for long`);
+        if (isLate) trouble(`${process.name}: ${request.method} ${request.path} is in flight for long`);
         const isLost = discard === undefined && random.chance(weather.unanswered);
         world.after(isLate ? there + between([5_000, timeoutMs + 5_000]) : there, () => {
           let served: T;
@@ -370,7 +370,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
     const pieces = makePieces();
     let lastAtMs = 0;
     let isOver = false;
-    let toldVersion = from;
+    let reportedVersion = from;
     let lastLine: string | undefined;
     const lastWord = { process };
 
@@ -399,18 +399,18 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
       if (stored === undefined) return;
       const text = isMeta ? stored.metaText() : stored.text();
       const type = is ? (was ? 'MODIFIED' : 'ADDED') : 'DELETED';
-      // What is deleted is told with the version of its deletion.
+      // What is deleted is reported with the version of its deletion.
       const versioned = is
         ? text
         : text.replace(`"resourceVersion":"${stored.version}"`, `"resourceVersion":"${change.version}"`);
       const line = `{"type":"${type}","object":${versioned}}`;
       say(line);
       if (random.chance(weather.watchFaults)) {
-        // The same once more: whoever counts on each thing being told once is wrong.
+        // The same once more: anyone who counts on each thing being reported once is wrong.
         say(line);
       }
       lastLine = line;
-      toldVersion = change.version;
+      reportedVersion = change.version;
     }
 
     const watch: Watch = {
@@ -450,7 +450,7 @@ export function makeApiServer(world: World, store: ApiStore, random: Random): Ap
             stalled.add(lastWord);
             return;
           case 'old':
-            if (lastLine !== undefined && toldVersion > from) {
+            if (lastLine !== undefined && reportedVersion > from) {
               say(lastLine.replace(/"resourceVersion":"\d+"/, `"resourceVersion":"${from}"`));
             }
             return;

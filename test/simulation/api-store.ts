@@ -4,7 +4,7 @@
 import { isRecord, type KubeObject } from '../../core/kube/object.ts';
 import { timeOf } from '../../core/kube/time.ts';
 
-/** An object as it stands; never changed, only replaced. */
+/** An object as it is; never changed, only replaced. */
 export interface Stored {
   readonly path: string;
   /** `group/version/plural`, without the slash in front for the core group. */

@@ -209,17 +209,17 @@ export const faults: readonly NamedFault[] = [
 /** Each table is the first that it has seen. */
 class CarelessHolder extends TableHolder {
   private last = new TableHolder();
-  private readonly told: ((view: TableView) => void)[] = [];
+  private readonly reported: ((view: TableView) => void)[] = [];
 
   override current(): TableView | undefined {
     const view = this.last.current();
-    // Whoever asks what is in use is told that it is older than anything.
+    // Anyone who asks what is in use learns that it is older than anything.
     return view === undefined ? undefined : { ...view, epoch: 0, generation: 0 };
   }
 
   override offer(view: TableView) {
     this.last = new TableHolder();
-    for (const listener of this.told) this.last.onSwap(listener);
+    for (const listener of this.reported) this.last.onSwap(listener);
     return this.last.offer(view);
   }
 
@@ -228,7 +228,7 @@ class CarelessHolder extends TableHolder {
   }
 
   override onSwap(listener: (view: TableView) => void): () => void {
-    this.told.push(listener);
+    this.reported.push(listener);
     return () => {};
   }
 }

@@ -24,11 +24,11 @@ import type { Process, World } from './world.ts';
 export interface GatewayLife {
   readonly pod: string;
   readonly process: Process;
-  /** The table that requests see, as it was told at each swap. */
+  /** The table that requests see, as it was reported at each swap. */
   view: TableView | undefined;
   readonly status: TableStatus;
   readonly startedMs: number;
-  /** The pointer as the watch told of it last: base64 of the manifest. */
+  /** The pointer as the watch reported of it last: base64 of the manifest. */
   heard: string | undefined;
 }
 
@@ -41,8 +41,8 @@ export interface Gateways {
   readonly askPod: (caller: Process) => AskPod;
   /** Is this pod ready, as the API server says it? */
   isReady(pod: string): boolean;
-  /** When the API server was told last whether it is. */
-  toldMs(pod: string): number;
+  /** When the API server was reported last whether it is. */
+  reportedMs(pod: string): number;
 }
 
 export interface GatewaysOptions {
@@ -68,7 +68,7 @@ const containerPort = 9091;
 export function startGateways(options: GatewaysOptions): Gateways {
   const { world, server, random, count } = options;
   const running: (Gateway | undefined)[] = Array.from({ length: count }, () => undefined);
-  const toldMs = new Map<string, number>();
+  const reportedMs = new Map<string, number>();
   let lives: readonly GatewayLife[] = [];
   let pods = 0;
   const unpack = makeUnpack();
@@ -94,7 +94,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
       world.note(`${gateway.pod.name} is frozen for ${ms} ms`);
       gateway.life.process.freeze(ms);
     },
-    toldMs: (pod) => toldMs.get(pod) ?? 0,
+    reportedMs: (pod) => reportedMs.get(pod) ?? 0,
     isReady: (pod) => {
       const status = server.store.find(pathOfPod(pod))?.value.status;
       return JSON.stringify(status)?.includes('"status":"True"') ?? false;
@@ -162,7 +162,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
   }
 
   function tellReady({ name, ip }: Pod, isReady: boolean): void {
-    toldMs.set(name, world.nowMs());
+    reportedMs.set(name, world.nowMs());
     const path = pathOfPod(name);
     const before = server.store.find(path);
     if (before === undefined) return;

@@ -52,7 +52,7 @@ export interface Judge {
   expectRevocationsWithin(ms: number): void;
   /** What keeps the system from being where it should be; undefined: it is there. */
   whyNotConverged(): string | undefined;
-  /** Of some object it is said that it is on its way; after a while it is said to be stuck. */
+  /** Of some object it is said that it is in flight; after a while it is said to be stuck. */
   isReconciling(): boolean;
   /** From now on nothing is written but heartbeat and lease. */
   expectQuiet(): void;
@@ -62,7 +62,7 @@ const revocationLookMs = 250;
 const unusedMsMin = 10 * 60_000;
 /** A process that came in the place of another may not have been heard yet. */
 const freshMs = 40_000;
-/** A pod that became ready may not have been told of yet. */
+/** A pod that became ready may not have been reported of yet. */
 const untoldMs = 15_000;
 
 export function makeJudge(world: World, server: ApiServer): Judge {
@@ -73,15 +73,15 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   let recent: { readonly text: string; readonly manifest: Manifest }[] = [];
   /** Epochs of leaders who found no table of an operator. */
   const begunAnew = new Set<number>();
-  /** Whether what stands in the pointer was written by an operator. */
+  /** Whether what is in the pointer was written by an operator. */
   let isOurs = false;
-  /** Who wrote the table that stands, and when. */
+  /** Who wrote the table that is, and when. */
   let lastTable = { by: '', version: 0 };
   /** By what they hold. */
   const shards = new Map<string, Partial<Omit<TableContent, 'settings'>>>();
   /** Touched by others than operators. */
   const meddledShards = new Set<string>();
-  /** Since when; keys that no object stands for any more. */
+  /** Since when; keys that no object represents any more. */
   const revoked = new Map<string, number>();
   const known = new Set<string>();
   /** What each life has run last. */
@@ -177,7 +177,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     }
     const namesake = published.get(number);
     if (namesake !== undefined && JSON.stringify(namesake.shards) !== JSON.stringify(manifest.shards)) {
-      fail('I3', `the number ${number} stands for two tables`);
+      fail('I3', `the number ${number} represents two tables`);
     }
     published.set(number, manifest);
     if (!wasOurs && manifest.epoch !== last?.manifest.epoch) begunAnew.add(manifest.epoch);
@@ -290,9 +290,9 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     const was = isRecord(earlier) ? programmedOf(earlier) : undefined;
     const wasWhere =
       isRecord(earlier) && isRecord(earlier.programmed) ? earlier.programmed.tableGeneration : undefined;
-    // Of pods that a dead watch has not told of, an operator cannot know.
+    // Of pods that a dead watch has not reported of, an operator cannot know.
     if (server.hasStalled()) return;
-    // Said once, it stands.
+    // Said once, it is.
     if (was?.status === 'True' && wasWhere === where) return;
     for (const life of gateways.lives()) {
       if (!gateways.isReady(life.pod) || isFresh(life)) continue;
@@ -305,7 +305,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
   }
 
   function isFresh({ pod, startedMs }: GatewayLife): boolean {
-    const isNew = world.nowMs() - (gateways?.toldMs(pod) ?? 0) < untoldMs;
+    const isNew = world.nowMs() - (gateways?.reportedMs(pod) ?? 0) < untoldMs;
     return isNew || (startedMs > 0 && world.nowMs() - startedMs < freshMs);
   }
 
@@ -357,7 +357,7 @@ export function makeJudge(world: World, server: ApiServer): Judge {
     return pointers.get(heard);
   }
 
-  /** The table that all gateways should run; made anew only where something has changed. */
+  /** The table that all gateways should run; made again only where something has changed. */
   function wantedTable(): TableContent {
     if (wanted?.version !== wishesVersion) {
       const { table } = compile(snapshotOf(store.list), world.wallMs(), lastGood());
@@ -431,8 +431,8 @@ export function makeJudge(world: World, server: ApiServer): Judge {
       for (const { value, path } of objects()) {
         const status = isRecord(value.status) ? value.status : {};
         const programmed = programmedOf(status);
-        const told = isHeld(status) ? status : programmed;
-        if (told?.observedGeneration !== value.metadata.generation)
+        const reported = isHeld(status) ? status : programmed;
+        if (reported?.observedGeneration !== value.metadata.generation)
           return `${path} has no status of its form`;
         if (programmed?.status !== 'True' && programmed?.reason !== 'NotProgrammed')
           return `${path} is pending`;

@@ -187,7 +187,7 @@ export function makePeople(world: World, { store }: ApiServer, random: Random): 
             ? createCredential(random.pick(teams))
             : random.chance(0.3) && remove(credential),
         () => {
-          // A key that is made here, and whose Secret somebody deletes, is made anew.
+          // A key that is made here, and whose Secret somebody deletes, is made again.
           const issued = store
             .list(SECRETS)
             .find(({ value }) => value.metadata.labels?.['penstock.dev/api-key'] !== undefined);

@@ -1,5 +1,5 @@
 // How does one run go? The cluster comes up, everything goes wrong for a while, then it is calm and all must come to rest; in some
-// runs no shard can be written meanwhile, lists lack what is there, or enough time passes for old shards to go.
+// runs no shard can be written at the same time, lists lack what is there, or enough time passes for old shards to go.
 
 import type { KubeClient } from '../../core/kube/client.ts';
 import type { TableHolder } from '../../gateway/table/holder.ts';
@@ -39,7 +39,7 @@ const convergeMs = 150_000;
 /** Nobody waits for an answer for longer. */
 const callMsMax = 31_000;
 
-/** @param tell Told of everything that happens. */
+/** @param tell Reported of everything that happens. */
 export async function simulate(seed: number, tell?: Tell, fault: Fault = {}): Promise<Outcome> {
   const random = makeRandom(seed);
   const world = makeWorld(tell);
@@ -121,11 +121,11 @@ export async function simulate(seed: number, tell?: Tell, fault: Fault = {}): Pr
     await world.run(2_000);
   }
 
-  /** Every call whose answer was lost has been given up, every event has been told, and somebody leads. */
-  async function allTold(): Promise<void> {
+  /** Every call whose answer was lost has been given up, every event has been reported, and somebody leads. */
+  async function allReported(): Promise<void> {
     const fromMs = world.nowMs();
     for (;;) {
-      // Trouble that was made before can show meanwhile: a write is late, and its writer dies of it.
+      // Trouble that was made before can show at the same time: a write is late, and its writer dies of it.
       const leftMs = Math.max(fromMs + 12_000, server.troubledMs() + callMsMax) - world.nowMs();
       if (leftMs <= 0 || isBroken()) break;
       await world.run(leftMs);
@@ -151,7 +151,7 @@ export async function simulate(seed: number, tell?: Tell, fault: Fault = {}): Pr
   if (!isBroken()) await storm();
   if (!isBroken()) await comeToRest();
   if (!isBroken() && random.chance(0.15)) {
-    await allTold();
+    await allReported();
     if (!isBroken()) await withoutShards();
     if (!isBroken()) await comeToRest();
   }
@@ -164,10 +164,10 @@ export async function simulate(seed: number, tell?: Tell, fault: Fault = {}): Pr
     await comeToRest();
   }
   if (!isBroken() && random.chance(0.1)) {
-    await allTold();
-    // Whoever leads anew has asked every upstream a minute later, and what it hears is news.
+    await allReported();
+    // Anyone who leads again has asked every upstream a minute later, and what it hears is news.
     await world.run(62_000);
-    // A minute, by the clock of whoever leads now; it began by the clock of another, which may be twenty minutes ahead.
+    // A minute, by the clock of anyone who leads now; it began by the clock of another, which may be twenty minutes ahead.
     for (let minute = 0; judge.isReconciling() && minute < 22; minute += 1) await world.run(62_000);
     judge.expectQuiet();
     await world.run(25_000);

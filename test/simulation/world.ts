@@ -14,7 +14,7 @@ export interface World {
   /** In the world itself: networks, servers, people. */
   after(ms: number, run: () => void): void;
   startProcess(name: string, skewMs: number): Process;
-  /** Runs on for so long, or until it is told to stop. */
+  /** Runs on for so long, or until it is asked to stop. */
   run(ms: number): Promise<void>;
   /** After each event that could have moved a process. */
   onStep(look: () => void): void;
@@ -34,7 +34,7 @@ export interface Process {
   isFrozen(): boolean;
   /** Whatever it waits for never comes, from this very moment on. */
   kill(): void;
-  /** What would have reached it meanwhile reaches it afterwards. */
+  /** What would have reached it at the same time reaches it afterwards. */
   freeze(ms: number): void;
   /** Runs inside of it: not at all where it is dead, later where it is frozen. Gives a function that takes it back. */
   after(ms: number, run: () => void): () => void;
@@ -136,7 +136,7 @@ export function makeWorld(tell?: (atMs: number, what: string) => void): World {
   };
 }
 
-/** Every promise that is settled has told whoever waits for it. */
+/** Every promise that is settled has reported anyone who waits for it. */
 function everythingSettled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

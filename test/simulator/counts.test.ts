@@ -144,7 +144,7 @@ describe('the log', () => {
     expect(await (await fetch(`${simulator.url}/_simulator/calls`)).json()).toEqual(simulator.calls());
   });
 
-  it('keeps as many calls as it was told to, and counts all of them', async () => {
+  it('keeps as many calls as it was asked to, and counts all of them', async () => {
     const small = await startSimulator({ callsMax: 2 });
     for (let call = 0; call < 6; call += 1) await (await post(small.url, paths.chat, request('chat'))).text();
     expect(small.calls().map(({ sequence }) => sequence)).toEqual([5, 6]);
@@ -256,7 +256,7 @@ describe('a slow reader', () => {
     outgoing.end(body);
     const [incoming] = (await once(outgoing, 'response')) as [NodeJS.ReadableStream];
     incoming.pause();
-    // Others are answered all the same; meanwhile the generation comes to rest, far from its end.
+    // Others are answered all the same; at the same time the generation comes to rest, far from its end.
     const generated = () => simulator.calls().find(({ model }) => model.includes('200000'))?.tokens.output;
     let [before, calm] = [generated(), 0];
     while (calm < 20) {

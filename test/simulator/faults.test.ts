@@ -260,7 +260,7 @@ describe('whose turn it is to fail', () => {
     expect(await statuses('d+fault=error-500')).toEqual([500, 500, 500, 500]);
   });
 
-  it('the header wins over the model name, and a reset starts anew', async () => {
+  it('the header wins over the model name, and a reset starts again', async () => {
     expect(await statusOf('a+fault=error-500', { 'x-simulator': 'fault=error-503,once' })).toBe(503);
     expect(await statusOf('a+fault=error-500', { 'x-simulator': 'fault=error-503,once' })).toBe(200);
     simulator.reset();

@@ -1,4 +1,4 @@
-// The simulator runs as a process of its own and goes when it is told to.
+// The simulator runs as a process of its own and goes when it is asked to.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -130,7 +130,7 @@ describe('a value for a schema', () => {
       },
     ],
     [
-      'oneOf with kinds told apart by a constant',
+      'oneOf with kinds distinguished by a constant',
       {
         oneOf: [
           { type: 'object', properties: { kind: { const: 'a' } }, required: ['kind'] },

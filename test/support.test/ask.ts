@@ -3,9 +3,9 @@
 export interface Tongue {
   readonly name: string;
   readonly path: string;
-  /** Events in front of the first token of a streamed text. */
+  /** Events before the first token of a streamed text. */
   readonly leading: number;
-  /** Events behind the last one. */
+  /** Events after the last one. */
   readonly trailing: number;
   readonly prompt: object;
 }

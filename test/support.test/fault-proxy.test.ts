@@ -141,7 +141,7 @@ describe.each(directions)('%s', (direction) => {
       isAnswered = true;
     });
     to.write(sent);
-    // Another connection has come and gone meanwhile.
+    // Another connection has come and gone at the same time.
     proxy.schedule({ type: 'none' });
     const other = connect({ port: proxy.port, host: '127.0.0.1' });
     own.push(other);

@@ -193,17 +193,20 @@ describe('the usage chunk', () => {
 });
 
 describe.each(tongues)('$name', (tongue) => {
-  test.each([false, true])('an answer is whole and told as it is counted (stream: %s)', async (stream) => {
-    const include = { stream_options: { include_usage: true } };
-    const body = bodyOf(tongue, { stream, ...(stream && include) });
-    const seen = await rawCall(wall, { path: tongue.path, body });
-    expect(textOf(seen)).toBe(text);
-    expect(usageOf(seen)).toEqual({ input: 4, output: 11 });
-    if (stream) expect(endsWell(seen)).toBe(true);
-    const [call] = wall.calls;
-    expect(call).toMatchObject({ voice: tongue.name, eventsWritten: seen.events.length });
-    expect(call?.tokens).toEqual({ ...noTokens, inputTokens: 4, outputTokens: 11, isReported: true });
-  });
+  test.each([false, true])(
+    'an answer is whole and reported as it is counted (stream: %s)',
+    async (stream) => {
+      const include = { stream_options: { include_usage: true } };
+      const body = bodyOf(tongue, { stream, ...(stream && include) });
+      const seen = await rawCall(wall, { path: tongue.path, body });
+      expect(textOf(seen)).toBe(text);
+      expect(usageOf(seen)).toEqual({ input: 4, output: 11 });
+      if (stream) expect(endsWell(seen)).toBe(true);
+      const [call] = wall.calls;
+      expect(call).toMatchObject({ voice: tongue.name, eventsWritten: seen.events.length });
+      expect(call?.tokens).toEqual({ ...noTokens, inputTokens: 4, outputTokens: 11, isReported: true });
+    },
+  );
 
   test.each([false, true])('usage can be left out (stream: %s)', async (stream) => {
     wall.script({ type: 'answer', usageChunk: 'never' });
@@ -213,7 +216,7 @@ describe.each(tongues)('$name', (tongue) => {
     expect(usageOf(seen)).toEqual(isTold ? { input: 4, output: 11 } : undefined);
   });
 
-  test('every token is an event of its own, behind the events that lead to it', async () => {
+  test('every token is an event of its own, after the events that lead to it', async () => {
     const body = bodyOf(tongue, { stream: true });
     for (const tokens of [0, 1, 5]) {
       wall.script({ type: 'cut', after: { contentEvents: tokens } });
@@ -391,7 +394,7 @@ describe('the log', () => {
     gate.resolve();
   });
 
-  test('a caller who resets is told apart from one who closes', async () => {
+  test('a caller who resets is distinguished from one who closes', async () => {
     wall.script({ type: 'hang', when: 'before-headers' });
     const connection = await openRaw(wall);
     await connection.send(writeRequest({ path: chatPath, body: chatBody() }));

@@ -428,7 +428,7 @@ describe('without an answer', () => {
 
 describe('waiting', () => {
   const gates = ['beforeHeaders', 'beforeFirstEvent', 'beforeFirstContent'] as const;
-  // The second call runs from beginning to end meanwhile: what was not held back would have been written by then.
+  // The second call runs from beginning to end at the same time: what was not held back would have been written by then.
   test.each(gates)('%s holds exactly what lies behind it', async (gateName) => {
     const gate = Promise.withResolvers<void>();
     wall.script([{ type: 'answer', [gateName]: { until: gate.promise } }, { type: 'answer' }]);
@@ -504,8 +504,8 @@ describe('a cut at any byte of the wire', () => {
 
 describe('a script that cannot be played', () => {
   const impossible: [string, Behaviour, boolean][] = [
-    ['a cut behind the last event', { type: 'cut', after: { events: 999 } }, true],
-    ['a cut behind the last byte', { type: 'cut', after: { bytes: 1e9 } }, false],
+    ['a cut after the last event', { type: 'cut', after: { events: 999 } }, true],
+    ['a cut after the last byte', { type: 'cut', after: { bytes: 1e9 } }, false],
     [
       'a cut at the very end of a known length',
       { type: 'cut', after: { events: 4 }, framing: 'content-length', answer: { text: 'One.' } },

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 
 /** Its calendar begins with 1970, and goes with it. */
 export interface FakeClock extends Clock {
-  /** Moves on; everything that falls due is fired at its own time, also what is set meanwhile. */
+  /** Moves on; everything that falls due is fired at its own time, also what is set at the same time. */
   advance(ms: number): void;
   /** The times of the timers that are set, soonest first: a test can ask that none is left. */
   pending(): readonly number[];

@@ -109,7 +109,7 @@ interface Link {
   readonly signal: AbortSignal;
 }
 
-/** Passes on what comes from one side, as long as the fault lets it. Rejects when a side closes meanwhile. */
+/** Passes on what comes from one side, as long as the fault lets it. Rejects when a side closes at the same time. */
 async function pump(link: Link, direction: Direction): Promise<void> {
   const { passage, signal } = link;
   const [source, sink] = direction === 'up' ? [link.client, link.upstream] : [link.upstream, link.client];

@@ -29,7 +29,7 @@ const patienceMs = 300;
 export async function fullPort(): Promise<FullPort> {
   const worker = new Worker(sleeper, { eval: true });
   const [port]: number[] = await once(worker, 'message');
-  if (port === undefined) throw new Error('the listener told no port');
+  if (port === undefined) throw new Error('the listener reported no port');
   const sockets: Socket[] = [];
   for (let isFull = false; !isFull; ) {
     if (sockets.length > 16) throw new Error('the queue of the listener does not fill');

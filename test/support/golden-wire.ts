@@ -8,8 +8,8 @@
 //                      translated/<client>-from-<upstream>/<behaviour>.golden.txt
 //
 // An upstream that has no answer of its own for a behaviour gives the one for `text`; how that is
-// streamed stands in the golden for `text` only.
-// PENSTOCK_UPDATE_GOLDEN=1 writes the goldens anew, and the run fails; read the difference before you commit it.
+// streamed is in the golden for `text` only.
+// PENSTOCK_UPDATE_GOLDEN=1 writes the goldens again, and the run fails; read the difference before you commit it.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -86,7 +86,7 @@ export function wireAnswers(upstream: DialectName, behaviour: string): WireAnswe
   };
 }
 
-/** What an upstream is told may hang on the name of its model. */
+/** What an upstream is reported may hang on the name of its model. */
 const upstreamModels: Readonly<Record<DialectName, string>> = {
   'openai-chat': 'gpt-5.5',
   'openai-completions': 'gpt-3.5-turbo-instruct',
@@ -114,7 +114,7 @@ export function openCase(
   }
 }
 
-/** Everything that comes of a case, as it stands in its golden file. */
+/** Everything that comes of a case, as it is in its golden file. */
 export function goldenText(wire: WireCase): string {
   const plain = openCase(wire, false);
   const title = `# ${wire.behaviour}: a client of ${wire.client} at an upstream of ${wire.upstream}`;
@@ -212,7 +212,7 @@ export function strayAnswers(): readonly string[] {
   );
 }
 
-/** Files that no case stands for. */
+/** Files that no case represents. */
 export function strayGoldens(): readonly string[] {
   const known = new Set(wireCases().map(goldenPath));
   if (!existsSync(translatedFolder)) return [];

@@ -1,5 +1,5 @@
 // A small issuer of OpenID Connect over https: discovery, authorization code with PKCE, id tokens signed with a key that it publishes.
-// Whoever comes is let in as the person that it was told. Refresh tokens, where offline_access is asked for, are good once: one that
+// Anyone who comes is let in as the person that it was reported. Refresh tokens, where offline_access is asked for, are good once: one that
 // comes again ends all that came of its sign-in, as strict issuers do.
 
 import { hash, randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ export interface Issuer {
   wrong: { readonly claims?: Readonly<Record<string, unknown>>; readonly hasOtherKey?: boolean };
   /** How long the next id tokens are good for. */
   lastsSeconds: number;
-  /** It answers 503 to whoever wants a token. */
+  /** It answers 503 to anyone who wants a token. */
   isBusy: boolean;
   /** Token questions that were refused, with the reason. */
   readonly refused: readonly string[];

@@ -49,7 +49,7 @@ async function isAbandoned(path: string): Promise<boolean> {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    // ESRCH: no such process. ENOENT: the lock was given back meanwhile. Anything else is not ours to break.
+    // ESRCH: no such process. ENOENT: the lock was given back at the same time. Anything else is not ours to break.
     return error instanceof Error && 'code' in error && error.code === 'ESRCH';
   }
 }

@@ -1,11 +1,11 @@
-// Does a process of ours start, say what it should, and end when told? Child processes for tests, ended by their own id.
+// Does a process of ours start, say what it should, and end when reported? Child processes for tests, ended by their own id.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { image } from '../../tools/pack/contents.ts';
 import { bareEnvironment } from './bare-environment.ts';
-import { searchOutput } from './told-secrets.ts';
+import { searchOutput } from './reported-secrets.ts';
 
 export interface ProcessOptions {
   args?: readonly string[];

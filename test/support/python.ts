@@ -144,7 +144,7 @@ function run(
       command,
       [...args],
       { env, timeout: options.timeoutMs ?? 30_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 },
-      // A failure is told by the exit code, and what the program said.
+      // A failure is reported by the exit code, and what the program said.
       (_error, stdout, stderr) => resolve({ stdout, stderr, exitCode: child.exitCode }),
     );
   });

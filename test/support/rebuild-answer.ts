@@ -9,7 +9,7 @@ interface Frame {
   readonly data: string;
 }
 
-/** The plain answer that the stream stands for; nulls are left out, as in `withoutNulls`. */
+/** The plain answer that the stream represents; nulls are left out, as in `withoutNulls`. */
 export function rebuildAnswer(dialect: DialectName, text: string): unknown {
   const frames = framesOf(text);
   switch (dialect) {

@@ -8,7 +8,7 @@ const kinds = ['TCPServerWrap', 'PipeServerWrap', 'ProcessWrap', 'Immediate'];
 /** One name for each, sorted; once what was about to end has ended. */
 export async function listRunning(): Promise<string[]> {
   let running: string[] = [];
-  // Handles close, and others' work is done, in some turn of the event loop behind the one in which they were told to.
+  // Handles close, and others' work is done, in some turn of the event loop behind the one in which they were asked to.
   for (let turn = 0; turn < 100; turn++) {
     await setImmediate();
     running = process.getActiveResourcesInfo().filter((kind) => kinds.includes(kind));

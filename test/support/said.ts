@@ -33,7 +33,7 @@ export function errorOf(seen: Said): ErrorSeen | undefined {
     : undefined;
 }
 
-/** Whether the last event is one that ends a good stream; the third of them also stands for an answer cut to length. */
+/** Whether the last event is one that ends a good stream; the third of them also represents an answer cut to length. */
 export function endsWell(seen: Said): boolean {
   const last = dataOf(seen).at(-1) ?? '';
   const document = parseJson(last);
@@ -41,14 +41,14 @@ export function endsWell(seen: Said): boolean {
   return ['[DONE]', 'message_stop', 'response.completed'].includes(String(type));
 }
 
-/** Tokens as the provider told them at the end; undefined where it did not. */
+/** Tokens as the provider reported them at the end; undefined where it did not. */
 export function usageOf(seen: Said): { input: number; output: number } | undefined {
-  const told = documentsOf(seen)
+  const reported = documentsOf(seen)
     .map((document) => (isBag(document.response) ? document.response.usage : document.usage))
     .findLast(isBag);
-  if (told === undefined) return undefined;
-  const input = told.prompt_tokens ?? told.input_tokens;
-  return { input: Number(input), output: Number(told.completion_tokens ?? told.output_tokens) };
+  if (reported === undefined) return undefined;
+  const input = reported.prompt_tokens ?? reported.input_tokens;
+  return { input: Number(input), output: Number(reported.completion_tokens ?? reported.output_tokens) };
 }
 
 function documentsOf(seen: Said): Record<string, unknown>[] {

@@ -1,5 +1,5 @@
-// When does something outside become true that gives no event? Asked again and again, with pauses: whoever is to make it true has
-// the cores to himself meanwhile.
+// When does something outside become true that gives no event? Asked again and again, with pauses: anyone who is to make it true has
+// the cores to himself at the same time.
 
 /**
  * Gives what was found, or true. Waits for ever: the limit is that of the test.

@@ -35,7 +35,7 @@ export function canCall(model: Callable | undefined, dialect: DialectName): bool
 }
 
 /**
- * What stands there at first, and after somebody has picked one of them: a model that the client can call, and a client that can call the
+ * The first selection, and the one after a person has picked one of them: a model that the client can call, and a client that can call the
  * model. A model that was picked stays.
  */
 export function pairOf<Model extends Callable, One extends Client>(

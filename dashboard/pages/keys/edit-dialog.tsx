@@ -23,7 +23,7 @@ export function EditKeyDialog({
   readonly onClose: () => void;
   readonly whenDone: () => void;
 }) {
-  // What was there when editing began: a change of somebody else meanwhile is refused, not written over.
+  // What was there when editing began: a concurrent change makes the write fail instead of being overwritten.
   const [before] = useState(apiKey);
   const [form, setForm] = useState<KeyForm>(() => keyFormOf(apiKey));
   const [problems, setProblems] = useState<KeyProblems>({});

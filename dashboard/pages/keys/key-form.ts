@@ -24,7 +24,7 @@ export interface BudgetForm {
   readonly limit: string;
   readonly period: Budget['period'];
   readonly action: 'Block' | 'Warn';
-  /** As it stands in the object, with what the form does not show; undefined: it is new. */
+  /** As in the object, with what the form does not show; undefined: it is new. */
   readonly from?: Budget;
 }
 

@@ -15,19 +15,19 @@ const OVERLAPS = [
 /** What the operator takes where nothing is set. */
 const usualOverlap = '24h';
 
-/** As many as one ApiKey stands for. */
+/** The most keys of one ApiKey. */
 const importsMax = 4;
 
 export function isImported({ spec }: ApiKey): boolean {
   return (spec.imports ?? []).length > 0;
 }
 
-/** Whether it stands for this very key. */
+/** Whether the ApiKey has this very key. */
 export function holds({ spec }: ApiKey, { sha256 }: { readonly sha256: string }): boolean {
   return spec.imports?.some((entry) => entry.sha256 === sha256) ?? false;
 }
 
-/** Until when one of the keys works that it stands for beside this one, RFC 3339; undefined: none does. */
+/** Until when another key of the ApiKey works, RFC 3339; undefined: none does. */
 export function endOfOthers(
   { spec }: ApiKey,
   { sha256 }: { readonly sha256: string },
@@ -173,7 +173,7 @@ interface KeyVersion {
   readonly notAfter: string | undefined;
 }
 
-/** The keys that an ApiKey stands for, the newest first. Of those made elsewhere the spec tells, which the status only repeats; of the operator's own the status. */
+/** The keys of an ApiKey, the newest first. Of those made elsewhere the spec tells, which the status only repeats; of the operator's own the status. */
 export function versionsOf(key: ApiKey, nowMs: number): readonly KeyVersion[] {
   const { spec, status } = key;
   if (isImported(key))

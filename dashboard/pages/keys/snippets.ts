@@ -7,7 +7,7 @@ export interface Snippet {
   readonly label: string;
   /** That the client speaks. */
   readonly dialect: DialectName;
-  /** What stands above it, in one line. */
+  /** Its heading, in one line. */
   readonly note: string;
   readonly text: string;
 }

@@ -103,7 +103,7 @@ export interface BudgetsAnswer {
 
 export interface HealthAnswer {
   readonly health: readonly HealthRow[];
-  /** Of a route, the last request that a further attempt answered; its attempts are told to whoever may know the targets. */
+  /** Of a route, the last request that a further attempt answered; its attempts are shown to people who may see the targets. */
   readonly lastFailover?: {
     readonly at: string;
     readonly attempts?: readonly { readonly target: string; readonly failure?: string }[];

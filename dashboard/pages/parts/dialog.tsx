@@ -20,7 +20,7 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
   const id = useId();
   useEffect(() => {
     const shown = dialog.current;
-    // The browser gives it back to what had it, unless that is gone meanwhile.
+    // The browser gives it back to what had it, unless that is gone by then.
     const before = document.activeElement;
     shown?.showModal();
     // What was said before is no word of this one.

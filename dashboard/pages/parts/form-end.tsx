@@ -4,7 +4,7 @@ import { useId } from 'preact/hooks';
 import { Button, Notice } from './basics.tsx';
 
 interface FormEndProps {
-  /** As in "Create key", and "Creating…" meanwhile. */
+  /** As in "Create key", and "Creating…" while it runs. */
   readonly label: string;
   readonly busyLabel: string;
   readonly isSending: boolean;

@@ -30,7 +30,7 @@ export function useObjectPage<Kind extends KubeObject, More extends string = nev
 }
 
 interface CrumbsProps {
-  /** The list that it stands in, and what that is called. */
+  /** Its list, and the name of the list. */
   readonly list: string;
   readonly title: string;
   readonly namespace: string;

@@ -1,4 +1,4 @@
-// How are many things of one kind shown? As a table, that becomes cards where the page is narrow; sorted and paged by whoever answers.
+// How are many things of one kind shown? As a table, that becomes cards where the page is narrow; sorted and paged by the server.
 
 import type { ComponentChildren } from 'preact';
 import { useShell } from '../shell/context.tsx';

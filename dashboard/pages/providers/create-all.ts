@@ -15,7 +15,7 @@ export interface Step {
 
 /** How far it has come, kept from one sending to the next. */
 interface Created {
-  /** What people call each, by what exactly was made: who changes it in the form is told that another one is there. */
+  /** What people call each, by what exactly was made: a change of it in the form is refused, since another one exists. */
   readonly done: ReadonlyMap<string, string>;
   /** It was sent, and it is not known whether it is there. */
   readonly open: string | undefined;

@@ -20,9 +20,9 @@ export interface Asked<Answer> {
 
 /**
  * @param question what is asked, as text: another text is another question, and undefined none.
- * @param view what the answer is shown as: while another question of the same view is asked, the answer to the one before stands. Left out:
+ * @param view what the answer is shown as: while another question of the same view is asked, the earlier answer stays. Left out:
  * each question is a view of its own.
- * @param moment at each other one the same question is asked anew: the clock is no part of it, or what was known would be of another question.
+ * @param moment at each other one the same question is asked again: the clock is no part of it, or what was known would be of another question.
  */
 export function useAsked<Answer>(
   question: string | undefined,
@@ -71,8 +71,8 @@ export function useAsked<Answer>(
 const lookAgainMs = 15_000;
 
 /**
- * Calls when something of the kind has changed; `whenReset` where any of it may have. A page that nobody sees is told nothing, and holds no
- * connection: it keeps what it has, and asks anew when it is seen.
+ * Calls when something of the kind has changed; `whenReset` where any of it may have. A hidden page gets no events, and holds no
+ * connection: it keeps what it has, and asks again when it is visible.
  *
  * @param everyMs so often it is a reset where nothing is heard by itself: many windows share few streams.
  */
@@ -278,7 +278,7 @@ export function useRightsWhereTyped(namespace: string): May {
   return typed === '' || isName ? may : mayAnywhere;
 }
 
-/** As the moment of a question: it is asked anew so often. */
+/** As the moment of a question: how often it is asked again. */
 export const everyMinuteMs = 60_000;
 
 /** Rises every so often, so that "5 minutes ago" stays true. */

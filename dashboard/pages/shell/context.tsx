@@ -21,7 +21,7 @@ export interface Shell {
   /** @param to a path with its search; the namespace is kept. `isSure`: nobody is asked whether what is shown may go. */
   readonly go: (to: string, options?: { readonly replaces?: boolean; readonly isSure?: boolean }) => void;
   readonly keeping: Keeping;
-  /** Told to screen readers. */
+  /** Announced to screen readers. */
   readonly announce: (text: string) => void;
 }
 
@@ -58,7 +58,7 @@ export interface LinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A link within the dashboard: an address of its own, without loading the page anew. */
+/** A link within the dashboard: an address of its own, without reloading the page. */
 export function Link({ to, class: name, current = false, isSure = false, children }: LinkProps) {
   const { go, search } = useShell();
   const href = withNamespace(to, search);

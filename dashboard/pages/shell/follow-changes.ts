@@ -1,4 +1,4 @@
-// How is a page told of changes? By a stream that comes back when it was cut, and holds no place while it is away.
+// How does a page learn of changes? By a stream that comes back when it was cut, and holds no place while it is away.
 
 import type { WatchChange, WatchReset } from '../../api-types.ts';
 import { withStreamSlot } from './stream-slots.ts';
@@ -8,7 +8,7 @@ interface ChangesHeard {
   /**
    * Any of it may have changed: with the first event too, since what changed between the first answer and it would be missed.
    *
-   * @param version From which on changes are told.
+   * @param version Changes are sent from this version on.
    */
   readonly reset: (version?: number) => void;
   readonly live: (isLive: boolean) => void;
@@ -16,7 +16,7 @@ interface ChangesHeard {
 
 const reopenMs = 10_000;
 
-/** @param path of the stream. Nothing is told after `signal`. */
+/** @param path of the stream. Nothing is called back after `signal`. */
 export async function followChanges(path: string, heard: ChangesHeard, signal: AbortSignal): Promise<void> {
   let isOver = false;
   while (!signal.aborted && !isOver) {

@@ -1,4 +1,4 @@
-// Was the link of local mode opened? What stands behind its # is sent to no server by the browser, and is gone from the address at once.
+// Was the link of local mode opened? The part after its # is sent to no server by the browser, and is gone from the address at once.
 
 /** Once: the token is in no address and no history from here on. */
 export function takeLinkedToken(): string | undefined {

@@ -6,7 +6,7 @@ import { namespacePattern } from '../words/names.ts';
 import { useShell } from './context.tsx';
 
 interface NamespacePickerProps {
-  /** The value that stands for all of them. */
+  /** The value for all namespaces. */
   readonly all: string;
   readonly value: string;
   readonly onPick: (namespace: string) => void;

@@ -1,4 +1,4 @@
-// Is what somebody saw still what is there? What they change was decided by it. A spec that was changed meanwhile is refused, and never
+// Is what somebody saw still what is there? What they change was decided by it. A change on top of a newer spec is refused, and never
 // written over; a status is written all the time, of a key in use with each bill, and is no reason to refuse anything.
 
 import type { KubeObject } from '../words/kube.ts';

@@ -40,7 +40,7 @@ export async function sendSurely({ check, send, wasDone, isAgain }: Sending): Pr
   }
 }
 
-/** Nobody answered, or who stands between did: the request may have come to its end all the same. Not so without a token, with which it is sent on. */
+/** Nobody answered, or a proxy in between did: the request may have come to its end all the same. Not so without a token, with which it is sent on. */
 export function isAnswerLost(error: unknown): boolean {
   return (
     error instanceof ApiError &&

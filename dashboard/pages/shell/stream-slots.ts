@@ -14,7 +14,7 @@ export async function withStreamSlot(signal: AbortSignal, hold: () => Promise<vo
   // Browsers have no locks where a page came without https and not from this machine.
   const { locks }: Partial<Pick<Navigator, 'locks'>> = navigator;
   if (locks === undefined) return await hold();
-  // Whoever has one waits for no other.
+  // A holder of one waits for no other.
   const had = new AbortController();
   const waiting = AbortSignal.any([signal, had.signal]);
   const slots = Array.from({ length: STREAMS_MAX }, (_, at) =>

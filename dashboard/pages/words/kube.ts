@@ -1,4 +1,4 @@
-// What do the pages read of the objects of Kubernetes? No more than is shown; what else stands in them stays where it is.
+// What do the pages read of the objects of Kubernetes? No more than is shown; their other fields stay untouched.
 
 import type { LimitMember } from './choices.ts';
 

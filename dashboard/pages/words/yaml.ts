@@ -18,7 +18,7 @@ function block(value: Plain, depth: number): string {
   const indent = '  '.repeat(depth);
   if (Array.isArray(value)) {
     if (value.length === 0) return ' []';
-    // The first line of an entry stands behind its dash.
+    // The first line of an entry follows its dash.
     return value
       .map((entry: Plain) => `\n${indent}- ${block(entry, depth + 1).replace(/^\n? */, '')}`)
       .join('');

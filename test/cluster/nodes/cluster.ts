@@ -41,7 +41,7 @@ export interface Machine {
   start(command: string, args: readonly string[], logFile: string): Promise<Child>;
   /** A port on 127.0.0.1 that leads to this address or name of the cluster's network. */
   forward(host: string, port: number): Promise<number>;
-  /** The node is alive and nobody hears of it. Services are reached through another node meanwhile. */
+  /** The node is alive and nobody hears of it. Services are reached through another node at the same time. */
   cutOff(node: string): Promise<void>;
   reconnect(node: string): Promise<void>;
   slow(node: string, slowness: Slowness): Promise<void>;

@@ -1,4 +1,4 @@
-// Which cluster do tests get that need nodes, and what are they told where there is none?
+// Which cluster do tests get that need nodes, and what are they reported where there is none?
 
 import { expect, test } from 'vitest';
 import type { NodeCluster } from './cluster.ts';

@@ -6,7 +6,7 @@ import { missingForKind, startKind } from './kind.ts';
 import { missingForNodes } from './requirements.ts';
 import { type StartOptions, startNodes } from './start.ts';
 
-/** Each way: what stands against it, in a clause, and how it is gone. */
+/** Each way: what is against it, in a clause, and how it is gone. */
 export interface Way {
   readonly name: string;
   missing(): Promise<string | undefined>;

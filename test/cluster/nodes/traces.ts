@@ -31,7 +31,7 @@ export async function marksOf(runName: string, spacePids: readonly number[]): Pr
 }
 
 /**
- * All have been told to; those that only watched over others notice it a moment later. At most 10 s. They are children of others:
+ * All have been asked to; those that only watched over others notice it a moment later. At most 10 s. They are children of others:
  * the kernel tells us nothing of their end, so they are looked for until none is there.
  */
 export async function untilProcessesEnded(runName: string, marks: Marks): Promise<void> {

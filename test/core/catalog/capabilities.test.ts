@@ -1,4 +1,4 @@
-// What the capabilities table says of every pair, whoever reads it.
+// What the capabilities table says of every pair, anyone who reads it.
 
 import { expect, test } from 'vitest';
 import { capability, features, rankUpstreams } from '../../../core/catalog/capabilities.ts';

@@ -6,7 +6,7 @@ export interface BadCertificate {
   readonly what: string;
   readonly certificate: CertificateOptions;
   readonly systemCode: string;
-  /** In what a person is told. */
+  /** In what a person is reported. */
   readonly sentence: RegExp;
 }
 

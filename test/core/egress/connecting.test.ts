@@ -263,7 +263,7 @@ describe('the last good answer', () => {
     expect(state.queries).toBe(2);
   });
 
-  test('serves for a minute from the first failure on, whatever is asked meanwhile', async () => {
+  test('serves for a minute from the first failure on, whatever is asked at the same time', async () => {
     const { state, connector } = makeFlaky();
     const origin = `http://api.example:${server.port}`;
     (await connectTo(connector, origin)).destroy();

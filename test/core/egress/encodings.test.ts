@@ -1,4 +1,4 @@
-// 100,000 spellings of known addresses: each is judged as the number it stands for. With connections, and held against the address
+// 100,000 spellings of known addresses: each is judged as the number it represents. With connections, and held against the address
 // library of another language: test/e2e/security.e2e.ts.
 
 import { expect, test } from 'vitest';
@@ -13,10 +13,11 @@ test('100,000 spellings of IPv4 and IPv6 addresses are judged like the numbers t
   for (let run = 0; run < 100_000; run += 1) {
     const { value, text, expected } = nextSpelling(random);
     const verdict = judgeHost(rules, 'team-a', text);
-    const told = `run ${run}: ${JSON.stringify(text)} for ${value.toString(16)} gave ${JSON.stringify(verdict)}`;
-    if (verdict.kind === 'name') throw new Error(`taken for a name, ${told}`);
-    if (verdict.kind !== expected) throw new Error(`expected ${expected}, ${told}`);
-    if (verdict.kind !== 'denied' && readBack(verdict.address) !== value) throw new Error(`misread, ${told}`);
+    const reported = `run ${run}: ${JSON.stringify(text)} for ${value.toString(16)} gave ${JSON.stringify(verdict)}`;
+    if (verdict.kind === 'name') throw new Error(`taken for a name, ${reported}`);
+    if (verdict.kind !== expected) throw new Error(`expected ${expected}, ${reported}`);
+    if (verdict.kind !== 'denied' && readBack(verdict.address) !== value)
+      throw new Error(`misread, ${reported}`);
     seen[verdict.kind] += 1;
   }
   // Each verdict must have been met often, or the run proves nothing.

@@ -39,7 +39,7 @@ function makeResolver(threads: number) {
     asked,
     missed,
     held: () => held.length,
-    /** Time goes by; what is then due is told. */
+    /** Time goes by; what is then due is reported. */
     async tick(ms: number): Promise<void> {
       nowMs += ms;
       for (const due of held.splice(0)) due.untilMs <= nowMs ? due.end() : held.push(due);
@@ -113,7 +113,7 @@ describe('a name of doubt', () => {
     return { asked, ask, settle, know };
   }
 
-  test('that has answered before has its turn in front of all that never have', async () => {
+  test('that has answered before runs in front of all that never have', async () => {
     const { asked, ask, settle, know } = makeLane();
     for (const name of deadNames) await know(name, 'fail');
     await know('provider.example', 'answer', 'fail');
@@ -126,7 +126,7 @@ describe('a name of doubt', () => {
     expect(asked.slice(2), 'and the others in the order they came').toEqual([deadNames[1]]);
   });
 
-  test('that has missed once has its turn in front of those that answered once and are dead since', async () => {
+  test('that has missed once runs in front of those that answered once and are dead since', async () => {
     const { asked, ask, settle, know } = makeLane();
     const names = deadNames.slice(0, 8);
     for (const name of names) await know(name, 'answer', 'fail', 'fail');
@@ -166,7 +166,7 @@ test('a name that was slow and answers in time again is looked up at once from t
   expect(await askAll()).toBe(3);
 });
 
-test('one name is one question, whoever asks', async () => {
+test('one name is one question, anyone who asks', async () => {
   const asked: string[] = [];
   const lanes = createLookupLanes({
     suspectsMax: 1,
@@ -191,7 +191,7 @@ test.each([
   expect(suspectsMaxOf(threads)).toBe(most);
 });
 
-test('each lookup that fails, or takes longer than a second, is told once, however many wait for it', async () => {
+test('each lookup that fails, or takes longer than a second, is reported once, however many wait for it', async () => {
   const { lanes, missed, tick } = makeResolver(64);
   const slow = [lanes('slow.example'), lanes('slow.example')];
   await lanes('healthy.example');

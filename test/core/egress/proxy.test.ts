@@ -118,7 +118,7 @@ describe.each(kinds)('over an %s proxy', (protocol, start) => {
     expect(proxy.asked).toEqual([`api.example:${server.port}`]);
   });
 
-  test('credentials are given, and wrong ones are told without a word of them', async () => {
+  test('credentials are given, and wrong ones are reported without a word of them', async () => {
     const server = await serveTls();
     const proxy = await begin({ credentials });
     expect(

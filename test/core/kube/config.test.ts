@@ -99,7 +99,7 @@ describe('a kubeconfig', () => {
     expect(error instanceof Error && `${error.stack}${error.cause}`).not.toContain('hunter2');
   });
 
-  test('that was written anew after its token had been refused', async () => {
+  test('that was written again after its token had been refused', async () => {
     let nowMs = 0;
     const clock = { ...systemClock, now: () => nowMs };
     const { client } = await open(await writeConfig('renewed', { token: 'not-a-token' }), clock);

@@ -83,7 +83,7 @@ describe('an answer', () => {
     expect(await errorOf(client.call(get))).toMatchObject({ status: 429, retryAfterMs: 3_000 });
   });
 
-  test('of refusal in somebody else’s words is told by its status alone', async () => {
+  test('of refusal in somebody else’s words is reported by its status alone', async () => {
     const page: Answer = (response) => response.writeHead(502).end('<html>secret-page</html>');
     const { client } = await start([page]);
     const error = await errorOf(client.call(get));
@@ -255,7 +255,7 @@ describe('credentials', () => {
   const token = 'tok-4f1e9c';
   const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });
 
-  test('that are refused are asked for anew, once, and the call is made again', async () => {
+  test('that are refused are asked for again, once, and the call is made again', async () => {
     let current = 'old';
     const seen: (string | undefined)[] = [];
     const gate: Answer = (response, request) => {
@@ -319,7 +319,7 @@ describe('credentials', () => {
     }
   });
 
-  test('that cannot be had are told as such', async () => {
+  test('that cannot be had are reported as such', async () => {
     const authenticator = { credentials: () => Promise.reject(new Error('no file')), refused() {} };
     const { client } = await start([json({})], { authenticator });
     expect(await errorOf(client.call(get))).toMatchObject({

@@ -1,4 +1,4 @@
-// What is told of errors that nobody expected, and what is not.
+// What learns of errors that nobody expected, and what is not.
 
 import { expect, test } from 'vitest';
 import { errorInLog } from '../../../core/kube/error-in-log.ts';
@@ -19,17 +19,17 @@ test.each([
   ['TypeError: ERR_INVALID_URL', () => new URL(secret)],
   ['TypeError', () => Object.assign(secret, { length: 0 })],
 ])('of a %s its place, and none of the values it is about', (name, step) => {
-  const told = errorInLog(thrownBy(step));
-  expect(told.split('\n')[0]).toBe(name);
-  expect(told).toContain('error-in-log.test.ts');
-  expect(told).not.toContain('canary');
+  const reported = errorInLog(thrownBy(step));
+  expect(reported.split('\n')[0]).toBe(name);
+  expect(reported).toContain('error-in-log.test.ts');
+  expect(reported).not.toContain('canary');
 });
 
 test('of an error of ours its words too, and nothing that hangs on it', () => {
   const error = Object.assign(new Error('an answer is missing', { cause: new Error(secret) }), { secret });
-  const told = errorInLog(error);
-  expect(told).toMatch(/^Error: an answer is missing\n +at /);
-  expect(told).not.toContain('canary');
+  const reported = errorInLog(error);
+  expect(reported).toMatch(/^Error: an answer is missing\n +at /);
+  expect(reported).not.toContain('canary');
 });
 
 test('of what is no error only that', () => {

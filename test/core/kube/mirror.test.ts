@@ -8,8 +8,8 @@ const make = (name: string, resourceVersion: number): KubeObject => ({
   metadata: { namespace: 'a', name, resourceVersion: String(resourceVersion) },
 });
 
-function makeTold(mayTake: (told: string) => boolean = () => true) {
-  const told: string[] = [];
+function makeReported(mayTake: (reported: string) => boolean = () => true) {
+  const reported: string[] = [];
   const unreadable: string[] = [];
   const mirror = makeMirror<{ version: string }>({
     convert(object) {
@@ -24,7 +24,7 @@ function makeTold(mayTake: (told: string) => boolean = () => true) {
             ? `deleted ${event.key} ${event.object.version} ${event.cause}`
             : `upserted ${event.key} ${event.previous?.version ?? '-'}>${event.object.version}`;
       if (!mayTake(text)) throw new Error('no');
-      told.push(text);
+      reported.push(text);
     },
     onUnreadable: (key) => unreadable.push(key),
   });
@@ -33,17 +33,17 @@ function makeTold(mayTake: (told: string) => boolean = () => true) {
     for (const each of objects) mirror.addListed(each);
     mirror.endList();
   };
-  return { told, unreadable, mirror, relist };
+  return { reported, unreadable, mirror, relist };
 }
 
 describe('a relist', () => {
   test('tells only what differs, and absence is no deletion that was seen', () => {
-    const { told, mirror, relist } = makeTold();
+    const { reported, mirror, relist } = makeReported();
     relist(make('same', 1), make('changed', 2), make('gone', 3));
     const same = mirror.store.get('a/same');
-    told.length = 0;
+    reported.length = 0;
     relist(make('same', 1), make('changed', 5), make('new', 6));
-    expect(told).toEqual([
+    expect(reported).toEqual([
       'upserted a/changed 2>5',
       'upserted a/new ->6',
       'deleted a/gone 3 absent-after-relist',
@@ -53,7 +53,7 @@ describe('a relist', () => {
   });
 
   test('that began and did not end deletes nothing', () => {
-    const { mirror, relist } = makeTold();
+    const { mirror, relist } = makeReported();
     relist(make('x', 1), make('y', 2));
     mirror.beginList();
     mirror.addListed(make('y', 2));
@@ -65,71 +65,71 @@ describe('a relist', () => {
   });
 
   test('of a server restored from a backup is believed', () => {
-    const { told, relist } = makeTold();
+    const { reported, relist } = makeReported();
     relist(make('x', 90));
     relist(make('x', 40));
-    expect(told).toContain('upserted a/x 90>40');
+    expect(reported).toContain('upserted a/x 90>40');
   });
 });
 
 test('an older state never replaces or deletes a newer one', () => {
-  const { told, mirror } = makeTold();
+  const { reported, mirror } = makeReported();
   mirror.upsert(make('x', 10));
   mirror.upsert(make('x', 9));
   mirror.remove(make('x', 9));
   mirror.upsert(make('x', 10));
-  expect(told).toEqual(['upserted a/x ->10']);
+  expect(reported).toEqual(['upserted a/x ->10']);
   expect(mirror.store.get('a/x')).toEqual({ version: '10' });
 });
 
 describe('a handler that throws', () => {
   test('gets the event again with the next list, and the others move', () => {
     let isBroken = true;
-    const { told, mirror, relist } = makeTold((text) => !(isBroken && text.includes('a/x')));
+    const { reported, mirror, relist } = makeReported((text) => !(isBroken && text.includes('a/x')));
     relist(make('x', 1), make('y', 2));
-    expect(told).toEqual(['upserted a/y ->2', 'listed']);
+    expect(reported).toEqual(['upserted a/y ->2', 'listed']);
     expect(mirror.takeFailure()).toBeDefined();
     expect(mirror.takeFailure()).toBeUndefined();
     isBroken = false;
     relist(make('x', 1), make('y', 2));
-    expect(told.slice(2)).toEqual(['upserted a/x 1>1', 'listed']);
+    expect(reported.slice(2)).toEqual(['upserted a/x 1>1', 'listed']);
   });
 
   test('gets a deletion again as what it was, even one that was seen', () => {
     let isBroken = false;
-    const { told, mirror, relist } = makeTold(() => !isBroken);
+    const { reported, mirror, relist } = makeReported(() => !isBroken);
     relist(make('x', 1), make('y', 2));
     isBroken = true;
     mirror.remove(make('x', 3));
     isBroken = false;
-    told.length = 0;
+    reported.length = 0;
     relist(make('y', 2));
-    expect(told).toEqual(['deleted a/x 1 seen', 'listed']);
-    told.length = 0;
+    expect(reported).toEqual(['deleted a/x 1 seen', 'listed']);
+    reported.length = 0;
     relist(make('y', 2));
-    expect(told).toEqual(['listed']);
+    expect(reported).toEqual(['listed']);
   });
 
-  test('is not told of a deletion that it missed where the object is there again', () => {
+  test('does not learn of a deletion that it missed where the object is there again', () => {
     let isBroken = false;
-    const { told, mirror, relist } = makeTold(() => !isBroken);
+    const { reported, mirror, relist } = makeReported(() => !isBroken);
     relist(make('x', 1));
     isBroken = true;
     mirror.remove(make('x', 3));
     isBroken = false;
-    told.length = 0;
+    reported.length = 0;
     relist(make('x', 7));
-    expect(told).toEqual(['upserted a/x 1>7', 'listed']);
+    expect(reported).toEqual(['upserted a/x 1>7', 'listed']);
   });
 });
 
 test('an object that cannot be read stays as it was and is no absence', () => {
-  const { told, unreadable, mirror, relist } = makeTold();
+  const { reported, unreadable, mirror, relist } = makeReported();
   relist(make('x', 1));
   const bad = { metadata: { ...make('x', 2).metadata, labels: { bad: '' } } };
   mirror.upsert(bad);
   relist(bad);
   expect(unreadable).toEqual(['a/x', 'a/x']);
   expect(mirror.store.get('a/x')).toEqual({ version: '1' });
-  expect(told.filter((text) => text.startsWith('deleted'))).toEqual([]);
+  expect(reported.filter((text) => text.startsWith('deleted'))).toEqual([]);
 });

@@ -122,12 +122,12 @@ describe('twelve hundred objects', () => {
     expect(watched.reflector.store.size).toBe(1_200);
     await createConfigMap(client, namespace, 'new');
     await deleteObject(client, objectPath(configMaps, { namespace, name: 'map-0000' }));
-    await watched.until(({ told }) => told.includes('deleted many/map-0000 seen'));
+    await watched.until(({ reported }) => reported.includes('deleted many/map-0000 seen'));
     expect(watched.reflector.store.size).toBe(1_200);
     expect(watched.troubles).toEqual([]);
   });
 
-  test('begin anew where the place in the list is not known any more', async () => {
+  test('begin again where the place in the list is not known any more', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'compacted');
     for (const name of ['a', 'b', 'c']) await createConfigMap(client, namespace, name);
@@ -160,7 +160,7 @@ describe('twelve hundred objects', () => {
 });
 
 describe('a watch', () => {
-  test('outlives a server that is killed and started again, with what happened meanwhile', async () => {
+  test('outlives a server that is killed and started again, with what happened at the same time', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'killed');
     await createConfigMap(client, namespace, 'before');
@@ -187,7 +187,7 @@ describe('a watch', () => {
     expect(watched.reflector.stats().lists).toBe(1);
   }, 60_000);
 
-  test('whose place was compacted away lists anew and tells what differs', async () => {
+  test('whose place was compacted away lists again and tells what differs', async () => {
     const client = await open();
     const namespace = await createNamespace(client, 'expired');
     for (const name of ['stays', 'goes']) await createConfigMap(client, namespace, name);
@@ -200,13 +200,13 @@ describe('a watch', () => {
     await compact();
     // What the server itself remembers of the past goes with it.
     await plane().restart();
-    const known = watched.told.length;
+    const known = watched.reported.length;
     link.mend();
     await watched.until(
       ({ reflector }) => reflector.stats().lists === 2 && reflector.store.has('expired/comes'),
     );
     expect(watched.troubles.map(({ reason }) => reason)).toContain('Expired');
-    expect(watched.told.slice(known).map((text) => text.replace(/ \d+$/, ''))).toEqual([
+    expect(watched.reported.slice(known).map((text) => text.replace(/ \d+$/, ''))).toEqual([
       'upserted expired/comes',
       'deleted expired/goes absent-after-relist',
       'listed',

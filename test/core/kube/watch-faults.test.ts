@@ -83,7 +83,7 @@ describe('after a list a watch', () => {
       resourceVersion: '10',
       timeoutSeconds: '450',
     });
-    expect(watched.told).toEqual(['upserted a/x 5', 'listed', 'upserted a/y 30']);
+    expect(watched.reported).toEqual(['upserted a/x 5', 'listed', 'upserted a/y 30']);
   });
 
   test('asks for metadata alone where nothing else is wanted', async () => {
@@ -145,7 +145,7 @@ describe('a watch goes on where it was', () => {
       await watched.until(isResumed);
       expect(starts()).toEqual(['list', 'watch 10', 'watch 20']);
       expect(watched.troubles.map((trouble) => trouble.reason)).toEqual([reason]);
-      expect(watched.told).toEqual(['upserted a/x 5', 'listed', 'upserted a/z 20', 'upserted a/y 30']);
+      expect(watched.reported).toEqual(['upserted a/x 5', 'listed', 'upserted a/z 20', 'upserted a/y 30']);
     });
   }
 
@@ -176,12 +176,12 @@ describe('a watch goes on where it was', () => {
     expect(waits).toEqual([9_100, 60_200]);
   });
 
-  test('and it is told when one is open and when none is: not while it is refused, listed or waited for', async () => {
-    const told: unknown[] = [];
+  test('and it learns when one is open and when none is: not while it is refused, listed or waited for', async () => {
+    const reported: unknown[] = [];
     const noting =
       (answer: Answer, what: string): Answer =>
       (response, request) => {
-        told.push(what);
+        reported.push(what);
         answer(response, request);
       };
     const { watched } = await start(
@@ -195,11 +195,11 @@ describe('a watch goes on where it was', () => {
         noting(list(20, { x: 5, z: 20 }), 'list'),
         noting(resumed, 'resumed'),
       ],
-      { onOpen: (isOpen) => told.push(isOpen) },
+      { onOpen: (isOpen) => reported.push(isOpen) },
     );
     await watched.until(isResumed);
     await watched.reflector.close();
-    expect(told).toEqual(['list', 'cut', true, false, 'refused', 'list', 'resumed', true, false]);
+    expect(reported).toEqual(['list', 'cut', true, false, 'refused', 'list', 'resumed', true, false]);
   });
 
   test('from a bookmark, where nothing else has come', async () => {
@@ -224,12 +224,12 @@ describe('a watch goes on where it was', () => {
     });
     const { watched } = await start([first, inBytes]);
     await watched.until(isResumed);
-    expect(watched.told.slice(2)).toEqual(['upserted a/ü 20', 'upserted a/y 30']);
+    expect(watched.reported.slice(2)).toEqual(['upserted a/ü 20', 'upserted a/y 30']);
     expect(watched.troubles).toEqual([]);
   });
 });
 
-describe('everything is listed anew, and what was known stays meanwhile', () => {
+describe('everything is listed again, and what was known stays at the same time', () => {
   const second = list(40, { x: 5, y: 30 });
   const expired = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' };
   const cases: Readonly<Record<string, { answer: Answer; reason: string }>> = {
@@ -260,8 +260,8 @@ describe('everything is listed anew, and what was known stays meanwhile', () => 
       expect(starts().slice(0, 4)).toEqual(['list', 'watch 10', 'list', 'list']);
       expect(watched.troubles.map((trouble) => trouble.reason)).toEqual([reason, 'InternalError']);
       expect(watched.troubles.map(({ message }) => message).join()).not.toContain('hunter2');
-      // x, which did not change, was never gone, and is not told again.
-      expect(watched.told).toEqual(['upserted a/x 5', 'listed', 'upserted a/y 30', 'listed']);
+      // x, which did not change, was never gone, and is not reported again.
+      expect(watched.reported).toEqual(['upserted a/x 5', 'listed', 'upserted a/y 30', 'listed']);
       expect(sizes).toEqual([1, 1, -1, -1, 2, 2]);
     });
   }
@@ -292,7 +292,7 @@ describe('everything is listed anew, and what was known stays meanwhile', () => 
     await watched.until(({ reflector }) => reflector.stats().lists === 2);
     expect(starts().slice(0, 6)).toEqual(['list', 'watch 10', 'list', 'list', 'list', 'list']);
     // That z is gone is known when a list has come to its end, and not before.
-    expect(watched.told).toEqual([
+    expect(watched.reported).toEqual([
       'upserted a/x 5',
       'upserted a/z 6',
       'listed',
@@ -312,7 +312,7 @@ describe('everything is listed anew, and what was known stays meanwhile', () => 
       },
     });
     await watched.until(({ reflector }) => reflector.stats().lists === 2);
-    expect(watched.told).toEqual([
+    expect(watched.reported).toEqual([
       'upserted a/x 5',
       'listed',
       'upserted a/y 30',
@@ -351,7 +351,7 @@ describe('a list', () => {
     expect(waits).toEqual([400, 800, 1_600, 3_200, 6_400, 12_800]);
   });
 
-  test('in pages begins anew where they expire', async () => {
+  test('in pages begins again where they expire', async () => {
     const page = (next: string, name: string): Answer =>
       json({ metadata: { resourceVersion: '10', continue: next }, items: [object(name, 5)] });
     const { server, watched } = await start([
@@ -366,8 +366,8 @@ describe('a list', () => {
       .slice(0, 4)
       .map((url) => new URL(url.slice(4), 'http://x').searchParams.get('continue'));
     expect(places).toEqual([null, 'next-1', null, 'next-2']);
-    // What only the first try held had been told, so it is told that it is gone.
-    expect(watched.told).toEqual([
+    // What only the first try held had been reported, so it learns that it is gone.
+    expect(watched.reported).toEqual([
       'upserted a/old 5',
       'upserted a/x 5',
       'upserted a/z 5',
@@ -410,7 +410,7 @@ describe('time', () => {
   });
 
   // The informer of client-node waits longer after each such end, up to 30 s in which it is blind.
-  test('a watch that its server ends in good order begins anew at once, however often and however quiet', async () => {
+  test('a watch that its server ends in good order begins again at once, however often and however quiet', async () => {
     let end = () => {};
     const quiet = watch('', (response) => {
       end = () => void response.end();
@@ -436,7 +436,7 @@ describe('time', () => {
     expect(watched.reflector.store.size).toBe(1);
   });
 
-  test('closing ends a wait and a watch at once, and whoever waits for the first list is told', async () => {
+  test('closing ends a wait and a watch at once, and anyone who waits for the first list is reported', async () => {
     const { watched, fake } = await startOnFake([refusal(500, 'InternalError')]);
     await watched.until(({ troubles }) => troubles.length === 1);
     await watched.reflector.close();
@@ -449,7 +449,7 @@ describe('time', () => {
   });
 });
 
-/** Bytes need a moment on their way; they come by events of the loop. */
+/** Bytes need a moment in flight; they come by events of the loop. */
 async function arrived(isThere: () => boolean): Promise<void> {
   while (!isThere()) await new Promise((resolve) => setImmediate(resolve));
 }

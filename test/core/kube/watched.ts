@@ -13,7 +13,7 @@ import {
 export interface Watched {
   readonly reflector: Reflector<string>;
   /** `upserted a/x 5`, `deleted a/x seen`, `listed`. */
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
   readonly troubles: readonly Trouble[];
   /** Settled as soon as it is true, asked after every event, trouble and `look`. */
   until(isTrue: (watched: Watched) => boolean): Promise<void>;
@@ -23,7 +23,7 @@ type Given = Pick<ReflectorOptions<string>, 'client' | 'path'> & Partial<Reflect
 
 /** Keeps the resourceVersion of each object. */
 export function startWatched(options: Given): Watched {
-  const told: string[] = [];
+  const reported: string[] = [];
   const troubles: Trouble[] = [];
   const questions = new Set<() => void>();
   const look = () => {
@@ -35,7 +35,7 @@ export function startWatched(options: Given): Watched {
     convert: (object: KubeObject) => String(object.metadata.resourceVersion),
     ...options,
     onEvent(event) {
-      told.push(tell(event));
+      reported.push(tell(event));
       look();
       options.onEvent?.(event);
     },
@@ -47,7 +47,7 @@ export function startWatched(options: Given): Watched {
   });
   const watched: Watched = {
     reflector,
-    told,
+    reported: reported,
     troubles,
     until: (isTrue) =>
       new Promise((resolve) => {

@@ -46,8 +46,8 @@ beforeAll(async () => {
   await rig.close();
   // What has been taken is written a moment later.
   spans = await until(async () => {
-    const told = await collector.spans();
-    return told.length >= 3 && told;
+    const reported = await collector.spans();
+    return reported.length >= 3 && reported;
   });
   // The collector is built once: two minutes of two cores.
 }, buildWaitMs);
@@ -69,7 +69,7 @@ test('the request names its model and how many were asked', () => {
   });
 });
 
-test('each upstream that was asked is a span under it, and is told so', () => {
+test('each upstream that was asked is a span under it, and is informed', () => {
   const [request] = spans.filter(({ kind }) => kind === 2);
   const asked = spans.filter(({ kind }) => kind === 3);
   expect(asked.map(({ name, parentSpanId, status }) => [name, parentSpanId, status.code ?? 0])).toEqual([
@@ -80,7 +80,7 @@ test('each upstream that was asked is a span under it, and is told so', () => {
     { 'penstock.provider': 'platform/p0', 'http.response.status_code': 529, 'error.type': '529' },
     { 'penstock.provider': 'platform/p1', 'http.response.status_code': 200, 'server.address': '127.0.0.1' },
   ]);
-  // A count uses nothing: whoever sums tokens over spans must not find them here.
+  // A count uses nothing: anyone who sums tokens over spans must not find them here.
   expect(
     asked.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => /usage/.test(name)),
   ).toEqual([]);

@@ -19,7 +19,7 @@ test.each([
   ['gen_ai.client.token.usage', 'histogram', '{token}', 'gen_ai_client_token_usage'],
   ['penstock.requests', 'counter', '', 'penstock_requests_total'],
   ['penstock.held', 'gauge', 'By', 'penstock_held_bytes'],
-  // A unit that stands in the name already is not said twice.
+  // A unit that is in the name already is not said twice.
   ['penstock.operator.shard_bytes_written', 'counter', 'By', 'penstock_operator_shard_bytes_written_total'],
 ] as const)('%s, a %s in %j, is pulled as %s', (name, type, unit, pulled) => {
   expect(prometheusName({ name, type, unit })).toBe(pulled);

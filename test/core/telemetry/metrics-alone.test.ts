@@ -1,4 +1,4 @@
-// Do ledger and dashboard, as they are shipped, send their metrics where they are told to, and load nothing of OpenTelemetry where not?
+// Do ledger and dashboard, as they are shipped, send their metrics where they are asked to, and load nothing of OpenTelemetry where not?
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

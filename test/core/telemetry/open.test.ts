@@ -129,7 +129,7 @@ describe.each(signals)('%s', (_, signal, add) => {
     expect(receiver.items()).toEqual([from(0, 8)]);
   });
 
-  test('that are refused are counted, and why is told in a word', async () => {
+  test('that are refused are counted, and why is reported in a word', async () => {
     const { telemetry, dropped, refusals } = start(only);
     receiver.answer = 'refuses';
     for (const item of from(0, 5)) add(telemetry, item);

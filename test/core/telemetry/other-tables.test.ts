@@ -15,7 +15,7 @@ import { type ArrivedMetric, type Collector, startCollector } from '../../suppor
 import { buildWaitMs } from '../../support/go-build.ts';
 import { type ReadFamily, readPrometheusText } from '../../support/prometheus-text.ts';
 import { until } from '../../support/until.ts';
-import { expectArrived, expectPulled, expectShown, unknownOf } from './told-rows.ts';
+import { expectArrived, expectPulled, expectShown, unknownOf } from './reported-rows.ts';
 
 const processes = [
   ['operator', operatorMetrics, usedOperator],
@@ -23,15 +23,15 @@ const processes = [
   ['dashboard', dashboardMetrics, usedDashboard],
 ] as const satisfies readonly (readonly [string, MetricTable, unknown])[];
 
-interface Told {
+interface Reported {
   readonly pulled: readonly ReadFamily[];
   readonly arrived: readonly ArrivedMetric[];
 }
 
 let collector: Collector;
 let shown: readonly ReadFamily[];
-const toldBy = new Map<string, Told>();
-const told = (name: string): Told => toldBy.get(name) ?? { pulled: [], arrived: [] };
+const reportedBy = new Map<string, Reported>();
+const reported = (name: string): Reported => reportedBy.get(name) ?? { pulled: [], arrived: [] };
 
 beforeAll(async () => {
   collector = await startCollector();
@@ -54,7 +54,7 @@ beforeAll(async () => {
       const metrics = await collector.metrics();
       return metrics.some((metric) => metric.name === rows[0]?.name) && metrics;
     });
-    toldBy.set(name, { pulled, arrived });
+    reportedBy.set(name, { pulled, arrived });
   }
   shown = await readPrometheusText(await (await fetch(collector.prometheusUrl)).text());
   // The collector is built once: two minutes of two cores.
@@ -66,16 +66,16 @@ describe.each(processes)('of the %s', (name, table) => {
   const rows: readonly Metric[] = Object.values(table);
 
   test.each(rows.map((row) => [prometheusName(row), row] as const))(
-    '%s is pulled, and arrives, as it stands in its table',
+    '%s is pulled, and arrives, as it is in its table',
     (_, row) => {
-      expectPulled(told(name).pulled, row);
-      expectArrived(told(name).arrived, row);
-      expectShown(shown, told(name).pulled, row);
+      expectPulled(reported(name).pulled, row);
+      expectArrived(reported(name).arrived, row);
+      expectShown(shown, reported(name).pulled, row);
     },
   );
 
   test('nothing else is pulled or arrives, but the figures of Node.js', () => {
-    expect(unknownOf(table, told(name).arrived, told(name).pulled)).toEqual([]);
+    expect(unknownOf(table, reported(name).arrived, reported(name).pulled)).toEqual([]);
   });
 });
 

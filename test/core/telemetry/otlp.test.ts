@@ -19,7 +19,7 @@ import { type ReadFamily, readPrometheusText } from '../../support/prometheus-te
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 import { startWall, type Wall } from '../../support/wall.ts';
-import { expectArrived, expectPulled, expectShown, familyOf, unknownOf } from './told-rows.ts';
+import { expectArrived, expectPulled, expectShown, familyOf, unknownOf } from './reported-rows.ts';
 
 const canary = 'canary-of-what-was-asked';
 const answerCanary = 'canary-of-what-was-answered';
@@ -79,7 +79,7 @@ beforeAll(async () => {
       random: () => 0.5,
     },
   );
-  // Each asks the first target twice, and then the second. Traced by whoever called; once as a stream, once plain; not traced; and to nowhere.
+  // Each asks the first target twice, and then the second. Traced by anyone who called; once as a stream, once plain; not traced; and to nowhere.
   await ask(
     { stream: true },
     {
@@ -100,13 +100,13 @@ beforeAll(async () => {
   shown = await readPrometheusText(await (await fetch(collector.prometheusUrl)).text());
   // What has been taken is written a moment later.
   events = await until(async () => {
-    const told = await collector.events();
-    return told.length >= rig.records.length && told;
+    const reported = await collector.events();
+    return reported.length >= rig.records.length && reported;
   });
   const traced = events.filter(({ spanId }) => spanId !== '').length;
   spans = await until(async () => {
-    const told = await collector.spans();
-    return told.length >= 3 + traced && told;
+    const reported = await collector.spans();
+    return reported.length >= 3 + traced && reported;
   });
   // The collector is built once: two minutes of two cores.
 }, buildWaitMs);
@@ -174,13 +174,12 @@ const rows: readonly Metric[] = Object.values(gatewayMetrics).filter(({ name }) 
 
 describe('every metric of the table', () => {
   test.each(rows.map((row) => [row.name, row] as const))(
-    '%s arrives at the collector as it stands there',
+    '%s arrives at the collector as it is there',
     (_, row) => expectArrived(arrived, row),
   );
 
-  test.each(rows.map((row) => [exposed(row).name, row] as const))(
-    '%s is pulled as it stands there',
-    (_, row) => expectPulled(pulled, row),
+  test.each(rows.map((row) => [exposed(row).name, row] as const))('%s is pulled as it is there', (_, row) =>
+    expectPulled(pulled, row),
   );
 
   test.each(rows.map((row) => [exposed(row).name, row] as const))(
@@ -257,7 +256,7 @@ test('a failover is counted by what was left, once for each request', () => {
   expect(failovers).toEqual([[{ model: 'm', provider: 'platform/p0', failure: 'status_500' }, 4]]);
 });
 
-test('an upstream is told of the trace: of the span of its attempt, or of what the caller said', () => {
+test('an upstream learns of the trace: of the span of its attempt, or of what the caller said', () => {
   const parents = walls[1]?.calls.map(({ headers }) => headers.traceparent);
   const answered = spans
     .filter(({ name }) => name === 'chat upstream-1')

@@ -32,7 +32,7 @@ async function get(path: string): Promise<readonly [number, string]> {
   return [response.status, await response.text()];
 }
 
-test('what it waits for is told, and takes nothing from its life', async () => {
+test('what it waits for is reported, and takes nothing from its life', async () => {
   missing = 'the tide is out';
   expect(await get('/readyz')).toEqual([503, 'the tide is out\n']);
   expect(await get('/livez')).toEqual([200, 'ok\n']);
@@ -40,7 +40,7 @@ test('what it waits for is told, and takes nothing from its life', async () => {
   expect(await get('/readyz?verbose')).toEqual([200, 'ok\n']);
 });
 
-test.each(['/livez', '/healthz'])('what only a restart mends is told at %s', async (path) => {
+test.each(['/livez', '/healthz'])('what only a restart mends is reported at %s', async (path) => {
   stuck = 'the sluice is jammed';
   expect(await get(path)).toEqual([500, 'the sluice is jammed\n']);
 });

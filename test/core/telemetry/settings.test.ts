@@ -72,7 +72,7 @@ describe('the sampler', () => {
   });
 });
 
-describe('what does not fit is told by its name and its way out, and never by its value', () => {
+describe('what does not fit is reported by its name and its way out, and never by its value', () => {
   test.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'must be an http or https address'],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'must be http/protobuf, which collectors take on port 4318'],

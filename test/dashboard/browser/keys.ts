@@ -201,7 +201,7 @@ export function keysSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
-  test('an edit holds although the status was written meanwhile, and is refused where the spec was', async () => {
+  test('an edit holds although the status was written at the same time, and is refused where the spec was', async () => {
     const { mustKubectl } = stage().installation.plane;
     const patch = (body: object, ...args: readonly string[]) =>
       mustKubectl([

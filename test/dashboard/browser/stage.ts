@@ -1,4 +1,4 @@
-// Everything that a dashboard stands between: a real API server, operator, gateways and ledger, a provider, the dashboard as a process
+// Everything that a dashboard is between: a real API server, operator, gateways and ledger, a provider, the dashboard as a process
 // with the pages as they are built, and a browser. Started once for all suites: it costs more than what is asked of it.
 
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export interface Stage {
   readonly dashboard: RunningProcess;
   /** Of the dashboard. */
   readonly url: string;
-  /** The one that people are told of. */
+  /** The one that people learn of. */
   readonly gatewayUrl: string;
   /** Somebody new, signed in by the page with that token. */
   enter(who: keyof People, look?: Look): Promise<Visitor>;
@@ -92,7 +92,7 @@ async function startStage(parts: AsyncDisposableStack, memoryGib: number, scene:
   const url = `http://127.0.0.1:${port}`;
   const simulator = await startSimulator();
   parts.defer(() => simulator.close());
-  // Before all that takes long: a missing browser is told at once.
+  // Before all that takes long: a missing browser is reported at once.
   const browser = await openChromium();
   parts.defer(() => browser.close());
   const installation = await startInstallation({

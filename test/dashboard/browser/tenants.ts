@@ -99,7 +99,7 @@ export function tenantsSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
-  test('who may nothing is told so by every view, and what right it takes', async () => {
+  test('who may nothing is informed by every view, and what right it takes', async () => {
     const visitor = await stage().enter('nobody');
     const { page } = visitor;
     for (const [path, words] of viewsWithoutRights) {
@@ -133,7 +133,7 @@ export function tenantsSuite(stage: () => Stage): void {
     page.on('request', (request) => {
       if (isReading(request.url())) readCount += 1;
     });
-    // It asks by itself until the stream of changes stands, and once more then.
+    // It asks by itself until the stream of changes is, and once more then.
     let readBefore: number | undefined;
     const devTools = await page.context().newCDPSession(page);
     devTools.on('Network.eventSourceMessageReceived', ({ eventName }) => {

@@ -1,4 +1,4 @@
-// What stands on a page while the next answer is awaited?
+// What is on a page while the next answer is awaited?
 
 import { expect, test } from 'vitest';
 import { shownOf } from '../../../dashboard/pages/shell/asked-state.ts';

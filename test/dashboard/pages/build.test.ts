@@ -31,7 +31,7 @@ test('what is kept by browsers for ever has a name that says what is in it', () 
   for (const { path } of named) expect(path).toMatch(/^assets\/[\w-]+-[\w-]{8}\.(?:js|css|svg)$/);
 });
 
-test('each file stands there compressed too, with the same content', async () => {
+test('each file is there compressed too, with the same content', async () => {
   for (const { path } of files)
     expect(
       gunzipSync(await readFile(join(folder, `${path}.gz`))).equals(await readFile(join(folder, path))),

@@ -1,4 +1,4 @@
-// Is a page told what a stream says, and is its place free for others while it has none? Over real sockets, with the locks of a real lock manager.
+// Is a page reported what a stream says, and is its place free for others while it has none? Over real sockets, with the locks of a real lock manager.
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -53,7 +53,7 @@ function streamOf(...events: readonly (readonly [name: string, data: object])[])
   };
 }
 
-test('what has changed is told, and the place is free when nobody follows any more', async () => {
+test('what has changed is reported, and the place is free when nobody follows any more', async () => {
   const { heard, requests, ended, giveUp } = await follow(
     streamOf(['reset', { resourceVersion: '7' }], ['change', { type: 'ADDED', object: {} }]),
   );
@@ -66,7 +66,7 @@ test('what has changed is told, and the place is free when nobody follows any mo
   expect(await placesHeld()).toBe(0);
 });
 
-test('whoever is refused holds no place while they wait to ask again', async () => {
+test('anyone who is refused holds no place while they wait to ask again', async () => {
   const { heard, requests } = await follow((response) => response.writeHead(429).end());
   await until(async () => heard.length === 1);
   await until(async () => (await placesHeld()) === 0);

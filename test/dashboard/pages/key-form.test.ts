@@ -81,7 +81,7 @@ describe('what the kind refuses is said before anything is sent', () => {
     });
   });
 
-  test('two budgets of one period, because it stands once; an empty one is none', () => {
+  test('two budgets of one period, because it is once; an empty one is none', () => {
     expect(checkKeyForm({ ...form, budgets: [ofMonth('1'), ofMonth('2')] }, nowMs)).toEqual({
       budgets: [{}, { period: expect.any(String) }],
     });

@@ -22,7 +22,7 @@ test('what is in the list already is not heard again', () => {
   expect(heardSince(heard([of('x', '12')]), undefined).size).toBe(0);
 });
 
-test('what was deleted goes, unless it was made anew since', () => {
+test('what was deleted goes, unless it was made again since', () => {
   expect(mergeHeard([of('x', '8')], heard([of('x', '12'), true]))).toEqual([]);
   expect(namesOf(mergeHeard([of('x', '13')], heard([of('x', '12'), true])))).toEqual(['x@13']);
 });

@@ -10,8 +10,8 @@ const meta = (version: number, generation: number, uid = 'u') => ({
   spec: {},
 });
 
-/** Holds one object, which `meanwhile` changes behind each look at it. */
-function serverOf(first: ReturnType<typeof meta>, meanwhile: (now: ReturnType<typeof meta>) => typeof now) {
+/** Holds one object, which `concurrent` changes behind each look at it. */
+function serverOf(first: ReturnType<typeof meta>, concurrent: (now: ReturnType<typeof meta>) => typeof now) {
   let now = first;
   const patches: unknown[] = [];
   const api: Api = {
@@ -19,7 +19,7 @@ function serverOf(first: ReturnType<typeof meta>, meanwhile: (now: ReturnType<ty
       expect(asked).toBe(path);
       if (method === 'GET') {
         const answer = now;
-        now = meanwhile(now);
+        now = concurrent(now);
         return answer as Answer;
       }
       patches.push(body);
@@ -41,7 +41,7 @@ test('it is sent with the version that was seen', async () => {
   expect(patches).toEqual([{ metadata: { resourceVersion: '7' }, ...patch }]);
 });
 
-test('a status that was written meanwhile is no reason to refuse it', async () => {
+test('a status that was written concurrent is no reason to refuse it', async () => {
   const { api, patches } = serverOf(meta(9, 2), same);
   await patchSeen(api, path, meta(7, 2), patch);
   expect(patches.at(-1)).toEqual({ metadata: { resourceVersion: '9' }, ...patch });

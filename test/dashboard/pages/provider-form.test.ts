@@ -82,7 +82,7 @@ test('addresses that the kind refuses are refused, and no other objects come of 
 });
 
 describe('the Secret', () => {
-  test('is lent to Providers and bound to the host, as the guide says', () => {
+  test('is shared to Providers and bound to the host, as the guide says', () => {
     expect(buildProviderObjects(form).secret).toEqual({
       apiVersion: 'v1',
       kind: 'Secret',

@@ -1,4 +1,4 @@
-// How are single requests told in words, and how do pages of them join?
+// How are single requests reported in words, and how do pages of them join?
 
 import { expect, test } from 'vitest';
 import { requestsLink } from '../../../dashboard/pages/requests/link.ts';

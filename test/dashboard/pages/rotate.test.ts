@@ -69,7 +69,7 @@ describe('a key that was made in a browser', () => {
     expect(endOfOthers(keyOf(next), next, nowMs)).toBeUndefined();
   });
 
-  test('is told from those before it, which say until when they work', () => {
+  test('is reported from those before it, which say until when they work', () => {
     const [over, until] = ['2026-11-22T00:00:00Z', '2026-11-23T13:00:00Z'];
     const imports = [imported('a', over), imported('b', until), { sha256: 'c'.repeat(64) }];
     const metadata = { name: 'bot', namespace: 'team-a' };
@@ -82,7 +82,7 @@ describe('a key that was made in a browser', () => {
     ]);
   });
 
-  test('is told once, though the operator tells of it too, and by its hint', () => {
+  test('is reported once, though the operator tells of it too, and by its hint', () => {
     const imports = [imported('a', '2026-11-23T13:00:00Z'), next];
     const key = { metadata: { name: 'bot', namespace: 'team-a' }, spec: { imports } };
     const versions = [
@@ -113,7 +113,7 @@ describe('a key that the operator makes', () => {
   const trigger = triggerAt(nowMs);
   const planned = { interval: '720h', overlap: '168h' };
 
-  test('is made anew with the overlap that is set, which stays', () => {
+  test('is made again with the overlap that is set, which stays', () => {
     const asked = rotatedPatch(keyWith(planned), { minted: undefined, overlapHours: undefined, trigger });
     expect(asked).toEqual({ spec: { rotation: { trigger: 'dashboard-2026-11-23T12:00:00Z' } } });
     expect(overlapsFor(keyWith(planned))[0]).toEqual({ value: '', label: 'as configured: 168h' });

@@ -1,4 +1,4 @@
-// Is it told truly whether a change was made, also where its answer was lost on the way?
+// Is it reported truly whether a change was made, also where its answer was lost on the way?
 
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../dashboard/pages/shell/api.ts';
@@ -79,7 +79,7 @@ test('a refusal is one, whatever is there', async () => {
   expect(await sendSurely({ ...parts, isAgain: false })).toEqual({ is: 'refused', message: exists.message });
 });
 
-test('whoever has no token was refused, unless it was sent before', async () => {
+test('anyone who has no token was refused, unless it was sent before', async () => {
   const { parts, letLook } = serverOf([{ arrives: false, error: noToken }]);
   letLook(false);
   expect(await sendSurely({ ...parts, isAgain: false })).toMatchObject({ is: 'refused' });

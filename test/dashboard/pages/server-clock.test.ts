@@ -49,14 +49,14 @@ describe('a browser whose clock is', () => {
     expect(offNow()).toBe(0);
   });
 
-  test.each([null, '', 'soon'])('told %j goes by its own, or by what it was told before', (date) => {
+  test.each([null, '', 'soon'])('reported %j goes by its own, or by what it was reported before', (date) => {
     const { ask, offNow } = browserOff(hourMs);
     ask({ date });
     expect(offNow()).toBe(hourMs);
     ask();
-    const toldOff = offNow();
+    const acknowledged = offNow();
     ask({ date });
-    expect(offNow()).toBe(toldOff);
+    expect(offNow()).toBe(acknowledged);
   });
 });
 

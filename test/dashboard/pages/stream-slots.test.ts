@@ -1,4 +1,4 @@
-// Do all pages of a browser together hold few streams, and does each have its turn? With the locks of a real lock manager.
+// Do all pages of a browser together hold few streams, and does each run? With the locks of a real lock manager.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -79,7 +79,7 @@ test('who has given up before asking holds none', async () => {
   expect(isAsked).toBe(false);
 });
 
-test('what fails while it is held is told, and the place is free', async () => {
+test('what fails while it is held is reported, and the place is free', async () => {
   for (let round = 0; round <= STREAMS_MAX; round += 1)
     await expect(
       withStreamSlot(never, async () => {

@@ -58,7 +58,7 @@ describe('formats', () => {
     expect(words).toEqual(['0 keys', '1 key', '2 keys', '1,024 keys']);
   });
 
-  test('what was spent in a period that is over is told with when that began', () => {
+  test('what was spent in a period that is over is reported with when that began', () => {
     const since = (period: string, start?: string) => sinceWords(period, start, nowMs, { time: (at) => at });
     expect([since('Month', '2026-10-01'), since('Day', '2026-11-22'), since('Week', '2026-11-16')]).toEqual([
       'in the month since 2026-10-01',
@@ -73,7 +73,7 @@ describe('formats', () => {
     expect([since('Day'), since('Total')]).toEqual(['today', 'in total']);
   });
 
-  test('a period is over when budgets begin anew', () => {
+  test('a period is over when budgets begin again', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('Day', 'Week', 'Month'),
@@ -94,7 +94,7 @@ describe('formats', () => {
     expect(words).toEqual(['today', 'this week', 'this month', 'in total']);
   });
 
-  test('prices are told to the last digit', () => {
+  test('prices are asked to the last digit', () => {
     expect(['0.075', '2.5', '15'].map(formats.price)).toEqual(['$0.075', '$2.50', '$15.00']);
   });
 
@@ -254,7 +254,7 @@ test('limits and budgets are said in few words', () => {
   expect(tightestBudget([])).toBeUndefined();
 });
 
-test('errors are in the words of whoever refused', () => {
+test('errors are in the words of anyone who refused', () => {
   expect(errorOf(403, { error: { message: 'no', code: 'forbidden' } })).toMatchObject({
     code: 'forbidden',
     message: 'no',

@@ -1,4 +1,4 @@
-// Does what stands around all views hold: the session, the namespace, live updates? In a browser, over a server that is asked nothing hard.
+// Does what is around all views hold: the session, the namespace, live updates? In a browser, over a server that is asked nothing hard.
 
 import { expect, test } from 'vitest';
 import { until } from '../../support/until.ts';
@@ -27,7 +27,7 @@ test('on a laptop every view says why no change is taken, as soon as it is so an
   await notice.waitFor({ state: 'detached' });
 });
 
-test('while the namespaces are asked for, the page says that it loads, to whoever hears it too', async () => {
+test('while the namespaces are asked for, the page says that it loads, to anyone who hears it too', async () => {
   const page = await open(
     '/keys',
     { hanging: ['namespaces'] },
@@ -51,7 +51,7 @@ test('an object that is made while its page says that there is none is shown', a
 test.each([
   ['words', { contentType: 'text/plain', body: '404 page not found' }],
   ['JSON', { json: { message: 'no Route matched with those values' } }],
-])('that there is no object is not taken from whoever stands between, in %s', async (_, answer) => {
+])('that there is no object is not taken from anyone who is between, in %s', async (_, answer) => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.route('**/apikeys/ci-bot-0', (route) => route.fulfill({ status: 404, ...answer }));
   await page.evaluate(`dispatchEvent(new Event('online'))`);
@@ -97,7 +97,7 @@ test.each([
       });
     await page.reload();
     await page.getByRole('heading', { level: 1 }).waitFor();
-    // Of half a minute that it waits: on a busy machine the rest may pass by itself meanwhile.
+    // Of half a minute that it waits: on a busy machine the rest may pass by itself at the same time.
     await page.clock.runFor(5_000);
     // Whatever was asked before it has been heard of with this.
     await page.evaluate(`fetch('/api/namespaces').then((it) => it.text())`);
@@ -131,7 +131,7 @@ test('a session whose end comes while the server is away is asked for again', as
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Page not found');
 });
 
-test('whoever may not list namespaces is asked for theirs, before anything is asked of all of them', async () => {
+test('anyone who may not list namespaces is asked for theirs, before anything is asked of all of them', async () => {
   const page = await open('/keys', { without: ['list namespaces'] });
   const asked: string[] = [];
   page.on('request', (request) => {

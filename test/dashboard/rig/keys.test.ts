@@ -76,7 +76,7 @@ test('budgets are added until each period has one, edited and taken away', async
   expect(yaml).toContain('37.5');
 });
 
-test('whoever takes a budget away goes on where one is added', async () => {
+test('anyone who takes a budget away goes on where one is added', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByText(/^Owner, expiry/).click();
   const add = page.getByRole('button', { name: 'Add budget' });
@@ -108,7 +108,7 @@ test('rows of one namespace never stand below the name of another', async () => 
   await table.waitFor();
 });
 
-test('the list of keys is asked for anew while keys change all the time', async () => {
+test('the list of keys is asked for again while keys change all the time', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
@@ -133,7 +133,7 @@ test('the list of keys is asked for until it has what was heard, whichever pod a
   await goTo(page, '/keys?q=ci-bot-0');
   const table = page.getByRole('table', { name: 'API keys' });
   await table.waitFor();
-  // As one that has not heard of it yet, and reads its list anew after some seconds.
+  // As one that has not heard of it yet, and reads its list again after some seconds.
   const old = await page.evaluate(`fetch('/api/rows/apikeys?q=ci-bot-0').then((it) => it.text())`);
   let answeredOld = 0;
   await page.route('**/api/rows/apikeys?*', async (route) => {
@@ -151,7 +151,7 @@ test('the list of keys is asked for until it has what was heard, whichever pod a
   expect(answeredOld).toBe(3);
 });
 
-test('a page of the list that is behind its end is the last one, and no claim that there is none', async () => {
+test('a page of the list that is after its end is the last one, and no claim that there is none', async () => {
   const page = await open('/keys?offset=50', { keys: 11 });
   await until(
     async () => (await page.getByRole('table', { name: 'API keys' }).getByRole('row').count()) === 12,
@@ -233,7 +233,7 @@ test('where no ledger is, nothing is said of one that does not answer, nor of ke
   const fact = (name: string) =>
     page.locator('dl.facts > div', { hasText: name }).getByRole('definition').innerText();
   expect(await fact('Last used')).toBe('not counted');
-  // Told also before anything is spent of them.
+  // Reported also before anything is spent of them.
   expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(warn only\)$/);
 });
 

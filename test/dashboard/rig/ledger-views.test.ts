@@ -154,7 +154,7 @@ test('that no budget is near its end is said when that is known', async () => {
   await nothing.waitFor();
 });
 
-test('what goes wrong while the overview is open is told within a minute', async () => {
+test('what goes wrong while the overview is open is reported within a minute', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   await page.getByRole('link', { name: 'Overview', exact: true }).click();
@@ -401,8 +401,8 @@ test('a model that gateways take while its list is open is in it, also one of th
   // In small steps: what is heard of it takes its time outside the page.
   await until(() => passes('own', 100));
   expect(waitedMs).toBeLessThan(60_000);
-  models.push(modelOf('lent', {}));
-  await until(() => passes('lent', 1_000));
+  models.push(modelOf('shared', {}));
+  await until(() => passes('shared', 1_000));
 });
 
 // Its tokens are free, and so it looked like one that costs nothing.

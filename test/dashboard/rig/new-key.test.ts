@@ -85,7 +85,7 @@ test('a text that is no namespace name is called so, and not a missing right', a
   expect(await page.getByText('Missing rights').count()).toBe(0);
 });
 
-// A browser gives no value for such a day, as for none: the key had no end, and nobody was told.
+// A browser gives no value for such a day, as for none: the key had no end, and nobody was reported.
 test('an end that is half written is none of a key, new or edited', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'ends');
@@ -265,7 +265,7 @@ test('a key that was made on the page of one object is not on that of another', 
   await page.getByRole('button', { name: 'Rotate' }).click();
   await click(page, 'Rotate');
   const key = await page.getByTestId('key').innerText();
-  // As whoever goes back by two.
+  // As anyone who goes back by two.
   await goTo(page, '/keys/research/agent-2');
   await click(page, 'Leave');
   await page.getByRole('heading', { level: 1, name: /agent-2/ }).waitFor();
@@ -286,7 +286,7 @@ test('a key that was not copied is not left without a question', async () => {
     expect(await shownKey(page)).toBe(key);
     expect(new URL(page.url()).pathname).toBe('/keys/new');
   };
-  // It has the focus once it stands there, and takes it from whoever was faster.
+  // It has the focus once it is there, and takes it from anyone who was faster.
   await page.locator('h2:focus', { hasText: ': shown once' }).waitFor();
   await menu.focus();
   await page.keyboard.press('Enter');

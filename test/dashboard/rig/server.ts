@@ -29,7 +29,7 @@ export interface RigOptions {
   readonly hasLedger?: boolean;
   /** Default: 'kubernetes'. */
   readonly mode?: 'kubernetes' | 'local';
-  /** Why no change is taken; may be changed meanwhile. */
+  /** Why no change is taken; may be changed at the same time. */
   readonly heldBack?: string[];
   /** Default: this server, which answers as a gateway does. */
   readonly gatewayUrl?: string;

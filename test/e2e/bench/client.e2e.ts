@@ -53,7 +53,7 @@ describe('the load client against the mock', () => {
     expect([before, after]).toEqual([1, 2]);
   });
 
-  test.each(['wait', 'paced-1000x50'])('holds streams of %s open until it is let go', async (model) => {
+  test.each(['wait', 'paced-1000x50'])('holds streams of %s open until it is released', async (model) => {
     const client = { launcher: bench.launcher, program: bench.programs.client };
     const load = makeLoad({ port: bench.upstream.port, model, connections: 20 });
     const { result, held } = await holdStreams(client, load, async () => {
@@ -146,7 +146,7 @@ describe('an answer that is not what it should be is counted as bad', () => {
     ['an answer without finish_reason', 'answer', {}, unary(answerOf(1024).replace('"stop"', 'null'))],
     ['an upstream that saw another body', 'bodySize', {}, unary(answerOf(100))],
     ['an answer cut by the connection', 'brokenOff', {}, unary(answerOf(1024), '200 OK', 2000)],
-    ['bytes behind the answer', 'framing', {}, `${unary(answerOf(1024))}x`],
+    ['bytes after the answer', 'framing', {}, `${unary(answerOf(1024))}x`],
     ['no HTTP at all', 'framing', {}, 'SSH-2.0-Other\r\n\r\n'],
     ['a stream without [DONE]', 'end', { events: 2 }, stream(event('null') + event('"stop"') + usage)],
     ['a stream without usage', 'end', { events: 2 }, stream(event('null') + event('"stop"') + done)],
@@ -284,7 +284,7 @@ describe.each(dialects)('a translated stream, %s,', (dialect) => {
 
   test.each<[string, string, (text: string) => string]>([
     ['one text event too many', 'events', (text) => text.replace(/(event: \S+delta\n.*\n\n)/, '$1$1')],
-    ['anything behind its end', 'answer', (text) => text + named('ping', {})],
+    ['anything after its end', 'answer', (text) => text + named('ping', {})],
     ['[DONE], which neither dialect has', 'answer', (text) => `${text}data: [DONE]\n\n`],
     ['an error in its middle', 'answer', (text) => text.replace(/(?=event: \S+delta)/, named('error', {}))],
     ['data without the name of an event', 'answer', (text) => text.replace(/event: \S+delta\n/, '')],

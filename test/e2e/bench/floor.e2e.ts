@@ -49,7 +49,7 @@ describe('the floor relay', () => {
     await expect.poll(async () => (await readUpstreamStats(bench.upstream.port)).openStreams).toBe(0);
   });
 
-  test('runs as a process of its own and ends when told', async () => {
+  test('runs as a process of its own and ends when reported', async () => {
     const target = await floor.start({
       launcher: bench.launcher,
       upstream: bench.upstream,

@@ -168,13 +168,13 @@ async function playConnect(): Promise<Pick<Facts, 'atConnect' | 'behindBreaker' 
   for (const way of often(everyWay)) await course(stage.gateway, way);
   const callsBefore = stage.lost.calls.length;
   await drop(stage.host);
-  const underWay: Promise<Course>[] = [];
+  const inFlight: Promise<Course>[] = [];
   for (const way of often(everyWay)) {
-    underWay.push(course(stage.gateway, way));
+    inFlight.push(course(stage.gateway, way));
     // One after the other, and all of them before the first has failed.
     await pause(50);
   }
-  const hole = await holeOf(stage, underWay);
+  const hole = await holeOf(stage, inFlight);
   const atConnect = { ...hole, calls: hole.calls - callsBefore };
   const behindBreaker: Course[] = [];
   const without: Course[] = [];
@@ -200,7 +200,7 @@ async function playKept(): Promise<Hole> {
 }
 
 /** Drops when all requests have got so far. Without it they would be answered whole by the first provider. */
-async function playUnderWay(
+async function playInFlight(
   answer: Answer,
   ways: readonly Way[],
   route: Partial<RouteEntry>,
@@ -223,11 +223,11 @@ const hasSaid = (events: number) => (wall: Wall) =>
 const connecting = await playConnect();
 const [onKeptConnections, beforeContent, midStream, midStreamHeld] = await Promise.all([
   playKept(),
-  playUnderWay({ beforeFirstEvent: { ms: 5_000 } }, everyWay, { upstreamStreaming: 'Always' }, (wall) =>
+  playInFlight({ beforeFirstEvent: { ms: 5_000 } }, everyWay, { upstreamStreaming: 'Always' }, (wall) =>
     wall.calls.every(({ bytesWritten }) => bytesWritten > 0),
   ),
-  playUnderWay(slowly, streams, {}, hasSaid(6)),
-  playUnderWay(slowly, everyWay, { delivery: 'Assured', upstreamStreaming: 'Always' }, hasSaid(6)),
+  playInFlight(slowly, streams, {}, hasSaid(6)),
+  playInFlight(slowly, everyWay, { delivery: 'Assured', upstreamStreaming: 'Always' }, hasSaid(6)),
 ]);
 const facts: Facts = { ...connecting, onKeptConnections, beforeContent, midStream, midStreamHeld };
 await writeFile(String(process.argv[3]), JSON.stringify(facts));

@@ -48,7 +48,7 @@ function commandTool({ client, upstream, knownModel }: Errand): { name: string; 
   return { name: 'exec', args: upstream === 'responses' ? input : JSON.stringify({ input }) };
 }
 
-const toldTo = { codex: toldCodex, 'claude-code': toldClaudeCode };
+const reportedTo = { codex: codexTurns, 'claude-code': claudeCodeTurns };
 
 const [inputPath = '', outputPath = ''] = process.argv.slice(2);
 const errand: Errand = JSON.parse(await readFile(inputPath, 'utf8'));
@@ -65,14 +65,14 @@ async function runErrand(errand: Errand): Promise<Facts> {
   // So little thought that it does not depend on the names of folders.
   const fault = isBroken ? ',fault=cut-after:3,once' : '';
   stage.script(upstream, `reasoning=8,tool=${tool.name},args=${encodeURIComponent(tool.args)}${fault}`);
-  const told = toldTo[client](home);
+  const reported = reportedTo[client](home);
   const programs = await mkdtemp(join(tmpdir(), 'penstock-programs-'));
   const model = knownModel ?? stage.model(upstream);
-  const { text, env } = await snippetOf(errand, recorder.url, model, programs, told);
+  const { text, env } = await snippetOf(errand, recorder.url, model, programs, reported);
   const ended = await run('sh', ['-c', text], folder, {
     ...bareEnvironment(),
     HOME: home,
-    ...told.env,
+    ...reported.env,
     ...env,
   });
   const facts: Facts = {
@@ -91,14 +91,14 @@ async function runErrand(errand: Errand): Promise<Facts> {
   return facts;
 }
 
-/** What a client is told beside its snippet: behind its own words, and before what it is asked to do. */
-interface Told {
+/** What a client is reported beside its snippet: behind its own words, and before what it is asked to do. */
+interface Reported {
   readonly env: Readonly<Record<string, string>>;
   readonly before: readonly string[];
   readonly behind: readonly string[];
 }
 
-function toldCodex(home: string): Told {
+function codexTurns(home: string): Reported {
   const before = ['exec', '--json', '--ephemeral', '--skip-git-repo-check'];
   before.push('--dangerously-bypass-approvals-and-sandbox', '-c', 'web_search="disabled"');
   before.push('-c', 'check_for_update_on_startup=false', '-c', 'analytics.enabled=false');
@@ -106,7 +106,7 @@ function toldCodex(home: string): Told {
   return { env: { CODEX_HOME: home }, before, behind: ['Leave a mark.'] };
 }
 
-function toldClaudeCode(home: string): Told {
+function claudeCodeTurns(home: string): Reported {
   const env = {
     CLAUDE_CONFIG_DIR: home,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -119,12 +119,18 @@ function toldClaudeCode(home: string): Told {
   return { env, before: [], behind };
 }
 
-/** The text that people paste, as a script; the program that it calls stands first on the path, and is told more than the snippet says. */
-async function snippetOf({ client, binary }: Errand, url: string, model: string, folder: string, told: Told) {
+/** The text that people paste, as a script; the program that it calls is first on the path, and is reported more than the snippet says. */
+async function snippetOf(
+  { client, binary }: Errand,
+  url: string,
+  model: string,
+  folder: string,
+  reported: Reported,
+) {
   const text = snippetsFor(url, testKey, model).find(({ id }) => id === client)?.text ?? '';
   const name = client === 'codex' ? 'codex' : 'claude';
   const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
-  const program = `exec '${binary}' ${quoted(told.before)} "$@" ${quoted(told.behind)}`;
+  const program = `exec '${binary}' ${quoted(reported.before)} "$@" ${quoted(reported.behind)}`;
   await writeFile(join(folder, name), `#!/bin/sh\n${program}\n`, { mode: 0o755 });
   return { text, env: { PATH: `${folder}:${bareEnvironment().PATH}` } };
 }

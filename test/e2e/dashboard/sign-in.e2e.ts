@@ -33,20 +33,20 @@ test('a sign-in that failed beside a session leaves no word in its address', asy
   expect(new URL(page.url()).search).toBe('');
 });
 
-test('the link of a laptop signs in a tab that is there already, and stands in no address then', async () => {
+test('the link of a laptop signs in a tab that is there already, and is in no address then', async () => {
   const page = await open('/', { mode: 'local', isSignedOut: true });
   await page.getByText('Open the link in the terminal').waitFor();
   const sent = page.waitForRequest(
     (request) => request.method() === 'POST' && request.url().endsWith('/session'),
   );
-  // As whoever puts it into the address of this tab: nothing is loaded.
+  // As anyone who puts it into the address of this tab: nothing is loaded.
   await page.evaluate(`location.hash = 'token=printed'`);
   expect((await sent).postDataJSON()).toEqual({ token: 'printed' });
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   expect(new URL(page.url()).hash).toBe('');
 });
 
-test('where somebody is signed in, the link of a laptop is left for another browser, and stands in no address', async () => {
+test('where somebody is signed in, the link of a laptop is left for another browser, and is in no address', async () => {
   const page = await open('/keys#token=printed', { mode: 'local' });
   const sent: string[] = [];
   page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
@@ -56,7 +56,7 @@ test('where somebody is signed in, the link of a laptop is left for another brow
   await page.evaluate(`location.hash = 'token=again'`);
   await until(isClean);
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
-  // Nor is it kept, to sign in whoever signs out.
+  // Nor is it kept, to sign in anyone who signs out.
   await page.locator('.person summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('You are signed out.').waitFor();
@@ -81,7 +81,7 @@ test.each([
   expect(new URL(page.url()).hash).toBe('');
 });
 
-test('a link of a laptop signs nobody in on a cluster: whoever sent it would see what is entered there', async () => {
+test('a link of a laptop signs nobody in on a cluster: anyone who sent it would see what is entered there', async () => {
   const sent: string[] = [];
   const page = await open('/keys/new', { isSignedOut: true });
   page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
@@ -188,7 +188,7 @@ async function holdLookUps(page: Page) {
   return state;
 }
 
-test('an answer of before that comes late does not undo a sign-in', async () => {
+test('an answer from before that comes late does not undo a sign-in', async () => {
   const page = await open('/nothing', { isSignedOut: true });
   await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
   const lookUps = await holdLookUps(page);
@@ -238,7 +238,7 @@ test.each([
   await page.getByText('You are signed out.').waitFor();
 });
 
-test('an answer of before that comes late does not tell who has signed out that their session has ended', async () => {
+test('an answer from before that comes late does not tell who has signed out that their session has ended', async () => {
   const page = await open('/nothing');
   const goOn = Promise.withResolvers<void>();
   await page.route('**/api/namespaces', async (route) => {
@@ -268,7 +268,7 @@ test('a page for which something else answers than its server says so', async ()
   await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
 });
 
-test('who signs in where something else answers than the server is told so, and can try again', async () => {
+test('who signs in where something else answers than the server is informed, and can try again', async () => {
   const page = await open('/nothing', { isSignedOut: true });
   await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
   await page.route('**/api/session', (route) =>
@@ -293,7 +293,7 @@ test.each([
     { contentType: 'text/html', body: '<p>Pay here.' },
     'The answer did not come from the dashboard',
   ],
-])('who could not be signed out is told so, where %s', async (_, answer, words) => {
+])('who could not be signed out is informed, where %s', async (_, answer, words) => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>
     route.request().method() === 'DELETE' ? route.fulfill(answer) : route.continue(),
@@ -304,7 +304,7 @@ test.each([
   await page.getByText(words).waitFor();
 });
 
-test('who signs out while the line is cut is told that they may still be signed in, and can sign out again', async () => {
+test('who signs out while the line is cut learns that they may still be signed in, and can sign out again', async () => {
   const page = await open('/nothing');
   await page.route('**/api/**', (route) => route.abort());
   await page.locator('.person summary').click();
@@ -316,7 +316,7 @@ test('who signs out while the line is cut is told that they may still be signed 
   await page.getByText('You are signed out.').waitFor();
 });
 
-test('who signs out where no answer comes is told so after half a minute', async () => {
+test('who signs out where no answer comes is informed after half a minute', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   const isAsked = Promise.withResolvers<void>();
@@ -331,7 +331,7 @@ test('who signs out where no answer comes is told so after half a minute', async
   await page.getByText('The dashboard cannot be reached.').waitFor();
 });
 
-test('a page that is not told who is signed in says so after half a minute', async () => {
+test('a page that does not learn who is signed in says so after half a minute', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   const isAsked = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { RELEASE_NAMESPACE } from '../../charts/helm.ts';
 import type { OwnCluster } from '../../cluster/nodes/start.ts';
-import { keepSecret } from '../../support/told-secrets.ts';
+import { keepSecret } from '../../support/reported-secrets.ts';
 import { openOwnNodes } from './own-nodes.ts';
 import { demoKey, demoNamespace, inRelease, installChart, smallPods } from './release.ts';
 
@@ -73,7 +73,7 @@ async function signIn(): Promise<SignedIn> {
   return { cookie: cookie.join('; '), csrf };
 }
 
-test('both pods give the page, and nothing to whoever is not signed in', async () => {
+test('both pods give the page, and nothing to anyone who is not signed in', async () => {
   const page = await fetch(`${url}/keys`);
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script')]);
   expect((await fetch(`${url}/api/session`)).status).toBe(401);

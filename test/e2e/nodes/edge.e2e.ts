@@ -1,5 +1,5 @@
 // Do callers in front of a real Gateway API implementation and a real Ingress controller get events as they are made, and streams
-// to their end? What the chart makes and the guide says is all that the edge is told.
+// to their end? What the chart makes and the guide says is all that the edge is reported.
 
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -48,7 +48,7 @@ test('the Gateway takes the HTTPRoute of the chart as it is', async () => {
   expect(conditions.trim().split(' ').sort()).toEqual(['Accepted=True', 'ResolvedRefs=True']);
 });
 
-// Envoy ends an answer after 15 s where it is told nothing else: each of these takes longer.
+// Envoy ends an answer after 15 s where it learns nothing else: each of these takes longer.
 test.concurrent.each(ways)('by %s, the openai SDK has 50 words over 20 s, one by one', async (way, url) => {
   const openai = new OpenAI({ baseURL: `${url()}/v1`, apiKey: key, maxRetries: 0 });
   const sentMs = performance.now();

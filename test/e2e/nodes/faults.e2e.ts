@@ -70,7 +70,7 @@ test('a node is cut off for 60 s: from when that is known on, no request fails a
   tell('begun when that was known', begunAfter);
   expect(begunAfter).toMatchObject({ failed: 0, cut: 0, reasons: [] });
   // Until it is known, a third or two of all connections lead to gateways that nobody reaches, and their streams stand still.
-  // Afterwards only connections from before can lead there, and whoever has one of them keeps it idle for 5 s at most.
+  // Afterwards only connections from before can lead there, and anyone who has one of them keeps it idle for 5 s at most.
   expect(begunBefore.lastFailedBeganMs).toBeLessThan(outMs + 6_000);
   expect(begunBefore.cut).toBeLessThan(100);
 });
@@ -133,7 +133,7 @@ function tell(what: string, figures: LoadFigures): void {
   say(`${what}: ${JSON.stringify(figures)}`);
 }
 
-/** All pods of the release are there and ready, and none is on its way out. */
+/** All pods of the release are there and ready, and none is in flight out. */
 async function settled(): Promise<void> {
   for (const name of ['gateway', 'operator'])
     await cluster.mustKubectl(

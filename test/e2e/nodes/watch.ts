@@ -36,7 +36,7 @@ export async function watchValue(
   }
   return {
     async values() {
-      // A watch that broke off has told nothing since.
+      // A watch that broke off has reported nothing since.
       if (!child.isRunning()) throw new Error(`the watch of ${name} ended: ${(await values()).at(-1)}`);
       return values();
     },

@@ -15,7 +15,7 @@ import {
   provider,
 } from '../../flow/cluster/manifests.ts';
 import { readManifest } from '../../flow/cluster/read-manifest.ts';
-import { eventsNow } from '../../flow/cluster/told.ts';
+import { eventsNow } from '../../flow/cluster/reported.ts';
 import { until as untilTrue } from '../../support/until.ts';
 
 const ours = '/apis/penstock.dev/v1alpha1/namespaces/team-a';
@@ -38,7 +38,7 @@ export async function settle({ apply }: Installation, url: string, authority: st
   );
 }
 
-/** Whoever starts next leads at once, and has to make the lease. */
+/** Anyone who starts next leads at once, and has to make the lease. */
 export async function withoutLease({ plane }: Installation): Promise<void> {
   await deleteObject(plane.client, leasePath).catch(() => {});
 }
@@ -77,10 +77,10 @@ export async function live(
   const ofKey = { kind: 'ApiKey', namespace: 'team-a', name };
   await until(async () => isCounted(await eventsNow(plane, ofKey), 'DisabledBySpec', 2), signal);
 
-  // What concerns the whole table is told at the pointer, and counted up there too.
+  // What concerns the whole table is reported at the pointer, and counted up there too.
   const pointer = { kind: 'Secret', namespace: tableNamespace, name: 'penstock-current' };
   // Each operator that was there before has an Event of its own.
-  const told = async (reason: string) =>
+  const reported = async (reason: string) =>
     (await eventsNow(plane, pointer))
       .filter((one) => one.reason === reason)
       .reduce((sum, { count }) => sum + count, 0);
@@ -89,11 +89,11 @@ export async function live(
       ['7', 'PinImpossible'],
       [null, 'Unpinned'],
     ] as const) {
-      const before = await told(reason);
+      const before = await reported(reason);
       await mergePatch(client, shardPath(pointer.name), {
         metadata: { annotations: { 'penstock.dev/pin': pin } },
       });
-      await until(async () => (await told(reason)) > before, signal);
+      await until(async () => (await reported(reason)) > before, signal);
     }
   }
 

@@ -1,5 +1,5 @@
 // Does an upstream read the same model out of a body as the gateway did? Bodies with repeated members, odd escapes and odd numbers,
-// sent through a gateway; what arrives is read by parsers of other makes, one of which tells every member that stands there twice.
+// sent through a gateway; what arrives is read by parsers of other makes, one of which tells every member that is there twice.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

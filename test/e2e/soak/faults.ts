@@ -67,7 +67,7 @@ export async function cause(fault: Fault, parts: FaultParts): Promise<void> {
       const name = random.pick([first, ...rest]);
       await deleteObject(plane.client, objectPath(secrets, { namespace: tableNamespace, name })).catch(
         (error: unknown) => {
-          // It was no longer of use, and went meanwhile.
+          // It was no longer of use, and went at the same time.
           if (!(error instanceof KubeError) || error.status !== 404) throw error;
         },
       );

@@ -112,13 +112,13 @@ function untruths(verdict: Verdict, object: RawObject | undefined): string[] {
     ? [...verdict.conditions, { type: 'Programmed', status: 'True', reason: 'Programmed' }]
     : verdict.conditions;
   return [
-    ...(status.observedGeneration === verdict.generation ? [] : [`${name} is told of an older generation`]),
+    ...(status.observedGeneration === verdict.generation ? [] : [`${name} learns of an older generation`]),
     ...wanted.flatMap(({ type, status: value, reason }) => {
       const said = find(type);
       if (said?.status === value && said.reason === reason) return [];
       return [`${name}: ${type} is ${value}/${reason}, and said to be ${said?.status}/${said?.reason}`];
     }),
-    ...(find('Reconciling') === undefined ? [] : [`${name} is still said to be on its way`]),
+    ...(find('Reconciling') === undefined ? [] : [`${name} is still said to be in flight`]),
   ];
 }
 

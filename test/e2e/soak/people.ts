@@ -235,7 +235,7 @@ export function startPeople({ plane: { client }, random, upstreams }: PeopleOpti
           await new Promise((resolve) => setTimeout(resolve, pauseMs));
         }
       })();
-      // Told by `stop`.
+      // Reported by `stop`.
       acting.catch(() => {});
     },
     async stop() {

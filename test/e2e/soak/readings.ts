@@ -26,7 +26,7 @@ export interface Sample {
 
 const heldSchema = z.object({ held: z.object({ memoryMib: z.number(), timers: z.number() }) });
 
-/** Undefined where the process ends meanwhile. */
+/** Undefined where the process ends at the same time. */
 export async function takeSample(process: RunningProcess): Promise<Sample | undefined> {
   let isOver = false;
   void process.exit.then(() => {

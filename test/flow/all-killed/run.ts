@@ -48,7 +48,7 @@ export interface AllKilledSeen
   /** What came to callers instead of an answer though their gateway lived. */
   readonly failedBesides: readonly string[];
   /** Records that gateways could not hand over when they were stopped in the end. */
-  readonly unclaimed: number;
+  readonly unacknowledged: number;
   /** Of table generations: their prices for a million tokens of input, where records of one have two. */
   readonly otherPrices: readonly string[];
   readonly pricesSeen: number;
@@ -192,7 +192,7 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
   // Each waits until the ledger has taken over what it has.
   const ends = await Promise.all(installation.gateways.map(({ process }) => process.stop(60_000)));
   if (ends.some(({ code }) => code !== 0)) throw new Error('a gateway did not end well');
-  const unclaimed = installation.gateways.reduce(
+  const unacknowledged = installation.gateways.reduce(
     (sum, { process }) => sum + process.stdout().split('a ledger record was not acknowledged').length - 1,
     0,
   );
@@ -222,7 +222,7 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
     killedPostgres,
     killedStores,
     failedBesides,
-    unclaimed,
+    unacknowledged,
     otherPrices: [...pricesOf].flatMap(([generation, ofIt]) => {
       const said = new Set(ofIt.map(({ price }) => String(price?.input)));
       return said.size === 1 ? [] : `${generation}: ${[...said].join(' and ')}`;
@@ -231,7 +231,7 @@ export async function runAllKilled(options: AllKilled): Promise<AllKilledSeen> {
   };
 }
 
-/** One gateway pod, whose container ends and is started anew. */
+/** One gateway pod, whose container ends and is started again. */
 class Lives {
   readonly gateway: GatewayProcess;
   /** Unix times of the kill and of the end of the process. */

@@ -77,7 +77,7 @@ test('changes of routes in four lanes: every gateway serves each, Programmed is 
   const { gateways, plane } = installation();
   const conditions = await watchProgrammed(installation());
   const honouredMs: number[] = [];
-  const toldMs: number[] = [];
+  const reportedMs: number[] = [];
   const early: string[] = [];
 
   const change = async (lane: string, upstreamModel: string): Promise<void> => {
@@ -85,9 +85,9 @@ test('changes of routes in four lanes: every gateway serves each, Programmed is 
     const startedMs = performance.now();
     const targets = [{ name: 'first', providerRef: { name: 'first' }, upstreamModel }];
     const changed = await mergePatch(plane.client, path, { spec: { targets } });
-    const told = conditions.programmed(lane, changed.metadata.generation ?? 0).then(async () => {
+    const reported = conditions.programmed(lane, changed.metadata.generation ?? 0).then(async () => {
       const atMs = performance.now();
-      // The moment it is said: whoever asks now, anywhere, must be served by the new form.
+      // The moment it is said: anyone who asks now, anywhere, must be served by the new form.
       const answers = await Promise.all(gateways.map((gateway) => askGateway(gateway, key, lane)));
       if (answers.some(({ model }) => model !== upstreamModel)) early.push(`${lane} ${upstreamModel}`);
       return atMs;
@@ -99,7 +99,7 @@ test('changes of routes in four lanes: every gateway serves each, Programmed is 
       }),
     ).then((times) => Math.max(...times));
     honouredMs.push((await honoured) - startedMs);
-    toldMs.push((await told) - (await honoured));
+    reportedMs.push((await reported) - (await honoured));
   };
 
   await Promise.all(
@@ -110,15 +110,15 @@ test('changes of routes in four lanes: every gateway serves each, Programmed is 
   await conditions.close();
 
   console.log(`apply to honoured on all 3 gateways: ${describeMs(honouredMs)}`);
-  console.log(`honoured everywhere to Programmed=True: ${describeMs(toldMs)}`);
+  console.log(`honoured everywhere to Programmed=True: ${describeMs(reportedMs)}`);
   expect(early).toEqual([]);
   expect(honouredMs).toHaveLength(lanes.length * changesPerLane);
   // A bound against hangs, far above what is measured; the figures are for the reader.
   expect(quantile(honouredMs, 1)).toBeLessThan(10_000);
-  expect(quantile(toldMs, 0.99)).toBeLessThan(1_000);
+  expect(quantile(reportedMs, 0.99)).toBeLessThan(1_000);
 }, 300_000);
 
-test('an upstream that does not answer the checks of the operator is told, and asked last, before any call was lost', async () => {
+test('an upstream that does not answer the checks of the operator is reported, and asked last, before any call was lost', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   const ill = await startSimulator();
   const active = { interval: '5s', timeout: '1s', unhealthyThreshold: 1, healthyThreshold: 1 };

@@ -23,7 +23,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
-import { columnsOf, describedBy, eventsOf } from './told.ts';
+import { columnsOf, describedBy, eventsOf } from './reported.ts';
 
 const api = '/apis/penstock.dev/v1alpha1/namespaces/team-a';
 const plurals = { Provider: 'providers', ModelRoute: 'modelroutes', ApiKey: 'apikeys' } as const;
@@ -125,7 +125,7 @@ interface Case {
   readonly condition: string;
   readonly reason: string;
   readonly words: RegExp;
-  /** What else it names may still be on its way, so that tools which wait go on waiting for a minute. */
+  /** What else it names may still be in flight, so that tools which wait go on waiting for a minute. */
   readonly mayStillCome?: true;
   readonly repair: (at: string) => Promise<unknown>;
 }
@@ -234,7 +234,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe.concurrent('while it is wrong, all others move; what is wrong is told once; repaired, it is Ready:', () => {
+describe.concurrent('while it is wrong, all others move; what is wrong is reported once; repaired, it is Ready:', () => {
   test.each(cases)(
     '$what',
     async (wrong) => {
@@ -250,8 +250,8 @@ describe.concurrent('while it is wrong, all others move; what is wrong is told o
       expect(await readingOf(ref)).toBe(wrong.mayStillCome ? 'InProgress' : 'Failed');
       await othersMove();
 
-      const told = await eventsOf(plane, { kind, namespace: 'team-a', name }, reason);
-      expect(told.filter((event) => event.reason === reason)).toMatchObject([
+      const reported = await eventsOf(plane, { kind, namespace: 'team-a', name }, reason);
+      expect(reported.filter((event) => event.reason === reason)).toMatchObject([
         { type: 'Warning', note: expect.stringMatching(words) },
       ]);
       expect(await columnsOf(plane, ref, 'team-a')).toMatch(/ False /);
@@ -275,7 +275,7 @@ describe.concurrent('while it is wrong, all others move; what is wrong is told o
         '--timeout=20s',
       ]);
       await othersMove();
-      expect(await eventsOf(plane, { kind, namespace: 'team-a', name }, reason)).toEqual(told);
+      expect(await eventsOf(plane, { kind, namespace: 'team-a', name }, reason)).toEqual(reported);
 
       await repair(`${api}/${plurals[kind]}/${name}`);
       await awaitCondition(ref, 'Ready', 'team-a');
@@ -283,7 +283,7 @@ describe.concurrent('while it is wrong, all others move; what is wrong is told o
       // Now it is news: what was wrong is right, and in service.
       const after = await eventsOf(plane, { kind, namespace: 'team-a', name }, 'Programmed');
       expect(after.filter(({ type }) => type === 'Warning')).toEqual(
-        told.filter(({ type }) => type === 'Warning'),
+        reported.filter(({ type }) => type === 'Warning'),
       );
     },
     60_000,
@@ -304,8 +304,8 @@ test('a good object that is edited into a wrong one serves on as it was, and all
     for (const n of [0, 49, 50, 51, 99])
       expect((await askGateway(gateway, key, `route-${n}`)).status).toBe(200);
   }
-  const told = await eventsOf(plane, events, 'LastKnownGood');
-  expect(told.filter(({ type }) => type === 'Warning')).toEqual([
+  const reported = await eventsOf(plane, events, 'LastKnownGood');
+  expect(reported.filter(({ type }) => type === 'Warning')).toEqual([
     {
       type: 'Warning',
       reason: 'LastKnownGood',

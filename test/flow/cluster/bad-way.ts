@@ -48,7 +48,7 @@ export async function startBadWay(plane: ControlPlane, options: BadWayOptions): 
   const random = createRandom(seed);
   const said = new Map<string, number>();
   let isGood = true;
-  /** The line before, by watch: what is told again too late. */
+  /** The line before, by watch: what is reported again too late. */
   const before = new WeakMap<Passing, string>();
   const note = (what: string): void => void said.set(what, (said.get(what) ?? 0) + 1);
   const proxy: ApiProxy = await startApiProxy(plane, {
@@ -171,7 +171,7 @@ export async function changeOnBadWay(
     importedApiKey('platform', 'bot'),
   );
   for (const path of [routePath, keyPath]) await until(() => isProgrammed(plane, path), 50);
-  // What was said of how many stays, as long as nothing changes: it is said anew of another form.
+  // What was said of how many stays, as long as nothing changes: it is said again of another form.
   for (let form = 1; !(await isProgrammed(plane, routePath, gateways.length)); form++) {
     await changeModel(plane, `ready-${form}`);
     await until(() => isProgrammed(plane, routePath), 50);

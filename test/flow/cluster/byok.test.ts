@@ -81,7 +81,7 @@ test('the first manifest brings a model behind a private authority, served by ev
   expect(front.clients.length).toBeGreaterThanOrEqual(gateways.length);
 }, 60_000);
 
-test('an authority that is replaced in its ConfigMap is trusted soon, and nobody gets an error meanwhile', async () => {
+test('an authority that is replaced in its ConfigMap is trusted soon, and nobody gets an error at the same time', async () => {
   const { apply, awaitCondition, gateways } = installation();
   const key = await keyOfBot();
   // From here on each has a connection, and opens another one for another table alone.
@@ -109,7 +109,7 @@ test('an authority that is replaced in its ConfigMap is trusted soon, and nobody
   await awaitCondition('provider/own-models', 'Ready', 'team-a');
   expect(new Set(statuses)).toEqual(new Set([200]));
 
-  // And what is no authority is told, and keeps the Provider out of service.
+  // And what is no authority is reported, and keeps the Provider out of service.
   await apply(configMap('team-a', 'company-ca', { 'ca.crt': 'none' }));
   await untilUnresolved('InvalidCertificate');
   await apply(configMap('team-a', 'company-ca', { 'ca.crt': second.cert }));

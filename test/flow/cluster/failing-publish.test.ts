@@ -1,5 +1,5 @@
 // What if the table cannot be written, or was damaged by hand? Nothing is said to be everywhere that is not; what was taken
-// away stops working all the same; and what was damaged is mended by whoever leads.
+// away stops working all the same; and what was damaged is mended by anyone who leads.
 
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -17,8 +17,8 @@ import {
   provider,
 } from './manifests.ts';
 import { readManifest } from './read-manifest.ts';
+import { columnsOf } from './reported.ts';
 import { useSimulator } from './simulator.ts';
-import { columnsOf } from './told.ts';
 
 const installation = useInstallation({ operators: 1, gateways: 2, losesRights: true });
 const simulator = useSimulator();
@@ -29,7 +29,7 @@ const key = importedKey('platform', 'bot');
 const others = ['one', 'two', ...Array.from({ length: 60 }, (_, index) => `more-${index}`)];
 
 let prepared: Promise<void> | undefined;
-/** Whoever comes first sees to it. */
+/** Anyone who comes first sees to it. */
 function prepare(): Promise<void> {
   prepared ??= (async () => {
     const { apply, plane } = installation();
@@ -150,7 +150,7 @@ test('a shard that was damaged by hand is mended by the leader that is there, be
   const shard = z
     .looseObject({ metadata: z.object({ labels: z.record(z.string(), z.string()) }), type: z.string() })
     .parse(JSON.parse(await plane.mustKubectl(['get', 'secret', name, '-n', tableNamespace, '-o', 'json'])));
-  // Held still meanwhile: it would have mended the gap before anything else could be put there.
+  // Held still at the same time: it would have mended the gap before anything else could be put there.
   const [operator] = operators;
   operator?.process.signal('SIGSTOP');
   await plane.mustKubectl(['delete', 'secret', name, '-n', tableNamespace]);

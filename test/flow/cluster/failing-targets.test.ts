@@ -15,7 +15,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
-import { columnsOf, describedBy } from './told.ts';
+import { columnsOf, describedBy } from './reported.ts';
 
 const api = '/apis/penstock.dev/v1alpha1/namespaces/team-a';
 const key = importedKey('team-a', 'caller');

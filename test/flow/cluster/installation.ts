@@ -52,7 +52,7 @@ export interface InstallationOptions {
   /** Values of the chart, beside those that tests need: loopback is open to all, `platform` is the platform. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly plane?: ControlPlaneOptions;
-  /** What stands between all operators and gateways and the API server; gives its address. */
+  /** What is between all operators and gateways and the API server; gives its address. */
   way?(plane: ControlPlane): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Made before the chart, which may bind roles in them. */
   readonly namespaces?: readonly string[];
@@ -66,7 +66,7 @@ export interface InstallationOptions {
   readonly ledgerEnv?: Readonly<Record<string, string>>;
   /**
    * `stop` does not mind what was forbidden: rights are taken away on purpose, quotas are filled, or the API server is started
-   * anew, which forbids everything in the moments before it has read the roles.
+   * again, which forbids everything in the moments before it has read the roles.
    */
   readonly losesRights?: boolean;
   /** What `stop` has searched for values of Secrets. */

@@ -21,7 +21,7 @@ import {
   provider,
 } from './manifests.ts';
 import { readManifest } from './read-manifest.ts';
-import { eventsOf } from './told.ts';
+import { eventsOf } from './reported.ts';
 
 const installation = useInstallation({
   operators: 0,

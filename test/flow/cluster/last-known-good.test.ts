@@ -23,7 +23,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
-import { describedBy, eventsOf } from './told.ts';
+import { describedBy, eventsOf } from './reported.ts';
 import { startTraffic } from './traffic.ts';
 
 const api = '/apis/penstock.dev/v1alpha1/namespaces/team-a';
@@ -52,12 +52,12 @@ beforeAll(async () => {
   await installation.apply(
     namespaceOf('team-a'),
     credentialSecret('team-a', 'sim', simulator.url, 'sk-one'),
-    credentialSecret('team-a', 'lent', simulator.url, 'sk-two'),
+    credentialSecret('team-a', 'shared', simulator.url, 'sk-two'),
     provider('team-a', 'sim', simulator.url, 'sim'),
-    provider('team-a', 'lent', simulator.url, 'lent'),
+    provider('team-a', 'shared', simulator.url, 'shared'),
     modelRoute('team-a', 'chat', ['sim']),
     modelRoute('team-a', 'steady', ['sim']),
-    modelRoute('team-a', 'borrowed', ['lent']),
+    modelRoute('team-a', 'borrowed', ['shared']),
     importedApiKey('team-a', 'bot'),
     importedApiKey('team-a', 'leaver'),
     issuedApiKey('team-a', 'rotated', { rotation: { overlap: '1h' } }),
@@ -143,7 +143,7 @@ test('wrong edits under traffic fail no request, all others move, a new leader g
       observedGeneration: 1,
     });
   }
-  // Whoever waits for the edit to come into service must not be told that it did.
+  // Anyone who waits for the edit to come into service must not be reported that it did.
   await expect(awaitCondition('modelroute/chat', 'Ready', 'team-a', 1)).rejects.toThrow(/timed out/);
 
   await apply(modelRoute('team-a', 'later', ['sim']));
@@ -163,8 +163,12 @@ test('wrong edits under traffic fail no request, all others move, a new leader g
   expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
   expect(Date.now()).toBeLessThan(untilMs + 10_000);
   await conditionOf('modelroutes', 'chat', 'Ready', (one) => one?.status === 'False');
-  const told = await eventsOf(plane, { kind: 'ModelRoute', namespace: 'team-a', name: 'chat' }, 'Invalid');
-  expect(told.filter(({ reason }) => reason === 'LastKnownGood').map(({ note }) => note)).toEqual([
+  const reported = await eventsOf(
+    plane,
+    { kind: 'ModelRoute', namespace: 'team-a', name: 'chat' },
+    'Invalid',
+  );
+  expect(reported.filter(({ reason }) => reason === 'LastKnownGood').map(({ note }) => note)).toEqual([
     expect.stringContaining('generation 1 serves until'),
     expect.stringContaining('left service'),
   ]);
@@ -175,11 +179,11 @@ test('wrong edits under traffic fail no request, all others move, a new leader g
   for (const gateway of gateways) expect((await askGateway(gateway, key, 'chat')).status).toBe(200);
 }, 90_000);
 
-test('a Secret that is deleted goes on being used for a while; one that is no longer lent stops at once', async () => {
+test('a Secret that is deleted goes on being used for a while; one that is no longer shared stops at once', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const traffic = startTraffic(gateways, key, 'borrowed');
-  await plane.mustKubectl(['delete', 'secret', 'lent', '-n', 'team-a']);
-  const { status } = await conditionOf('providers', 'lent', 'Degraded', isHeld);
+  await plane.mustKubectl(['delete', 'secret', 'shared', '-n', 'team-a']);
+  const { status } = await conditionOf('providers', 'shared', 'Degraded', isHeld);
   expect(status.conditions.find(({ type }) => type === 'ResolvedRefs')).toMatchObject({
     status: 'False',
     reason: 'SecretNotFound',
@@ -189,14 +193,14 @@ test('a Secret that is deleted goes on being used for a while; one that is no lo
   console.log(`a Secret deleted: ${bad.length} failed of ${asked}`);
   expect(bad).toEqual([]);
 
-  const lent = credentialSecret('team-a', 'lent', simulator.url, 'sk-two');
-  await apply(lent);
-  await conditionOf('providers', 'lent', 'Degraded', (one) => one === undefined);
+  const shared = credentialSecret('team-a', 'shared', simulator.url, 'sk-two');
+  await apply(shared);
+  await conditionOf('providers', 'shared', 'Degraded', (one) => one === undefined);
   // Wrong, and so held; then its Secret is taken back.
-  await edit('providers', 'lent', WRONG_PROVIDER);
-  await conditionOf('providers', 'lent', 'Degraded', isHeld);
+  await edit('providers', 'shared', WRONG_PROVIDER);
+  await conditionOf('providers', 'shared', 'Degraded', isHeld);
   for (const gateway of gateways) expect((await askGateway(gateway, key, 'borrowed')).status).toBe(200);
-  const path = objectPath(secrets, { namespace: 'team-a', name: 'lent' });
+  const path = objectPath(secrets, { namespace: 'team-a', name: 'shared' });
   const startedMs = performance.now();
   await mergePatch(plane.client, path, {
     metadata: { labels: { 'penstock.dev/provider-credential': null } },
@@ -205,11 +209,11 @@ test('a Secret that is deleted goes on being used for a while; one that is no lo
     await askUntil(gateway, key, 'borrowed', ({ status: said }) => said !== 200);
   const stoppedMs = performance.now() - startedMs;
   console.log(
-    `a Secret no longer lent: its value is out of use on all gateways after ${Math.round(stoppedMs)} ms`,
+    `a Secret no longer shared: its value is out of use on all gateways after ${Math.round(stoppedMs)} ms`,
   );
   expect(stoppedMs).toBeLessThan(5_000);
-  await apply(lent);
-  await edit('providers', 'lent', RIGHT_PROVIDER);
+  await apply(shared);
+  await edit('providers', 'shared', RIGHT_PROVIDER);
   await awaitCondition('modelroute/borrowed', 'Ready', 'team-a');
 }, 60_000);
 
@@ -238,7 +242,7 @@ async function keyOtherThan(before: string | undefined): Promise<string> {
 
 const isPinned = (condition: { readonly reason: string } | undefined) => condition?.reason === 'Pinned';
 
-test('pinned, the table of then is served and nothing moves but the keys of then, across leaders; unpinned, all of it comes', async () => {
+test('pinned, the table of that time is served and nothing moves but the keys of that time, across leaders; unpinned, all of it comes', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const leaver = importedKey('team-a', 'leaver');
   const serves = async (model: string, upstreamModel: string) => {
@@ -261,7 +265,7 @@ test('pinned, the table of then is served and nothing moves but the keys of then
   expect(await generationInUse()).toBeGreaterThan(before);
   for (const gateway of gateways) {
     expect((await askGateway(gateway, key, 'newest')).status).toBe(404);
-    // It was in the table of then, and has been taken away since.
+    // It was in the table of that time, and has been taken away since.
     expect((await askGateway(gateway, leaver, 'steady')).status).toBe(401);
   }
   const { found } = await conditionOf('modelroutes', 'chat', 'Programmed', isPinned);
@@ -308,8 +312,8 @@ test('pinned, the table of then is served and nothing moves but the keys of then
 test('pinned to what is not kept, the table in use stays, and an event names what is kept', async () => {
   const { awaitCondition, gateways, plane } = installation;
   await pinTo('7');
-  const told = await eventsOf(plane, { kind: 'Secret', ...pointer }, 'PinImpossible');
-  expect(told.find(({ reason }) => reason === 'PinImpossible')?.note).toMatch(
+  const reported = await eventsOf(plane, { kind: 'Secret', ...pointer }, 'PinImpossible');
+  expect(reported.find(({ reason }) => reason === 'PinImpossible')?.note).toMatch(
     /cannot be pinned to 7: table generation 7 is not kept; kept are \d+/,
   );
   const stays = await generationInUse();
@@ -362,8 +366,8 @@ async function startOldGateway() {
 test('what an older gateway cannot read waits alone, in its form before; when that gateway is gone, it goes out', async () => {
   const { apply, awaitCondition, gateways } = installation;
   const proxy = '127.0.0.1:9';
-  const lent = credentialSecret('team-a', 'tunnel', simulator.url, 'sk-three');
-  Object.assign(lent, {
+  const shared = credentialSecret('team-a', 'tunnel', simulator.url, 'sk-three');
+  Object.assign(shared, {
     metadata: {
       namespace: 'team-a',
       name: 'tunnel',
@@ -372,7 +376,7 @@ test('what an older gateway cannot read waits alone, in its form before; when th
     },
   });
   await apply(
-    lent,
+    shared,
     provider('team-a', 'tunnel', simulator.url, 'tunnel'),
     modelRoute('team-a', 'far', ['tunnel']),
   );

@@ -137,7 +137,7 @@ test('killed at every step of a publish, before and after each write: no gateway
   }
 }, 240_000);
 
-test('two that hold one lease: of two pointer writes one wins, numbers only go up, and one stands back', async () => {
+test('two that hold one lease: of two pointer writes one wins, numbers only go up, and one is back', async () => {
   const { awaitCondition, gateways, startOperator } = installation();
   const pointer = await watchPointer(installation());
   const one = await startOperator({ PENSTOCK_POD_NAME: 'penstock-operator-twin' });
@@ -168,18 +168,18 @@ test('two that hold one lease: of two pointer writes one wins, numbers only go u
     expect(isSame || isNewer, `${JSON.stringify(before)} was followed by ${JSON.stringify(version)}`).toBe(
       true,
     );
-    // No number stands for two tables.
+    // No number represents two tables.
     if (isSame) expect(version.shards).toEqual(before.shards);
   }
   await one.process.stop();
   await other.process.stop();
 }, 180_000);
 
-// As with a slow etcd. What is written one after the other may not pile up: what changed meanwhile goes out together.
+// As with a slow etcd. What is written one after the other may not pile up: what changed at the same time goes out together.
 test('every write takes a second: one at a time moves the pointer, no request fails, and a key that is switched off does not wait in line', async () => {
   const { apply, awaitCondition, gateways, plane, startOperator } = installation();
   const isPointer = ({ method, path }: Passing) => method === 'PUT' && path.endsWith('/penstock-current');
-  let underWay = 0;
+  let inFlight = 0;
   let mostAtOnce = 0;
   let pointerWrites = 0;
   const proxy = await startApiProxy(plane, {
@@ -187,13 +187,13 @@ test('every write takes a second: one at a time moves the pointer, no request fa
       if (!isTableWrite(passing)) return;
       if (isPointer(passing)) {
         pointerWrites += 1;
-        mostAtOnce = Math.max(mostAtOnce, ++underWay);
+        mostAtOnce = Math.max(mostAtOnce, ++inFlight);
       }
       // The slow write itself.
       await new Promise((resolve) => setTimeout(resolve, slowMs));
     },
     after(passing) {
-      if (isPointer(passing)) underWay -= 1;
+      if (isPointer(passing)) inFlight -= 1;
     },
   });
   const token = await serviceAccountToken(plane, namespace, 'penstock-operator');
@@ -233,7 +233,7 @@ test('every write takes a second: one at a time moves the pointer, no request fa
   }
 }, 180_000);
 
-test('the lease deleted, the pointer deleted, a shard deleted: made anew by themselves, and no gateway is locked out', async () => {
+test('the lease deleted, the pointer deleted, a shard deleted: made again by themselves, and no gateway is locked out', async () => {
   const { awaitCondition, gateways, plane, startGateway, startOperator } = installation();
   const operator = await startOperator();
   await operator.process.line(/"leading"/);

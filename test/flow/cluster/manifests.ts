@@ -8,7 +8,7 @@ export function namespaceOf(name: string, labels: Readonly<Record<string, string
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** A Secret with one key `main`, lent to Providers and bound to a host. */
+/** A Secret with one key `main`, shared to Providers and bound to a host. */
 export function credentialSecret(namespace: string, name: string, url: string, value: string): object {
   return {
     apiVersion: 'v1',

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exposed, type Metric } from '../../../core/telemetry/metric.ts';
 import { operatorMetrics } from '../../../operator/metric-table.ts';
-import { expectArrived, expectPulled, unknownOf } from '../../core/telemetry/told-rows.ts';
+import { expectArrived, expectPulled, unknownOf } from '../../core/telemetry/reported-rows.ts';
 import { type ArrivedMetric, type Collector, startCollector } from '../../support/collector/collector.ts';
 import { buildWaitMs } from '../../support/go-build.ts';
 import { type ReadFamily, readPrometheusText } from '../../support/prometheus-text.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
     OTEL_METRIC_EXPORT_INTERVAL: '200',
   });
   await operator.process.line(/table published/);
-  // What it has done is counted a moment after it is told of.
+  // What it has done is counted a moment after it learns of.
   pulled = await until(async () => {
     const families = await readPrometheusText(await (await fetch(`${operator.metricsUrl}/metrics`)).text());
     return families.some(({ name, samples }) => name === lastCounted && samples.length > 0) && families;

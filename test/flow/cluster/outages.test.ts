@@ -86,7 +86,7 @@ test('the API server killed: gateways serve, a container restarts with its copy,
   const caughtUpMs = performance.now() - backMs;
   const { asked, bad } = await traffic.stop();
   console.log(
-    `API server killed: ${bad.length} of ${asked} requests failed; a container restarted meanwhile was ready after ` +
+    `API server killed: ${bad.length} of ${asked} requests failed; a container restarted at the same time was ready after ` +
       `${Math.round(readyMs)} ms; a change made at the return was Programmed after ${Math.round(caughtUpMs)} ms`,
   );
   expect(bad).toEqual([]);
@@ -95,7 +95,7 @@ test('the API server killed: gateways serve, a container restarts with its copy,
   for (const { process } of operators) expect(process.stdout()).not.toContain('"ending"');
 }, 180_000);
 
-test('no operator runs: gateways serve, one more starts and serves, and what changed meanwhile arrives with the next operator', async () => {
+test('no operator runs: gateways serve, one more starts and serves, and what changed at the same time arrives with the next operator', async () => {
   const { awaitCondition, gateways, operators, startGateway, startOperator } = installation();
   const traffic = startTraffic(gateways, key, 'm');
   for (const { process } of operators) {
@@ -123,7 +123,7 @@ test('no operator runs: gateways serve, one more starts and serves, and what cha
   await process.stop();
 }, 120_000);
 
-// Case 10: whoever relists at once, all together and for ever, brings down the server that has just said that it forgot.
+// Case 10: anyone who relists at once, all together and for ever, brings down the server that has just said that it forgot.
 test('a storm of 410 over every watch and every list: requests are answered, nobody hammers the server, and all changes arrive', async () => {
   const { apply, gateways, operators, plane, restartGateway, startOperator } = installation();
   const refused: string[] = [];
@@ -179,7 +179,7 @@ test('a storm of 410 over every watch and every list: requests are answered, nob
       if (name !== 'a')
         await plane.mustKubectl(['delete', 'apikey', 'storm-a', '--ignore-not-found', '-n', 'platform']);
     }
-    // Time is what makes a storm: whoever waits longer after each 410 is to get to its longer waits.
+    // Time is what makes a storm: anyone who waits longer after each 410 is to get to its longer waits.
     const leftMs = Math.max(0, stormMs - (performance.now() - startedMs));
     await new Promise((resolve) => setTimeout(resolve, leftMs));
     stopExpiring();
@@ -215,7 +215,7 @@ test('a storm of 410 over every watch and every list: requests are answered, nob
     expect(quietest.length).toBeGreaterThan(0);
     const listsMax = 2 + Math.floor(Math.log2(1 + lastedMs / 400));
     expect(quietest.filter(([, count]) => count > listsMax)).toEqual([]);
-    // One that is told of changes begins anew with each; a list whose pages expire begins four times at most.
+    // One that learns of changes begins again with each; a list whose pages expire begins four times at most.
     expect(most).toBeLessThanOrEqual(4 * Math.ceil(1 + lastedMs / 400));
     expect(caughtUpMs).toBeLessThan(35_000);
     for (const { process } of operators.slice(before)) {

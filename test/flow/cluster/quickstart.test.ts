@@ -12,7 +12,7 @@ import { clusterWaitMs } from '../../cluster/shared.ts';
 import { until } from '../../support/until.ts';
 import { type Installation, startInstallation } from './installation.ts';
 import { readMetrics } from './readings.ts';
-import { eventsOf } from './told.ts';
+import { eventsOf } from './reported.ts';
 
 const manifests = fileURLToPath(new URL('../../../docs/examples/quickstart/', import.meta.url));
 const drillExample = fileURLToPath(new URL('../../../docs/examples/drills/route.yaml', import.meta.url));
@@ -111,8 +111,8 @@ test('a drill proves the failover of a model at once, by hand, and when it fails
     result: 'Failed',
     message: 'failover.maxAttempts is 1, so nothing is tried after target main; make it 2 or more',
   });
-  const told = await eventsOf(plane, object, 'DrillFailed');
-  expect(told.filter(({ reason }) => reason.startsWith('Drill'))).toMatchObject([
+  const reported = await eventsOf(plane, object, 'DrillFailed');
+  expect(reported.filter(({ reason }) => reason.startsWith('Drill'))).toMatchObject([
     { type: 'Warning', reason: 'DrillFailed', note: failed.message, count: 1 },
     { type: 'Normal', reason: 'DrillPassed', count: 1 },
   ]);

@@ -10,7 +10,7 @@ export async function readManifest(plane: Pick<Kubectl, 'mustKubectl'>): Promise
   return decodeManifest(encoded);
 }
 
-/** As it stands in the data of the Secret. */
+/** As it is in the data of the Secret. */
 export function decodeManifest(base64: string): Manifest {
   return manifestSchema.parse(JSON.parse(Buffer.from(base64, 'base64').toString()));
 }

@@ -15,8 +15,8 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
+import { eventsOf } from './reported.ts';
 import { useSimulator } from './simulator.ts';
-import { eventsOf } from './told.ts';
 
 const installation = useInstallation({
   operators: 2,
@@ -126,7 +126,7 @@ test('kubectl delete --all takes effect at once, though it is every key of a nam
   console.log(`50 keys deleted: 401 everywhere ${inAll} ms after kubectl began, ${after} ms after it ended`);
 }, 60_000);
 
-test('a key that expires stops at its second on every gateway, whoever leads, and says so', async () => {
+test('a key that expires stops at its second on every gateway, anyone who leads, and says so', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   const inSeconds = (seconds: number) =>
     new Date(Math.ceil(Date.now() / 1_000 + seconds) * 1_000).toISOString().replace('.000', '');
@@ -173,7 +173,7 @@ test('a list that has become empty, with no deletion seen, takes nothing away un
   const all = names.map((name) => importedKey('team-c', name));
   for (const gateway of gateways) expect(await statusesOf(gateway, all)).toEqual([200]);
 
-  // As when etcd was put back to an older backup: the objects are gone, and no watch was told.
+  // As when etcd was put back to an older backup: the objects are gone, and no watch was reported.
   await plane.kill();
   await forgetInEtcd(installation(), 'apikeys/team-c');
   await plane.restart();
@@ -187,13 +187,13 @@ test('a list that has become empty, with no deletion seen, takes nothing away un
   expect(metrics.join('')).toMatch(/penstock_operator_held_absences\{kind="ApiKey"\} 60/);
 
   const atPointer = { kind: 'Secret', namespace: 'penstock-tables', name: 'penstock-current' };
-  const told = await eventsOf(plane, atPointer, 'AbsenceHeld');
-  expect(told.find(({ reason }) => reason === 'AbsenceHeld')).toMatchObject({
+  const reported = await eventsOf(plane, atPointer, 'AbsenceHeld');
+  expect(reported.find(({ reason }) => reason === 'AbsenceHeld')).toMatchObject({
     type: 'Warning',
     note: expect.stringMatching(/^60 ApiKeys are missing .*penstock\.dev\/accept-absence=true$/),
   });
 
-  // What else is changed moves on meanwhile.
+  // What else is changed moves on at the same time.
   await apply(importedApiKey('team-c', 'new'));
   await plane.mustKubectl([
     'wait',

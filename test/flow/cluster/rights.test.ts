@@ -60,8 +60,8 @@ import {
   tenantPolicy,
 } from './manifests.ts';
 import { readManifest } from './read-manifest.ts';
+import { eventsOf } from './reported.ts';
 import { useSimulator } from './simulator.ts';
-import { eventsOf } from './told.ts';
 
 const simulator = useSimulator();
 
@@ -201,7 +201,7 @@ describe('over the whole cluster', () => {
     }, 60_000);
   });
 
-  test('whoever may edit in a namespace has the three kinds there, and nothing of others', async () => {
+  test('anyone who may edit in a namespace has the three kinds there, and nothing of others', async () => {
     const { plane } = installation();
     await plane.mustKubectl(['create', 'namespace', 'team-b']);
     for (const role of ['edit', 'view']) {
@@ -391,8 +391,8 @@ describe('over some namespaces', () => {
     await plane.mustKubectl(['delete', 'rolebinding', binding.metadata.name, '-n', 'team-a']);
     const { metricsUrl, process } = await startOperator();
     await process.line(/namespaces cannot be read/);
-    await apply(importedApiKey('platform', 'meanwhile'));
-    await awaitCondition('apikey/meanwhile', 'Programmed', 'platform');
+    await apply(importedApiKey('platform', 'during-outage'));
+    await awaitCondition('apikey/during-outage', 'Programmed', 'platform');
     for (const gateway of gateways) expect((await askGateway(gateway, kept, 'kept')).status).toBe(200);
     const metrics = await (await fetch(`${metricsUrl}/metrics`)).text();
     expect(metrics).toContain('penstock_operator_unreadable_namespaces 1');
@@ -419,7 +419,7 @@ function unused(grants: readonly Grant[], asked: readonly AuditEvent[]): string[
 
 const lives = new WeakMap<Installation, Promise<AuditEvent[]>>();
 
-/** Whoever comes first sees to it. */
+/** Anyone who comes first sees to it. */
 function lived(installation: Installation): Promise<AuditEvent[]> {
   const life = lives.get(installation) ?? liveThrough(installation);
   lives.set(installation, life);
@@ -502,7 +502,7 @@ async function playAll(installation: Installation): Promise<void> {
     '--timeout=20s',
   ]);
 
-  // What concerns the whole table is told at the pointer, and counted up there too.
+  // What concerns the whole table is reported at the pointer, and counted up there too.
   const pointer = ['secret', 'penstock-current', '-n', tableNamespace];
   const atPointer = { kind: 'Secret', namespace: tableNamespace, name: 'penstock-current' };
   const isTold = async (reason: string, times: number) =>
@@ -538,7 +538,7 @@ async function playAll(installation: Installation): Promise<void> {
   await awaitCondition('modelroute/small', 'Programmed', 'team-a');
   expect(await routeShard(installation)).toEqual(first);
 
-  // What the team has spent, for whoever may get its keys.
+  // What the team has spent, for anyone who may get its keys.
   const spend = await fetch(`${installation.ledger().url}/v1/sums?namespace=team-a`, {
     headers: { authorization: `Bearer ${plane.adminToken}` },
   });

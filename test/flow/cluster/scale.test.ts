@@ -202,11 +202,11 @@ function isOfTheMinute(event: AuditEvent, writes: readonly AuditEvent[]): boolea
 
 async function countProgrammed({ plane }: Installation): Promise<number> {
   const condition = '{.status.conditions[?(@.type=="Programmed")].status}';
-  const told = await plane.mustKubectl([
+  const reported = await plane.mustKubectl([
     ...['get', 'providers,modelroutes,apikeys', '--all-namespaces'],
     ...['-o', `jsonpath={range .items[*]}${condition}{"\\n"}{end}`],
   ]);
-  return told.split('\n').filter((status) => status === 'True').length;
+  return reported.split('\n').filter((status) => status === 'True').length;
 }
 
 async function leaderOf(operators: readonly OperatorProcess[]): Promise<OperatorProcess> {
@@ -230,7 +230,7 @@ async function askOften(gateway: GatewayProcess, times: number): Promise<number[
   return tookMs;
 }
 
-/** Between two requests of one caller: whoever makes a caller wait for longer meets one. */
+/** Between two requests of one caller: anyone who makes a caller wait for longer meets one. */
 const pauseMs = 5;
 
 /** One request after the other until one is served by this generation, or a later one. */

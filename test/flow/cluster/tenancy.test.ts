@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 import { type Call, startWall, type Wall } from '../../support/wall.ts';
 import { type Installation, startInstallation, tableNamespace } from './installation.ts';
 import { credentialSecret, issuedApiKey, modelRoute, namespaceOf, provider } from './manifests.ts';
-import { columnsOf, describedBy, eventsOf } from './told.ts';
+import { columnsOf, describedBy, eventsOf } from './reported.ts';
 import { startTraffic } from './traffic.ts';
 
 const all = { allowedNamespaces: { from: 'All' } };
@@ -64,7 +64,7 @@ beforeAll(async () => {
     gateways: 2,
     values: {
       egress: { allow: [{ cidr: '127.0.0.0/8', namespaces: [...owners] }] },
-      // They would refuse at apply what is to be told in conditions here.
+      // They would refuse at apply what is to be reported in conditions here.
       admissionPolicies: { enabled: false },
     },
   });
@@ -159,7 +159,7 @@ const mistakes: readonly (readonly [
     'unlent',
     { secret: { labels: {} } },
     'SecretNotOptedIn',
-    /kubectl -n team-a label secret unlent penstock\.dev\/provider-credential=true/,
+    /kubectl -n team-a label secret unshared penstock\.dev\/provider-credential=true/,
   ],
   [
     'refused',
@@ -215,26 +215,26 @@ const mistakes: readonly (readonly [
   ],
 ];
 
-test('what must not be sent, or not be reached, stands in columns and conditions, and what kubectl describe advises helps', async () => {
+test('what must not be sent, or not be reached, is in columns and conditions, and what kubectl describe advises helps', async () => {
   const { apply, awaitCondition, plane } = installation;
   await apply(
     ...mistakes.flatMap(([name, { secret, url = wall.url, in: namespace = 'team-a' }]) => {
       const { labels, annotations, type }: { labels?: object; annotations?: object; type?: string } =
         secret ?? {};
-      const lent = credentialSecret(namespace, name, url, secretValue(name)) as SecretObject;
+      const shared = credentialSecret(namespace, name, url, secretValue(name)) as SecretObject;
       const changed = {
-        ...lent,
+        ...shared,
         ...(type === undefined
           ? {}
           : {
               type,
               stringData: {
-                ...lent.stringData,
+                ...shared.stringData,
                 username: secretValue('user'),
                 password: secretValue('password'),
               },
             }),
-        metadata: { ...lent.metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
+        metadata: { ...shared.metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
       };
       return [
         ...(name === 'absent' ? [] : [changed]),
@@ -259,19 +259,19 @@ test('what must not be sent, or not be reached, stands in columns and conditions
   for (const [name] of mistakes) expect(sent).not.toContain(`sk-of-${name}-`);
 
   // The way out, word by word.
-  const advice = await describedBy(plane, 'provider/unlent', 'team-a');
+  const advice = await describedBy(plane, 'provider/unshared', 'team-a');
   const command = /kubectl (-n team-a label secret \S+ \S+=true)/.exec(advice)?.[1];
   await plane.mustKubectl(command?.split(' ') ?? []);
-  await awaitCondition('provider/unlent', 'Ready', 'team-a');
-  await awaitCondition('modelroute/unlent', 'Ready', 'team-a');
+  await awaitCondition('provider/unshared', 'Ready', 'team-a');
+  await awaitCondition('modelroute/unshared', 'Ready', 'team-a');
   const before = wall.calls.length;
   for (const gateway of installation.gateways) {
     expect((await call(gateway, '/v1/chat/completions', 'team-a', 'unlent')).status).toBe(200);
   }
-  expect(wall.calls.slice(before).every((one) => credentialIn(one).startsWith('sk-of-unlent-'))).toBe(true);
+  expect(wall.calls.slice(before).every((one) => credentialIn(one).startsWith('sk-of-unshared-'))).toBe(true);
 }, 60_000);
 
-test('a tenant that points at what is another one’s is told the same whether it is there or not, and nothing about it', async () => {
+test('a tenant that points at what is another one’s is reported the same whether it is there or not, and nothing about it', async () => {
   const { apply, awaitCondition, plane } = installation;
   const pointing = (name: string, at: string) =>
     modelRoute('team-b', name, [], {
@@ -297,7 +297,7 @@ test('a tenant that points at what is another one’s is told the same whether i
     ['ModelRoute', 'points', 'hoard', 'RefNotPermitted', 2],
     ['Provider', 'takes', 'treasure', 'SecretNotFound', 1],
   ] as const) {
-    const told = async (name: string) => {
+    const reported = async (name: string) => {
       await awaitCondition(`${kind}/${name}`, 'ResolvedRefs=false', 'team-b');
       await awaitCondition(`${kind}/${name}`, 'Ready=false', 'team-b');
       const status = await plane.mustKubectl(['get', kind, name, '-n', 'team-b', '-o', 'jsonpath={.status}']);
@@ -306,8 +306,8 @@ test('a tenant that points at what is another one’s is told the same whether i
         events: await eventsOf(plane, { kind, namespace: 'team-b', name }, reason),
       };
     };
-    const there = JSON.stringify(await told(`${verb}-there`));
-    const nowhere = await told(`${verb}-nowhere`);
+    const there = JSON.stringify(await reported(`${verb}-there`));
+    const nowhere = await reported(`${verb}-nowhere`);
     expect(JSON.parse(there.replaceAll(named, 'fiction'))).toEqual(nowhere);
     expect(nowhere.status).toContain('fiction');
     expect(nowhere.events.map(({ note }) => note)).toEqual(
@@ -337,16 +337,16 @@ test('a tenant that points at what is another one’s is told the same whether i
 test('what is shared by a label of the namespace comes and goes with it, for routes and for Providers', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   await apply(
-    credentialSecret('platform', 'lent', wall.url, secretValue('lent')),
-    provider('platform', 'lent', wall.url, 'lent', {
+    credentialSecret('platform', 'shared', wall.url, secretValue('shared')),
+    provider('platform', 'shared', wall.url, 'shared', {
       allowedNamespaces: { from: 'Selector', selector: { matchLabels: { ring: 'inner' } } },
     }),
-    modelRoute('platform', 'inner', ['lent'], {
+    modelRoute('platform', 'inner', ['shared'], {
       model: 'penstock/inner',
       allowedNamespaces: { from: 'Selector', selector: { matchLabels: { ring: 'inner' } } },
     }),
     modelRoute('team-b', 'borrows', [], {
-      targets: [{ name: 'main', providerRef: { name: 'lent', namespace: 'platform' }, upstreamModel: 'm' }],
+      targets: [{ name: 'main', providerRef: { name: 'shared', namespace: 'platform' }, upstreamModel: 'm' }],
     }),
   );
   await awaitCondition('modelroute/inner', 'Ready', 'platform');
@@ -406,7 +406,7 @@ test.each([
   }
 });
 
-test('whoever may edit a Provider cannot have its credential sent elsewhere, not even for a moment', async () => {
+test('anyone who may edit a Provider cannot have its credential sent elsewhere, not even for a moment', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const value = secretValue('edited');
   await apply(
@@ -489,7 +489,7 @@ test('values of Secrets and issued keys stand in their Secrets and in credential
 
   const hunted = new Map([...secretValues, token].map((value, index) => [`secret ${index}`, value]));
   expect(findLeaks(hunted, texts)).toEqual([]);
-  // What is hunted can be found: those in use are in the shards that may hold them. Those that are not lent are not even there.
+  // What is hunted can be found: those in use are in the shards that may hold them. Those that are not shared are not even there.
   const inShards = shards
     .filter(({ kind }) => kind === 'credentials')
     .map(({ text }) => text)

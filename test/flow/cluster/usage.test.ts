@@ -16,7 +16,7 @@ import {
   namespaceOf,
   provider,
 } from './manifests.ts';
-import { eventsOf } from './told.ts';
+import { eventsOf } from './reported.ts';
 
 let simulator: Simulator;
 let installation: Installation;
@@ -90,7 +90,7 @@ test('a request shows in kubectl get apikeys, with what it cost and when it was'
   expect(text).toMatch(/^penstock_operator_exhausted_keys \d/m);
 });
 
-test('a budget that is used up is told by its condition and an event, and goes with a higher limit', async () => {
+test('a budget that is used up is reported by its condition and an event, and goes with a higher limit', async () => {
   const { plane } = installation;
   await spendWith('team-a', 'limited');
   const limit = (dollars: string) =>
@@ -106,11 +106,11 @@ test('a budget that is used up is told by its condition and an event, and goes w
   };
   await limit('0.01');
   await installation.awaitCondition('apikey/limited', 'BudgetExhausted', 'team-a');
-  const told = (await conditions()).find(({ type }) => type === 'BudgetExhausted')?.message;
-  expect(told).toMatch(/^Monthly budget used up: \$\d+\.\d+ of \$0\.01 since .*-01\. Calls/);
+  const reported = (await conditions()).find(({ type }) => type === 'BudgetExhausted')?.message;
+  expect(reported).toMatch(/^Monthly budget used up: \$\d+\.\d+ of \$0\.01 since .*-01\. Calls/);
   const limited = { kind: 'ApiKey', namespace: 'team-a', name: 'limited' };
   await eventsOf(plane, limited, 'BudgetExhausted');
-  // The limit stands in the usage at once, though it was written a moment ago.
+  // The limit is in the usage at once, though it was written a moment ago.
   await until(async () => {
     const path = 'jsonpath={.status.usage.periods[0].limit}';
     return (
@@ -122,7 +122,7 @@ test('a budget that is used up is told by its condition and an event, and goes w
   await until(async () => (await conditions()).every(({ type }) => type !== 'BudgetExhausted'));
 });
 
-test('what one key spends of the budget of its namespace, another gateway refuses to the next; and the namespace is told', async () => {
+test('what one key spends of the budget of its namespace, another gateway refuses to the next; and the namespace is reported', async () => {
   const { plane, gateways } = installation;
   const [, other] = gateways;
   if (other === undefined) throw new Error('no second gateway');
@@ -133,12 +133,12 @@ test('what one key spends of the budget of its namespace, another gateway refuse
     return (await plane.mustKubectl(['get', 'apikeys/known', '-n', 'team-a', '-o', path])) !== '';
   });
   await spendWith('team-b', 'one');
-  const told = await eventsOf(
+  const reported = await eventsOf(
     plane,
     { kind: 'Namespace', namespace: 'team-b', name: 'team-b' },
     'TenantBudgetExhausted',
   );
-  expect(told.map(({ reason }) => reason)).toEqual(['TenantBudgetExhausted']);
+  expect(reported.map(({ reason }) => reason)).toEqual(['TenantBudgetExhausted']);
   // The gateway asks the ledger by itself, a moment before the operator or after it.
   const refused = await until(async () => {
     const said = await askGateway(other, importedKey('team-b', 'two'), 'm');

@@ -17,7 +17,7 @@ export interface Waste {
   readonly leastPauseMs: number | undefined;
 }
 
-/** What a gateway sends so shortly behind a failure may have been on its way before it had heard of it. */
+/** What a gateway sends so shortly after a failure may have been in flight before it had heard of it. */
 const hearingMs = 50;
 
 export function judgeWaste(

@@ -33,7 +33,7 @@ function callsOf(ages: Readonly<Record<string, readonly number[]>>) {
 
 const seen = { ...callsOf({}), killed: 1 };
 
-test('an attempt that stands there twice', () => {
+test('an attempt that is there twice', () => {
   const records = [record('a', 1), record('b', 1), record('a', 1)];
   expect(judgeJournal({ ...seen, asked: [], records }).doubled).toEqual(['a.1']);
 });

@@ -12,7 +12,7 @@ export interface JournalVerdict {
   /** Of whole answers, the attempts that are missing: how long before the kill they ended, in ms; longest first. */
   readonly lostAgesMs: readonly number[];
   /** Requests whose answer was under way at a kill. */
-  readonly underWay: number;
+  readonly inFlight: number;
   /** Whole answers of which the journal says other tokens than the provider. */
   readonly otherTokens: readonly string[];
   /** Of whole answers, by the journal and by the providers. */
@@ -72,7 +72,7 @@ export function judgeJournal({ asked, records, calls, agesMs }: KilledGatewaySee
     whole: whole.length,
     doubled,
     lostAgesMs: lostAgesMs.sort((a, b) => b - a),
-    underWay: asked.filter(({ isWhole, user }) => !isWhole && calls.has(user)).length,
+    inFlight: asked.filter(({ isWhole, user }) => !isWhole && calls.has(user)).length,
     otherTokens,
     tokens,
     invented,

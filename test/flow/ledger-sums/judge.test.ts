@@ -46,7 +46,7 @@ test('one call and its record agree', () => {
   });
 });
 
-test('a call without a record, a record without a call, and one that stands there twice', () => {
+test('a call without a record, a record without a call, and one that is there twice', () => {
   expect(judge([call, call], [record(1)]).unrecorded).toEqual([call]);
   expect(judge([call], [record(1), record(2)]).invented).toEqual([record(2)]);
   expect(judge([call, call], [record(1), record(1)]).doubled).toEqual(['a.1']);
@@ -72,7 +72,7 @@ test.each([
   expect(judge([call], [record(1, more)]).pairs.map((pair) => pair.word)).toEqual([word]);
 });
 
-test('counts that nobody told are no counts of the provider, and those that a message begins with are an estimate', () => {
+test('counts that nobody reported are no counts of the provider, and those that a message begins with are an estimate', () => {
   const begun = { ...call, tokens: { ...call.tokens, outputTokens: 0, isReported: false } };
   const words = (more: Partial<LedgerRecord>) => judge([begun], [record(1, more)]).pairs[0]?.word;
   const first = { usage: { ...usage, output: 1 }, isEstimated: true };

@@ -15,9 +15,9 @@ import {
 
 /** What became of a call in the ledger. */
 export type Word =
-  /** Its provider told its counts, and the record has them, to the token. */
+  /** Its provider reported its counts, and the record has them, to the token. */
   | 'counted'
-  /** A message that has told its input, and its first token of output, and nothing else; so does the record, as an estimate. */
+  /** A message that has reported its input, and its first token of output, and nothing else; so does the record, as an estimate. */
   | 'begun'
   /** The record has counts of our own, and says so. */
   | 'estimated'

@@ -1,5 +1,5 @@
 // What do a gateway's records come to in the ledger, and its providers' calls in their own log, over many scenes? One gateway and one
-// ledger, as processes; each scene is a model of its own, so that every call can be told from all others.
+// ledger, as processes; each scene is a model of its own, so that every call can be reported from all others.
 
 import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import type { RoutingTable } from '../../../core/contract/routing-table.ts';
@@ -19,7 +19,7 @@ export interface LedgerSumsSeen {
   readonly calls: readonly CallFacts[];
   readonly records: readonly LedgerRecord[];
   readonly sums: Sums | undefined;
-  /** Attempts that callers were told of, at providers that were not there. */
+  /** Attempts that callers learnt of, at providers that were not there. */
   readonly refused: number;
   /** Scenes whose fault the providers' log does not show. */
   readonly notFired: readonly Scene[];
@@ -44,7 +44,7 @@ export async function runLedgerSums(
   const sceneOf = new Map(scenes.map((scene, serial) => [`scene-${serial}`, scene]));
   const wall = await startWall((call) => {
     const { behaviour } = sceneOf.get(modelOf(call)) ?? {};
-    // What stands behind: counts that no two neighbours share.
+    // What is behind: counts that no two neighbours share.
     return behaviour === undefined || behaviour === 'refused' ? good(call) : behaviour;
   });
   parts.defer(() => wall.close());
@@ -120,7 +120,7 @@ export function surprisesOf(
   });
 }
 
-/** Gives the attempts that the caller is told of; 0 where it is told nothing. */
+/** Gives the attempts that the caller learns of; 0 where it learns nothing. */
 async function play(door: RawTarget, model: string, scene: Scene, wall: Wall): Promise<number> {
   const { variant, mode, leavesAfter } = scene;
   const request = requestOf({ endpoint: variant.endpoint, isStream: mode === 'stream', more: { model } });

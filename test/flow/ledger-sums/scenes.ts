@@ -13,7 +13,7 @@ export interface Scene {
   readonly mode: Mode;
   /** `refused`: nobody listens. */
   readonly behaviour: Behaviour | 'refused';
-  /** Another provider, which answers, stands behind. */
+  /** Another provider, which answers, is behind. */
   readonly hasSecond: boolean;
   readonly timeouts?: Timeouts | undefined;
   readonly retryOn?: RouteEntry['failover']['retryOn'] | undefined;
@@ -58,7 +58,7 @@ function wordOf({ effect, hasBegun }: Row, { upstream }: Variant): Word {
 }
 
 /** The whole of an answer, but for its end, in events. */
-const toldAll: Readonly<Partial<Record<DialectName, number>>> = {
+const reportedAll: Readonly<Partial<Record<DialectName, number>>> = {
   'openai-chat': 14,
   'openai-completions': 13,
   'anthropic-messages': 16,
@@ -79,7 +79,7 @@ function answerScenes(variant: Variant, mode: Mode): readonly Scene[] {
   const answer = (fault: string, how: Answer, word: Word = 'counted'): Scene =>
     scene(fault, { type: 'answer', ...how }, word);
   const isResponses = upstream === 'openai-responses';
-  const told = toldAll[upstream];
+  const reported = reportedAll[upstream];
   return [
     answer('none', {}),
     answer('none, much of it from a cache', {
@@ -102,8 +102,8 @@ function answerScenes(variant: Variant, mode: Mode): readonly Scene[] {
     }),
     ...(isStream
       ? [
-          answer('none, counts told twice', { usageChunk: 'twice' }),
-          answer('counts that are never told', { usageChunk: 'never' }, 'estimated'),
+          answer('none, counts reported twice', { usageChunk: 'twice' }),
+          answer('counts that are never reported', { usageChunk: 'never' }, 'estimated'),
           ...(isResponses
             ? []
             : [
@@ -111,7 +111,7 @@ function answerScenes(variant: Variant, mode: Mode): readonly Scene[] {
                 answer(
                   'no finish reason',
                   { omit: ['finish'] },
-                  // It is told in one event with the counts.
+                  // It is reported in one event with the counts.
                   upstream === 'anthropic-messages' ? 'estimated' : 'counted',
                 ),
               ]),
@@ -127,12 +127,12 @@ function answerScenes(variant: Variant, mode: Mode): readonly Scene[] {
             'estimated',
             { leavesAfter: 5 },
           ),
-          ...(told === undefined
+          ...(reported === undefined
             ? []
             : [
                 scene(
                   'a caller that leaves behind the counts',
-                  { type: 'stall', after: { events: told } },
+                  { type: 'stall', after: { events: reported } },
                   'counted',
                   { leavesAfter: 11 },
                 ),

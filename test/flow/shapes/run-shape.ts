@@ -88,7 +88,7 @@ function judge(shape: Shape, run: ShapeRun): Pick<ShapeResult, 'verdict' | 'miss
   const hasFired = run.firstCalls.length > 0;
   if (!hasFired) missed.push('the first provider was asked');
   const results = new Set(run.asked.map(({ result }) => result));
-  if (results.has('unclear')) missed.push('who gets no answer is told an error');
+  if (results.has('unclear')) missed.push('who gets no answer is reported an error');
   const isIdeal = results.size === 1 && results.has(shape.ideal === 'error' ? 'error' : 'whole');
   const isBad = (['unclear', 'cut', 'hang'] as const).some((result) => results.has(result));
   if (required.length > 0 || !hasFired || !run.isHealthyAfter || isBad) return { verdict: 'fail', missed };
@@ -177,6 +177,6 @@ function resultOf(seen: Seen, isStream: boolean): AskedOnce['result'] {
 function modelOf(seen: Seen): string | undefined {
   const documents =
     seen.json === undefined ? seen.events.map(({ data }) => parseJson(data ?? '')) : [seen.json];
-  const told = documents.filter(isBag).find(({ model }) => typeof model === 'string');
-  return told === undefined ? undefined : String(told.model);
+  const reported = documents.filter(isBag).find(({ model }) => typeof model === 'string');
+  return reported === undefined ? undefined : String(reported.model);
 }

@@ -8,11 +8,11 @@ export interface Timing {
   own(ms: number): number;
   /** A bound on how long something may take. */
   limit(ms: number): number;
-  /** A silence that whoever waits for it to end must not reach the bounds with. */
+  /** A silence that anyone who waits for it to end must not reach the bounds with. */
   silence(ms: number): number;
   /**
    * Requests beyond those of a row of them. A trial that falls into the last moment of an outage is followed by the next one
-   * 25 s later, behind the last of twenty requests, and moments are long where everything is played fast.
+   * 25 s later, after the last of twenty requests, and moments are long where everything is played fast.
    */
   readonly moreRequests: number;
 }

@@ -1,4 +1,4 @@
-// When is a refused request told so?
+// When is a refused request reported so?
 
 import { expect, test } from 'vitest';
 import { Refusals, slowPace } from '../../../gateway/admission/refusals.ts';
@@ -7,41 +7,41 @@ import { makeFakeClock } from '../../support/fake-clock.ts';
 function setUp() {
   const clock = makeFakeClock();
   const refusals = new Refusals({ ...clock, wallMs: clock.now });
-  const told: number[] = [];
+  const reported: number[] = [];
   let asked = 0;
   return {
     clock,
-    told,
+    reported: reported,
     ask(count: number): void {
       for (let n = 0; n < count; n++) {
         const number = asked++;
-        refusals.add(() => told.push(number));
+        refusals.add(() => reported.push(number));
       }
     },
   };
 }
 
 test('two hundred at once, the others two hundred in each tenth of a second, in their order', () => {
-  const { clock, told, ask } = setUp();
+  const { clock, reported, ask } = setUp();
   ask(500);
-  expect(told).toHaveLength(200);
+  expect(reported).toHaveLength(200);
   clock.advance(99);
-  expect(told).toHaveLength(200);
+  expect(reported).toHaveLength(200);
   clock.advance(1);
-  expect(told).toHaveLength(400);
+  expect(reported).toHaveLength(400);
   ask(10);
-  expect(told, 'who comes later waits behind').toHaveLength(400);
+  expect(reported, 'who comes later waits behind').toHaveLength(400);
   clock.advance(100);
-  expect(told).toEqual(Array.from({ length: 510 }, (_, index) => index));
+  expect(reported).toEqual(Array.from({ length: 510 }, (_, index) => index));
 });
 
-test('a few are told at once, however long it goes on, and nothing is timed behind the last', () => {
-  const { clock, told, ask } = setUp();
+test('a few are reported at once, however long it goes on, and nothing is timed after the last', () => {
+  const { clock, reported, ask } = setUp();
   for (let second = 0; second < 100; second++) {
     ask(19);
     clock.advance(10);
   }
-  expect(told).toHaveLength(1_900);
+  expect(reported).toHaveLength(1_900);
   clock.advance(200);
   expect(clock.pending()).toEqual([]);
 });
@@ -49,11 +49,11 @@ test('a few are told at once, however long it goes on, and nothing is timed behi
 test('who gives up has no turn any more', () => {
   const clock = makeFakeClock();
   const refusals = new Refusals({ ...clock, wallMs: clock.now }, { momentMs: 10, perMoment: () => 1 });
-  const told: string[] = [];
-  const giveUps = ['a', 'b', 'c', 'd'].map((name) => refusals.add(() => told.push(name)));
+  const reported: string[] = [];
+  const giveUps = ['a', 'b', 'c', 'd'].map((name) => refusals.add(() => reported.push(name)));
   for (const at of [0, 1, 2]) giveUps[at]?.();
   clock.advance(10);
-  expect(told).toEqual(['a', 'd']);
+  expect(reported).toEqual(['a', 'd']);
 });
 
 test('slow senders go one by one, and many at once where they have taken most of the places', () => {
@@ -61,14 +61,14 @@ test('slow senders go one by one, and many at once where they have taken most of
   const pace = slowPace(() => share);
   const clock = makeFakeClock();
   const refusals = new Refusals({ ...clock, wallMs: clock.now }, pace);
-  let told = 0;
-  for (let n = 0; n < 100; n++) refusals.add(() => told++);
+  let reported = 0;
+  for (let n = 0; n < 100; n++) refusals.add(() => reported++);
   clock.advance(12);
-  expect(told).toBe(2);
+  expect(reported).toBe(2);
   share = 0.76;
   clock.advance(12);
-  expect(told).toBe(22);
+  expect(reported).toBe(22);
   share = 0.74;
   clock.advance(12);
-  expect(told).toBe(23);
+  expect(reported).toBe(23);
 });

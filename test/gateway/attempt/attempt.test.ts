@@ -152,7 +152,7 @@ test('a role does not commit, content does, and both go out together', async () 
   attempt.body(word);
   expect(attempt.written).toEqual([role + word]);
   attempt.body(word + finish + usage + done);
-  expect(attempt.contents, 'told once').toHaveLength(1);
+  expect(attempt.contents, 'reported once').toHaveLength(1);
   attempt.upstream.onEnd();
   expect(await attempt.result).toMatchObject({ outcome: 'answered', usage: { input: 3, output: 1 } });
   expect(attempt.log).toEqual([]);
@@ -302,7 +302,7 @@ test('nothing comes behind the usage chunk: no [DONE] is waited for', async () =
   expect(attempt.written.join('')).toBe(word + finish + usage);
 });
 
-test('an upstream that stays behind its terminal marker is let go after two seconds', async () => {
+test('an upstream that stays behind its terminal marker is released after two seconds', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(word + finish + done);
@@ -428,7 +428,7 @@ test('a plain answer larger than any request may be is none', async () => {
 });
 
 test.each(['plain', 'stream'] as const)(
-  'what is kept of a %s answer is told, and where there is no room for it the attempt fails for that',
+  'what is kept of a %s answer is reported, and where there is no room for it the attempt fails for that',
   async (kind) => {
     const attempt = startAttempt(kind);
     attempt.head(200, kind === 'stream' ? sse : {});
@@ -775,7 +775,7 @@ test('while the event loop is busy a long answer is read in turn, and a short on
   expect(await attempt.result).toMatchObject({ outcome: 'answered', usage: { input: 3, output: 1 } });
 });
 
-test('whoever waits for its turn goes on only when its client has room, too', () => {
+test('anyone who waits for its turn goes on only when its client has room, too', () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.turns.isPacing = true;

@@ -222,8 +222,8 @@ describe('an attempt has the time of the last', () => {
         retryOn: ['ConnectFailure', 'Overloaded', 'ContextLengthExceeded', 'Timeout'],
       },
       hasRetryBudget: () => false,
-      limits: (_candidate, told) => {
-        asked.push(told);
+      limits: (_candidate, reported) => {
+        asked.push(reported);
         return limits;
       },
     });

@@ -11,7 +11,7 @@ import {
 
 function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean; rule?: CommitRule } = {}) {
   const written: string[] = [];
-  const told = { held: 0, tooLong: 0 };
+  const reported = { held: 0, tooLong: 0 };
   const drains: (() => void)[] = [];
   const point = new CommitPoint(
     {
@@ -21,11 +21,11 @@ function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean
       },
       onDrain: (resume) => drains.push(resume),
       onHeld: (change) => {
-        told.held += change;
+        reported.held += change;
         return true;
       },
       onTooLong: () => {
-        told.tooLong++;
+        reported.tooLong++;
       },
     },
     rule,
@@ -33,7 +33,7 @@ function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean
   const drain = (): void => {
     for (const resume of drains.splice(0)) resume();
   };
-  return { point, written, told, drain };
+  return { point, written, reported, drain };
 }
 
 /** @param content Whether there is any; or how many events of it there have been. */
@@ -79,7 +79,7 @@ test('a step that gives nothing commits nothing', () => {
   ]);
 });
 
-test('a full client is told from the commit on', () => {
+test('a full client is reported from the commit on', () => {
   const { point } = pointWith({ isFull: true });
   expect(take(point, 'role', false)).toBe(true);
   expect(take(point, 'content', true)).toBe(false);
@@ -89,14 +89,14 @@ test('a full client is told from the commit on', () => {
 test.each([{ type: 'whole' }, { type: 'hold-back', events: 9, durationMs: 9 }] satisfies CommitRule[])(
   'what is given out counts until the client has taken it: %o',
   (rule) => {
-    const { point, written, told, drain } = pointWith({ isFull: true, rule });
+    const { point, written, reported, drain } = pointWith({ isFull: true, rule });
     take(point, 'role ', 0);
     take(point, 'content', 1);
-    expect([point.commit(), written, told.held]).toEqual([false, ['role content'], 12]);
+    expect([point.commit(), written, reported.held]).toEqual([false, ['role content'], 12]);
     take(point, 'what comes later is the stream itself', 2);
-    expect(told.held).toBe(12);
+    expect(reported.held).toBe(12);
     drain();
-    expect(told.held).toBe(0);
+    expect(reported.held).toBe(0);
   },
 );
 
@@ -122,14 +122,14 @@ const holdBack = (events: number | undefined, durationMs: number | undefined): C
 });
 
 test('content is held back until so many events of it are there', () => {
-  const { point, written, told } = pointWith({ rule: holdBack(3, undefined) });
+  const { point, written, reported } = pointWith({ rule: holdBack(3, undefined) });
   take(point, 'role ', 0);
   take(point, 'one ', 1);
   take(point, 'two ', 2);
-  expect([written, point.isCommitted, told.held]).toEqual([[], false, 13]);
+  expect([written, point.isCommitted, reported.held]).toEqual([[], false, 13]);
   take(point, 'three ', 3);
   take(point, 'four', 4);
-  expect([written, told.held]).toEqual([['role one two three ', 'four'], 0]);
+  expect([written, reported.held]).toEqual([['role one two three ', 'four'], 0]);
 });
 
 test('events that come in one piece count one by one', () => {
@@ -149,32 +149,36 @@ test("how long content is held back is looked up there, and the clock is the att
 });
 
 test('a whole answer is held until the attempt says that it is whole', () => {
-  const { point, written, told } = pointWith({ rule: { type: 'whole' } });
+  const { point, written, reported } = pointWith({ rule: { type: 'whole' } });
   take(point, 'role ', 0);
   take(point, 'content ', 1);
   take(point, 'end', 1);
-  expect([written, point.isCommitted, point.awaitsWhole, told.held]).toEqual([[], false, true, 16]);
+  expect([written, point.isCommitted, point.awaitsWhole, reported.held]).toEqual([[], false, true, 16]);
   point.commit();
-  expect([written, point.awaitsWhole, told]).toEqual([['role content end'], false, { held: 0, tooLong: 0 }]);
+  expect([written, point.awaitsWhole, reported]).toEqual([
+    ['role content end'],
+    false,
+    { held: 0, tooLong: 0 },
+  ]);
 });
 
 test('a held answer that failed leaves no trace, and holds nothing any more', () => {
-  const { point, written, told } = pointWith({ rule: { type: 'whole' } });
+  const { point, written, reported } = pointWith({ rule: { type: 'whole' } });
   take(point, 'role content ', 1);
   point.discard();
-  expect([written, point.isCommitted, told.held]).toEqual([[], false, 0]);
+  expect([written, point.isCommitted, reported.held]).toEqual([[], false, 0]);
 });
 
 test.each([{ type: 'whole' }, holdBack(256, 30_000)] satisfies CommitRule[])(
   'what is too long to be held goes out, and is a stream like any other from there on: %o',
   (rule) => {
-    const { point, written, told } = pointWith({ rule });
+    const { point, written, reported } = pointWith({ rule });
     // What comes before the content counts for itself.
     take(point, 'x'.repeat(heldBytesMax), 0);
     take(point, 'y'.repeat(heldContentBytesMax), 1);
-    expect([written, told]).toEqual([[], { held: heldBytesMax + heldContentBytesMax, tooLong: 0 }]);
+    expect([written, reported]).toEqual([[], { held: heldBytesMax + heldContentBytesMax, tooLong: 0 }]);
     take(point, 'z', 2);
-    expect([written.map(({ length }) => length), told]).toEqual([
+    expect([written.map(({ length }) => length), reported]).toEqual([
       [heldBytesMax + heldContentBytesMax + 1],
       { held: 0, tooLong: 1 },
     ]);

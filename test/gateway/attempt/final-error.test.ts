@@ -1,4 +1,4 @@
-// Every attempt failed: what is the caller told?
+// Every attempt failed: what is the caller reported?
 
 import { describe, expect, test } from 'vitest';
 import { type AttemptFailure, failureCode } from '../../../gateway/attempt/failure.ts';
@@ -200,7 +200,7 @@ const rows: readonly Row[] = [
     code: 'context_length_exceeded',
     mayRetry: true,
   },
-  // Whoever can mend it is told, whatever else went wrong: clients shorten a conversation, or change its words.
+  // Anyone who can mend it is reported, whatever else went wrong: clients shorten a conversation, or change its words.
   ...[status(503), status(429, {}, 3_000), status(402), status(401), unknownModel, silent, reset].flatMap(
     (other): Row[] =>
       (['context_length_exceeded', 'content_policy_violation'] as const).flatMap((code) =>
@@ -268,7 +268,7 @@ test.each([400, 422])('the words of a %i are kept, with type, code and parameter
   expect(inside.toErrorObject('openai')).toEqual(words);
 });
 
-test('a mistake told without words still says something', () => {
+test('a mistake reported without words still says something', () => {
   expect(finalError([status(400)], facts).message).toBe("The upstream of model 'm' refused the request.");
 });
 
@@ -281,13 +281,13 @@ test.each([
   [errorEvent({ type: 'insufficient_quota' }), 'rate_limit_exceeded'],
   [errorEvent({ status: 400, message: 'quoted' }), 'upstream_error'],
   [errorEvent({ status: 401 }), 'upstream_error'],
-] satisfies [AttemptFailure, string][])('inside a stream %o is told as %s', (failure, code) => {
+] satisfies [AttemptFailure, string][])('inside a stream %o is reported as %s', (failure, code) => {
   const error = brokenOffError(failure, 'm');
   expect(error.code).toBe(code);
   expect(error.message).not.toMatch(/10\.9\.8\.7|quoted/);
 });
 
-test('a time that is over is not told as silence: the stream may have run well, and its reader been slow', () => {
+test('a time that is over is not reported as silence: the stream may have run well, and its reader been slow', () => {
   expect(brokenOffError({ kind: 'timeout', timer: 'total' }, 'm').message).toBe(
     "The answer of model 'm' broke off: the request reached its total timeout.",
   );
@@ -303,13 +303,13 @@ test.each([
   ['try again in 60 hours', ''],
   ['try again in a while, org-x', ''],
   ['limit of 40 tokens', ''],
-])('inside a stream a rate limit of %j tells when to come back, and nothing else', (message, told) => {
+])('inside a stream a rate limit of %j tells when to come back, and nothing else', (message, reported) => {
   const { message: text } = brokenOffError(errorEvent({ type: 'rate_limit_error', message }), 'm');
-  expect(text).toBe(`The answer of model 'm' broke off: the upstream reported an error.${told}`);
+  expect(text).toBe(`The answer of model 'm' broke off: the upstream reported an error.${reported}`);
   expect(brokenOffError(errorEvent({ type: 'api_error', message }), 'm').message).not.toContain('try again');
 });
 
-test('a wait that the error itself tells is told on, whole and inside a stream', () => {
+test('a wait that the error itself tells is reported on, whole and inside a stream', () => {
   const limit = { status: 429, retryAfterMs: 2_100 };
   expect(finalError([status(429), status(429, limit)], facts).headers['retry-after']).toBe('3');
   expect(finalError([errorEvent(limit)], facts).headers['retry-after']).toBe('3');
@@ -324,7 +324,7 @@ describe('where all keys rest for one reason', () => {
     ['out-of-money', false, 429, 'rate_limit_exceeded'],
     ['out-of-money', true, 429, 'rate_limit_exceeded'],
   ] as const)(
-    '%s (own provider: %s) is told as %i %s, as to the request that found out',
+    '%s (own provider: %s) is reported as %i %s, as to the request that found out',
     (commonRest, isOwnProvider, status, code) => {
       const error = finalError([], {
         ...facts,
@@ -354,7 +354,7 @@ test.each([
   ]);
 });
 
-describe('told in another dialect than the caller speaks', () => {
+describe('reported in another dialect than the caller speaks', () => {
   const foreign = { isForeign: true, type: 'BadThing', code: 'odd', param: 'max_completion_tokens' };
 
   test('the words are kept, type, code and parameter are ours', () => {
@@ -386,10 +386,10 @@ describe('told in another dialect than the caller speaks', () => {
       "This model's maximum context length is 8192 tokens, however you requested 9000 tokens (900 in your prompt; 8100 for the completion).",
       ' (input length and `max_tokens` exceed context limit: 900 + 8100 > 8192)',
     ],
-  ])('a prompt that is too long is told so that Claude Code shortens it: %s', (message, added) => {
+  ])('a prompt that is too long is informed that Claude Code shortens it: %s', (message, added) => {
     const failure = status(400, { ...foreign, code: 'context_length_exceeded', message });
-    const told = finalError([failure], { ...facts, shape: 'messages' });
-    expect([told.code, told.message]).toEqual(['context_length_exceeded', message + added]);
+    const reported = finalError([failure], { ...facts, shape: 'messages' });
+    expect([reported.code, reported.message]).toEqual(['context_length_exceeded', message + added]);
     expect(finalError([failure], facts).message).toBe(message);
   });
 });
@@ -403,10 +403,10 @@ test('a prompt that is too long is known by its words where the dialect has no c
   expect(finalError([failure], facts).code).toBe('context_length_exceeded');
 });
 
-test('an answer broken off by overload is told as overload', () => {
+test('an answer broken off by overload is reported as overload', () => {
   const failure = errorEvent({ type: 'overloaded_error', message: 'Overloaded' });
-  const told = brokenOffError(failure, 'm');
-  expect([told.code, told.toErrorObject('messages').type]).toEqual([
+  const reported = brokenOffError(failure, 'm');
+  expect([reported.code, reported.toErrorObject('messages').type]).toEqual([
     'upstream_unavailable',
     'overloaded_error',
   ]);

@@ -12,7 +12,7 @@ import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
 
 const noWords: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
 
-/** Reason, what is to blame, what the caller is told; then the marks that are set. */
+/** Reason, what is to blame, what the caller is reported; then the marks that are set. */
 type Verdict = readonly [
   reason: Judgement['reason'],
   scope: Judgement['scope'],
@@ -94,7 +94,7 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
   [{ code: 'content_policy_violation' }, { 400: filtered, 422: filtered }],
   [{ code: 'content_filter' }, { 400: filtered }],
   [{ code: 'moderation_blocked' }, { 400: filtered, 403: filtered }],
-  // What a key may not do is told with 403 too, where it is good for everything else.
+  // What a key may not do is reported with 403 too, where it is good for everything else.
   [{ type: 'permission_error', message: 'Your API key does not have permission' }, { 403: forbidden }],
   [{ code: 'AccessDeniedException', message: "You don't have access to the model" }, { 403: forbidden }],
   [{ message: 'Forbidden' }, { 403: forbidden }],
@@ -117,7 +117,7 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
     },
     { 401: forbidden },
   ],
-  // One request that is too large by itself, told with the code of any limit or with none.
+  // One request that is too large by itself, reported with the code of any limit or with none.
   [
     {
       type: 'tokens',

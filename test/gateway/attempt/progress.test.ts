@@ -101,7 +101,7 @@ describe.each<[DialectName, DialectName]>([
     ['only says that it searches', [searching]],
     ['only ends items', [found]],
     ['gives an image in pieces', [image]],
-  ])('behind the first content it %s: it is left to it, and nobody is billed for that', async (_, again) => {
+  ])('after the first content it %s: it is left to it, and nobody is billed for that', async (_, again) => {
     const end = await endOf(streamFrom(upstream, client), created + thought, again);
     expect(end).toMatchObject({ ...stillThere, outputEstimate: 1 });
   });
@@ -110,7 +110,7 @@ describe.each<[DialectName, DialectName]>([
     ['repeats that the response is in progress', atWork],
     ['sends what nobody knows', unknown],
     ['sends comments', ': ping\n\n'],
-  ])('behind the first content it %s: no progress', async (_, again) => {
+  ])('after the first content it %s: no progress', async (_, again) => {
     expect(await endOf(streamFrom(upstream, client), created + thought, [again])).toMatchObject({
       outcome: 'broken-off',
       durationMs: 120_000,

@@ -193,7 +193,7 @@ describe('a key that is none is 401 on both generation routes, and no upstream i
     }
   });
 
-  test('the body is not read first: a wrong key is told although the body is no JSON', async () => {
+  test('the body is not read first: a wrong key is reported although the body is no JSON', async () => {
     const answer = await post(rig, '/v1/completions', '{', [['authorization', `Bearer ${unknownKey}`]]);
     expect(answer.status).toBe(401);
   });
@@ -361,15 +361,15 @@ describe('any bytes at all', () => {
         ];
         const isGood = authorization === null ? apiKey === testKey : authorization === `Bearer ${testKey}`;
         const credential = readCredential(readHead(rawHeaders));
-        let told: unknown;
+        let reported: unknown;
         try {
           authenticate(credential, view, 0);
         } catch (error) {
-          told = error;
+          reported = error;
         }
-        if (isGood) expect(told).toBeUndefined();
+        if (isGood) expect(reported).toBeUndefined();
         else
-          expect(told).toSatisfy(
+          expect(reported).toSatisfy(
             (error) => error instanceof GatewayError && error.code === 'invalid_api_key',
           );
       }),

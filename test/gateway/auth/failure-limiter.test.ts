@@ -12,7 +12,8 @@ beforeEach(() => {
 });
 
 const refusals = (address: string, count: number): number =>
-  Array.from({ length: count }, () => limiter.judge(address)).filter((told) => told !== undefined).length;
+  Array.from({ length: count }, () => limiter.judge(address)).filter((reported) => reported !== undefined)
+    .length;
 
 test('a minute’s worth at once, then one a second, and a minute of quiet gives all of it back', () => {
   expect(refusals('192.0.2.1', 60)).toBe(0);
@@ -66,7 +67,7 @@ test('ten thousand addresses are remembered, those longest unheard of are not', 
   expect(refusals('192.0.2.1', 1)).toBe(0);
 });
 
-test('whoever has left before its address could be asked for is told nothing more, and counts for nobody', () => {
+test('anyone who has left before its address could be asked for learns nothing more, and counts for nobody', () => {
   for (let n = 0; n < 100; n++) expect(limiter.judge(undefined)).toBeUndefined();
   expect(refusals('192.0.2.1', 60)).toBe(0);
 });

@@ -1,4 +1,4 @@
-// Before the first table nobody can be told whether a key is good: 503, never 401, or clients would throw away good keys.
+// Before the first table nobody can be reported whether a key is good: 503, never 401, or clients would throw away good keys.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bearer, errorOf, get, messagesErrorOf, post } from '../endpoints/ask.ts';
@@ -26,7 +26,7 @@ const callers: readonly (readonly [string, Record<string, string>])[] = [
 ];
 
 describe('before the first table', () => {
-  test.each(callers)('%s is told to come back', async (_name, headers) => {
+  test.each(callers)('%s is asked to come back', async (_name, headers) => {
     const answers = [await get(rig, '/v1/models', headers), await get(rig, '/v1/models/m', headers)];
     for (const [path, body] of Object.entries(bodies)) answers.push(await post(rig, path, body, headers));
     for (const answer of answers) {

@@ -133,7 +133,7 @@ describe.each([C, M] as const)('a responses client at %s', (upstream) => {
     },
   );
 
-  test('a call is told as a whole, between others', () => {
+  test('a call is reported as a whole, between others', () => {
     const said = [
       call('look', '{"a":1}', 'c1'),
       call('shell', '{"commands":["ls"]}', 'c2'),

@@ -1,4 +1,4 @@
-// What is refused, and what is told to be dropped?
+// What is refused, and what is asked to be dropped?
 
 import { expect, test } from 'vitest';
 import {
@@ -34,14 +34,14 @@ test('the first thing that cannot be carried is refused by the name the caller g
   expect(findImpossible('openai-chat', 'anthropic-messages', conversation)).toBeUndefined();
 });
 
-test('what may change the answer is told, hints are not', () => {
-  const told = (upstream: 'anthropic-messages' | 'openai-completions') =>
+test('what may change the answer is reported, hints are not', () => {
+  const reported = (upstream: 'anthropic-messages' | 'openai-completions') =>
     listDropped('openai-chat', findDialect(upstream), [conversation, conversation], target);
-  expect(told('anthropic-messages')).toEqual(['presence_penalty', 'seed']);
-  expect(told('openai-completions')).toEqual([]);
+  expect(reported('anthropic-messages')).toEqual(['presence_penalty', 'seed']);
+  expect(reported('openai-completions')).toEqual([]);
 });
 
-test('61: a limit above what the model can give is told', () => {
+test('61: a limit above what the model can give is reported', () => {
   const asking = conversationOf({
     asks: [{ feature: 'max-tokens', param: 'max_tokens' }],
     maxOutputTokens: 900,
@@ -75,10 +75,10 @@ test('a prompt that is asked with many seeds is looked at once', () => {
   expect(looked).toHaveLength(2);
 });
 
-test('what this very model does not take is told, too', () => {
+test('what this very model does not take is reported, too', () => {
   const asking = conversationOf({ asks: [{ feature: 'temperature', param: 'temperature' }] });
-  const told = (upstreamModel: string) =>
+  const reported = (upstreamModel: string) =>
     listDropped('openai-chat', findDialect('anthropic-messages'), [asking], { ...target, upstreamModel });
-  expect(told('claude-opus-4-6')).toEqual([]);
-  expect(told('claude-opus-5')).toEqual(['temperature']);
+  expect(reported('claude-opus-4-6')).toEqual([]);
+  expect(reported('claude-opus-5')).toEqual(['temperature']);
 });

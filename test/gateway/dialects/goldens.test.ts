@@ -1,5 +1,5 @@
 // Does every client still get from every upstream what we once read and found right? The data lies in
-// test/fixtures/wire; how it is named, and how the goldens are written anew, stands in golden-wire.ts.
+// test/fixtures/wire; how it is named, and how the goldens are written again, is in golden-wire.ts.
 
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -54,7 +54,7 @@ describe.each(pairs)('$client from $upstream', ({ client, upstream }) => {
   test.each(cases.filter(isStreamed))('$behaviour reads the same, however the network cuts it', (wire) => {
     const { streamed: bytes = nothing } = wireAnswers(upstream, wire.behaviour);
     const opened = through(wire, true);
-    const read = (...pieces: Buffer[]): string => told(opened.stream(() => pieces));
+    const read = (...pieces: Buffer[]): string => reported(opened.stream(() => pieces));
     const whole = read(bytes);
     expect(read(...[...bytes].map((byte) => Buffer.of(byte)))).toBe(whole);
     // Byte by byte was every place at once; halves at every place would only take longer.
@@ -108,8 +108,8 @@ function without(answer: unknown, names: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(Object(answer)).filter(([name]) => !names.includes(name)));
 }
 
-/** All that the client is told, as text. */
-function told(outcome: StreamOutcome): string {
+/** All that the client is reported, as text. */
+function reported(outcome: StreamOutcome): string {
   const text = outcome.type === 'failed' ? '' : outcome.text;
   const error = outcome.type === 'answered' ? '' : JSON.stringify(outcome.error.toErrorObject('openai'));
   return `${outcome.type} ${text} ${error}`;

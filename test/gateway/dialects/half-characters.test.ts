@@ -1,4 +1,4 @@
-// Does half a surrogate pair that stands alone go out as U+FFFD, to upstreams and to clients? Upstreams refuse a body with
+// Does half a surrogate pair that is alone go out as U+FFFD, to upstreams and to clients? Upstreams refuse a body with
 // one, in every later turn too, and clients cannot encode the text.
 
 import { describe, expect, test } from 'vitest';
@@ -81,8 +81,8 @@ const said: readonly (readonly [string, readonly string[], string])[] = [
 describe.each([M, R, T] as const)('a client of %s', (client) => {
   test.each(said)('hears of a half %s what there is to hear', (_, pieces, text) => {
     const frames = pieces.map((content) => frame(delta({ content }))).join('');
-    const told = frames + frame(delta({}, 'stop')) + done;
-    expect(hearStream(client, streamed(client, C, told))[0]).toBe(`text ${text}`);
+    const reported = frames + frame(delta({}, 'stop')) + done;
+    expect(hearStream(client, streamed(client, C, reported))[0]).toBe(`text ${text}`);
     const message = { role: 'assistant', content: pieces.join('') };
     const answer = { id: 'a', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }] };
     const outcome = open(client, C).plain(() => Buffer.from(JSON.stringify(answer)));
@@ -93,8 +93,8 @@ describe.each([M, R, T] as const)('a client of %s', (client) => {
 });
 
 test('a chat client of a completions upstream hears none', () => {
-  const told = frame(piece('a\ud83d')) + frame(piece('', 'stop')) + done;
-  expect(hearStream(C, streamed(C, T, told))[0]).toBe('text a\ufffd');
+  const reported = frame(piece('a\ud83d')) + frame(piece('', 'stop')) + done;
+  expect(hearStream(C, streamed(C, T, reported))[0]).toBe('text a\ufffd');
 });
 
 describe.each(pairsOf(talkative, talkative).filter(isTranslated))(
@@ -120,8 +120,9 @@ test('arguments that are cut inside of an escape come out whole', () => {
       },
     ],
   }));
-  const told = pieces.map((entry) => frame(delta(entry))).join('') + frame(delta({}, 'tool_calls')) + done;
-  const [line = ''] = hearStream(M, streamed(M, C, told));
+  const reported =
+    pieces.map((entry) => frame(delta(entry))).join('') + frame(delta({}, 'tool_calls')) + done;
+  const [line = ''] = hearStream(M, streamed(M, C, reported));
   expect(JSON.parse(line.slice(line.indexOf('{')))).toEqual({ a: '😀 \ufffd \\ud83d é' });
 });
 

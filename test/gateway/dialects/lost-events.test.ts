@@ -89,7 +89,7 @@ const streams: readonly Stream[] = [
 ];
 
 describe.each(streams)('$dialect', ({ dialect, begun, ended, garbage: own }) => {
-  test('a NUL byte ends a stream that passes through, wherever it stands', () => {
+  test('a NUL byte ends a stream that passes through, wherever it is', () => {
     for (const event of [': \0\n\n', own.replace('half', 'ha\0lf')]) {
       const { facts, sent } = passThrough(dialect, begun + event + ended);
       expect([facts.isComplete, facts.fault?.kind, sent.includes('\0')]).toEqual([false, 'malformed', false]);
@@ -170,7 +170,11 @@ const calls: readonly (readonly [string, DialectName, string])[] = [
     'anthropic-messages',
     messages?.begun + blockStop() + garbage + blockStop(1) + messageDelta('tool_use') + messageStop,
   ],
-  ['before the call is told', 'openai-responses', responses?.begun + garbage + itemEvents + completed(item)],
+  [
+    'before the call is reported',
+    'openai-responses',
+    responses?.begun + garbage + itemEvents + completed(item),
+  ],
 ];
 
 test.each(readers.flatMap(([way, read]) => calls.map((call) => [way, ...call, read] as const)))(

@@ -1,4 +1,4 @@
-// What is a caller told where the upstream names no model and counts no tokens?
+// What is a caller reported where the upstream names no model and counts no tokens?
 
 import { describe, expect, test } from 'vitest';
 import type { DialectName } from '../../../core/contract/routing-table.ts';

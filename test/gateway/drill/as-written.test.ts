@@ -114,7 +114,7 @@ describe('of targets at one priority', () => {
   }));
 
   test.each([undefined, 'ApiKey', 'PromptPrefix'] as const)(
-    'each has its turn to be the first, drawn by weight, whatever keeps calls together (%s)',
+    'each runs to be the first, drawn by weight, whatever keeps calls together (%s)',
     async (affinity) => {
       const failover = affinity === undefined ? {} : { affinity };
       const messages = names.map(async (_, turn) => {

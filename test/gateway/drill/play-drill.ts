@@ -1,4 +1,4 @@
-// Plays one drill against a table of the test's, with a clock that stands still but where somebody waits.
+// Plays one drill against a table of the test's, with a clock that stops but where somebody waits.
 
 import { expect } from 'vitest';
 import { type DrillOutcome, drillOutcomeSchema } from '../../../core/contract/exchange.ts';
@@ -58,8 +58,8 @@ export async function drill(asked: Drill): Promise<DrillOutcome> {
       fault: asked.fault ?? 'ServerError',
       takeoverWithinMs: asked.takeoverWithinMs ?? 2_000,
     },
-  ).then((told) => {
-    outcome = told;
+  ).then((reported) => {
+    outcome = reported;
   });
   for (let turn = 0; outcome === undefined; turn++) {
     if (turn > 10_000) throw new Error('the drill comes to no end');

@@ -112,14 +112,14 @@ describe('what fails says what to change', () => {
       'failover.attemptsPerTarget is 3; raise maxAttempts above that',
     ],
     [
-      'a stream that is cut behind its first words',
+      'a stream that is cut after its first words',
       { fault: 'CutStream' },
       'cut off after its first words had reached the caller',
     ],
     ['a model that the pod does not have', { id: 'team/other' }, 'does not have the model'],
   ];
   test.each(upstreamDialectSchema.options)(
-    'a stream of %s that is cut behind its first words',
+    'a stream of %s that is cut after its first words',
     async (dialect) => {
       const targets = [{ ...main, ...native(dialect) }, spare];
       const outcome = await drill({ fault: 'CutStream', targets, route: { endpoints: ['openai-chat'] } });

@@ -127,7 +127,7 @@ describe('an upstream that knows no stream_options', () => {
     expect((await post({ url }, '/v1/chat/completions', chat)).status).toBe(200);
   });
 
-  test('a caller that wrote it is told', async () => {
+  test('a caller that wrote it is reported', async () => {
     refuse('stream_options', { status: 400, error: { message: "Unknown parameter: 'stream_options'." } });
     const { url } = await open('openai-chat');
     const before = wall.calls.length;

@@ -110,7 +110,7 @@ test('one key that leaves its answers unread keeps neither others out, nor itsel
   expect((await held).status).toBe(200);
 });
 
-test('an error that its upstream is slow to tell takes room too, until it is told', async () => {
+test('an error that its upstream is slow to tell takes room too, until it is reported', async () => {
   const head = 'HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n';
   const bytes = `${head}{"error":{"message":"${'long '.repeat(8_000)}`;
   await start({ type: 'raw', bytes, followedBy: 'hang' }, { bounds: { answerBytesMax: 200_000 } });
@@ -122,7 +122,7 @@ test('an error that its upstream is slow to tell takes room too, until it is tol
   expect(await heldBytes()).toBe(0);
 });
 
-test('a failure of ours in mid-stream is told in a frame, and logged once', async () => {
+test('a failure of ours in mid-stream is reported in a frame, and logged once', async () => {
   const broken = new TypeError('nobody had thought of this');
   const journal: Journal = {
     begin() {},

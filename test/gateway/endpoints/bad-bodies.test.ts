@@ -1,4 +1,4 @@
-// Bodies that are no requests: malformed JSON, JSON bombs, wrong types and encodings, too many bytes. Each is told
+// Bodies that are no requests: malformed JSON, JSON bombs, wrong types and encodings, too many bytes. Each is reported
 // clearly in the shape of the specification, nothing crashes, nothing is polluted, and other connections are served.
 
 import { gzipSync } from 'node:zlib';
@@ -24,7 +24,7 @@ let witness: RawConnection;
 beforeAll(async () => {
   wall = await startWall();
   rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), {
-    // A client that sends no more is let go at once, so that no test waits for it.
+    // A client that sends no more is released at once, so that no test waits for it.
     clock: { ...systemClock, setTimer: (ms, fire) => systemClock.setTimer(ms === lingerMs ? 0 : ms, fire) },
   });
   witness = await openRaw({ port: portOf(rig) });
@@ -79,9 +79,9 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     'form data': 'model=m&prompt=x',
     XML: '<model>m</model>',
     YAML: 'model: m\nprompt: x\n',
-    'a comma behind the last member': having('"y":1,'),
-    'a comma behind the last item': having('"y":[1,]'),
-    'a comma behind the last inner member': having('"y":{"a":1,}'),
+    'a comma after the last member': having('"y":1,'),
+    'a comma after the last item': having('"y":[1,]'),
+    'a comma after the last inner member': having('"y":{"a":1,}'),
     'a comma in front': `{,${valid.slice(1)}`,
     'two commas': having(',"y":1'),
     'only a comma': '{,}',
@@ -129,7 +129,7 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     'a tab inside a string': having('"y":"a\tb"'),
     'a NUL inside a string': having('"y":"a\0b"'),
     'a NUL between members': having('\0"y":1'),
-    'a NUL behind the end': `${valid}\0`,
+    'a NUL after the end': `${valid}\0`,
     'a control character between members': having('\x01"y":1'),
     'a vertical tab between members': having('\x0b"y":1'),
     'a no-break space between members': having('\u00a0"y":1'),
@@ -140,7 +140,7 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     'a closing bracket too many': having('"y":[1]]'),
     'two objects': `${valid}${valid}`,
     'two lines of objects': `${valid}\n${valid}`,
-    'text behind the end': `${valid} x`,
+    'text after the end': `${valid} x`,
     'text in front': `x ${valid}`,
     'a JSONP call': `f(${valid})`,
     'an XSSI guard': `)]}'\n${valid}`,
@@ -198,7 +198,7 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     ['UTF-32', 'big end first', Buffer.from(utf32).swap32()],
     ['UTF-16', 'of more than a MiB', Buffer.from(having(`"y":"${'x'.repeat(MiB)}"`), 'utf16le')],
     ['UTF-16', 'of more than is parsed here', Buffer.from(having(`"y":"${'x'.repeat(40_000)}"`), 'utf16le')],
-  ])('a body in %s, %s, is told that, and that JSON is sent in UTF-8', async (encoding, _how, body) => {
+  ])('a body in %s, %s, learns that, and that JSON is sent in UTF-8', async (encoding, _how, body) => {
     const before = wall.calls.length;
     for (const route of [
       path,
@@ -226,7 +226,7 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
 });
 
 // Servers in Go take each of these for the parameter; to us they would be members that nobody has looked at.
-describe('a parameter that is written in other letters is told how it is written', () => {
+describe('a parameter that is written in other letters learns how it is written', () => {
   test.each([
     ['/v1/chat/completions', 'Stream', 'stream', 'true'],
     ['/v1/chat/completions', 'max_token\u017f', 'max_tokens', '1e9'],
@@ -556,7 +556,7 @@ describe('size', () => {
     }
   });
 
-  test('a client that sends chunks for ever is let go', async () => {
+  test('a client that sends chunks for ever is released', async () => {
     const connection = await openRaw({ port: portOf(rig) });
     await connection.send(head('transfer-encoding: chunked'));
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MiB, 0x20), Buffer.from('\r\n')]);

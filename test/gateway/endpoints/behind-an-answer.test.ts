@@ -1,5 +1,5 @@
-// What is sent behind a request that is being answered, and is broken, slow or large, does no harm to that answer: it comes whole, and
-// the error in its turn (RFC 9112, section 9.3.2). Whoever leaves is missed at once, whatever was sent before: the upstream is cancelled.
+// What is sent after a request that is being answered, and is broken, slow or large, does no harm to that answer: it comes whole, and
+// the error in its turn (RFC 9112, section 9.3.2). Anyone who leaves is missed at once, whatever was sent before: the upstream is cancelled.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRaw, type RawAnswer, type RawConnection, writeRequest } from '../../support/raw-client.ts';
@@ -63,7 +63,7 @@ async function begin(first: keyof typeof firsts, behind = ''): Promise<Call> {
   return wall.nextCall();
 }
 
-/** Whatever had been sent before was read, and was told that it is too slow where it is. */
+/** Whatever had been sent before was read, and learnt that it is too slow where it is. */
 async function pass(): Promise<void> {
   const slow = await openRaw({ port: portOf(rig) });
   await slow.send(head);
@@ -111,7 +111,7 @@ describe.each(Object.keys(firsts) as (keyof typeof firsts)[])(
       expect((await connection.answer()).status).toBe(400);
     });
 
-    test('behind a whole request that waits too', async () => {
+    test('after a whole request that waits too', async () => {
       await begin(first);
       await connection.send(
         Buffer.concat([writeRequest({ path, headers: bearer, body: ask() }), Buffer.from('NONSENSE\r\n')]),
@@ -135,7 +135,7 @@ describe.each(Object.keys(firsts) as (keyof typeof firsts)[])(
       await expectWhole(await connection.answer());
       await expectWhole(await connection.answer());
       await wall.nextCall();
-      // And what is broken behind that is told.
+      // And what is broken behind that is reported.
       await connection.send('NONSENSE\r\n\r\n');
       expect((await connection.answer()).status).toBe(400);
     });
@@ -161,7 +161,7 @@ test('who waits for leave to send has it in its turn, and all its time from ther
   await expectWhole(answer);
 });
 
-test('who was given leave in its turn, and sends nothing, is told that it is too slow', async () => {
+test('who was given leave in its turn, and sends nothing, learns that it is too slow', async () => {
   await start(impatient);
   await begin('a stream under way');
   await connection.send(`${head}expect: 100-continue\r\ncontent-length: 100\r\n\r\n`);
@@ -171,7 +171,7 @@ test('who was given leave in its turn, and sends nothing, is told that it is too
   expect((await connection.answer()).status).toBe(408);
 });
 
-test('behind a stream that breaks off nothing is told any more', async () => {
+test('after a stream that breaks off nothing is reported any more', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
   process.on('warning', onWarning);
@@ -255,7 +255,7 @@ describe.each([
 
   const half = 'x'.repeat(mebibyte / 2);
   test.each([
-    ['behind the request alone', ''],
+    ['after the request alone', ''],
     ['behind bytes that are no request', 'NONSENSE\r\n\r\n'],
     ['in headers', head],
     ['in a body', `${head}content-length: 100\r\n\r\n{`],

@@ -410,7 +410,7 @@ describe('the answer', () => {
     expect(answer.text).toBe(body);
   });
 
-  test('an unknown model is told by name, and where to look', async () => {
+  test('an unknown model is reported by name, and where to look', async () => {
     const answer = await post(rig, path, { ...minimal, model: 'gone' });
     expect(answer.status).toBe(404);
     expect(answer.headers['x-should-retry']).toBe('false');

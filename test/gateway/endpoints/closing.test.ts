@@ -1,5 +1,5 @@
 // A request that arrives on a connection kept open by a running stream, while the gateway is going. Its caller could not know:
-// it is served, and is the last on that connection; behind the grace it is told to come back.
+// it is served, and is the last on that connection; behind the grace it is asked to come back.
 
 import { expect, test } from 'vitest';
 import { makeFakeClock } from '../../support/fake-clock.ts';
@@ -8,7 +8,7 @@ import { startWall } from '../../support/wall.ts';
 import { startRig, tableOf } from '../rig.ts';
 import { bearer, errorOf, portOf } from './ask.ts';
 
-/** Two streams that wait in the middle, each until it is told, on a gateway that nobody can connect to any more. */
+/** Two streams that wait in the middle, each until it is reported, on a gateway that nobody can connect to any more. */
 async function openWhileGoing() {
   const wall = await startWall();
   const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), { drainGraceMs: 60_000 });
@@ -45,7 +45,7 @@ async function openWhileGoing() {
 const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
 const streamed = { ...body, stream: true };
 
-test('it is served behind the answer under way, and the connection is closed', async () => {
+test('it is served after the answer under way, and the connection is closed', async () => {
   const { connection, end } = await openWhileGoing();
   await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body: streamed }));
   const late = await connection.answer();
@@ -88,7 +88,7 @@ test('it gets 503 when the grace is over', async () => {
   await end();
 });
 
-test('it comes just when nobody can connect any more, behind a stream that began before: it is served', async () => {
+test('it comes just when nobody can connect any more, after a stream that began before: it is served', async () => {
   await using parts = new AsyncDisposableStack();
   const wall = parts.adopt(await startWall(), (one) => one.close());
   const clock = { ...makeFakeClock(1_000_000), wallMs: () => 1_767_225_600_000 };

@@ -41,7 +41,7 @@ afterAll(async () => {
   await wall.close();
 });
 
-/** Sent to both kinds of gateway; what is told must not depend on the upstream. */
+/** Sent to both kinds of gateway; what is reported must not depend on the upstream. */
 async function postToBoth(body: string): Promise<readonly Answered[]> {
   return [await post(native, path, body), await post(chatOnly, path, body)];
 }
@@ -183,7 +183,7 @@ describe('what a completions upstream is sent', () => {
     expect(latest(wall).json).toMatchObject({ ...defaults, prompt: 'ab' });
   });
 
-  test('an explicit value stands against every default', async () => {
+  test('an explicit value is against every default', async () => {
     const given = {
       max_tokens: 5,
       temperature: 0,
@@ -444,7 +444,7 @@ describe('the answer', () => {
     expect(recordsOf(recordOf(answer.json).choices)[0]?.finish_reason).toBe(text);
   });
 
-  test('echo puts the prompt in front of the text, for each prompt its own', async () => {
+  test('echo puts the prompt before the text, for each prompt its own', async () => {
     wall.script(numbered);
     const answer = await post(chatOnly, path, { ...minimal, prompt: ['a', 'b'], n: 2, echo: true });
     expect(recordsOf(recordOf(answer.json).choices).map(({ text }) => text)).toEqual([

@@ -93,7 +93,7 @@ describe('by an estimate', () => {
 test.each([
   [{ ...question, model: 'nobody' }, 404, 'model_not_found'],
   [{ ...question, messages: 'x' }, 400, 'invalid_parameter'],
-])('what is wrong is told as on /v1/messages', async (body, status, code) => {
+])('what is wrong is reported as on /v1/messages', async (body, status, code) => {
   await counted('anthropic-messages', body, (_, answer) => {
     expect([answer.status, messagesErrorOf(answer).error.code]).toEqual([status, code]);
   });

@@ -72,8 +72,8 @@ function askLeave(
   );
 }
 
-/** What a page is told about itself. */
-function told(headers: Readonly<Record<string, string>>): Record<string, string> {
+/** What a page is reported about itself. */
+function reported(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
   );
@@ -88,7 +88,7 @@ describe('before it sends, a browser asks for leave, without a key', () => {
       for (const origin of [dashboard, second, app]) {
         const { status, headers, text } = await askLeave(rig, origin, { path });
         expect([status, text]).toEqual([204, '']);
-        expect(told(headers)).toEqual({
+        expect(reported(headers)).toEqual({
           'access-control-allow-origin': origin,
           'access-control-allow-methods': 'GET, POST',
           'access-control-allow-headers': 'authorization, content-type',
@@ -154,7 +154,7 @@ describe('what is answered may be read by the page', () => {
       authorization: `Bearer ${limitedKey}`,
     });
     expect(status).toBe(200);
-    expect(told(headers)).toMatchObject({ 'access-control-allow-origin': dashboard, vary: 'origin' });
+    expect(reported(headers)).toMatchObject({ 'access-control-allow-origin': dashboard, vary: 'origin' });
     const exposed = listOf(headers['access-control-expose-headers']);
     const ours = Object.keys(headers).filter((name) => /^(x-|request-id|retry-)/.test(name));
     expect(ours).toEqual(expect.arrayContaining(['x-request-id', 'x-ratelimit-remaining-requests']));
@@ -177,7 +177,7 @@ describe('what is answered may be read by the page', () => {
 
   test('where it is the list of models, which depends on the key too', async () => {
     const { headers } = await get(rig, '/v1/models', page);
-    expect(told(headers)).toMatchObject({
+    expect(reported(headers)).toMatchObject({
       'access-control-allow-origin': dashboard,
       vary: 'authorization, x-api-key, origin',
     });
@@ -193,7 +193,7 @@ describe('a page of any other address', () => {
   test.each([...others, undefined])('is given no leave: %s', async (origin) => {
     const { status, headers, json } = await askLeave(rig, origin);
     expect([status, errorOf({ json }).code]).toEqual([405, 'method_not_allowed']);
-    expect(told(headers)).toEqual({ vary: 'origin' });
+    expect(reported(headers)).toEqual({ vary: 'origin' });
   });
 
   test.each([...others, undefined])('reads no answer: %s', async (origin) => {
@@ -201,7 +201,7 @@ describe('a page of any other address', () => {
     const answered = [await post(rig, chat, question, page), await get(rig, '/v1/models', page)];
     expect(answered.map(({ status }) => status)).toEqual([200, 200]);
     for (const { headers } of answered)
-      expect(Object.keys(told(headers)).filter((name) => name !== 'vary')).toEqual([]);
+      expect(Object.keys(reported(headers)).filter((name) => name !== 'vary')).toEqual([]);
   });
 
   test('learns as little from OPTIONS that asks for no leave, or where there is nothing', async () => {
@@ -223,5 +223,5 @@ test('where no page is listed, nothing is said to any page', async () => {
     await post(closed, chat, question, page),
   ];
   expect(answered.map(({ status }) => status)).toEqual([405, 404, 200]);
-  for (const { headers } of answered) expect(told(headers)).toEqual({});
+  for (const { headers } of answered) expect(reported(headers)).toEqual({});
 });

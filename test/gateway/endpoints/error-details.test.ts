@@ -25,14 +25,14 @@ test.each([false, true])('the details of a messages error come without it, strea
   const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x' }], stream };
   const answer = await post(rig, '/v1/messages', body);
   expect(answer.status).toBe(400);
-  // The upstream was sent it, and the rest of what it says is told.
+  // The upstream was sent it, and the rest of what it says is reported.
   expect(JSON.stringify(wall.calls[0]?.headers)).toContain(canary);
   expect(answer.json).toMatchObject({ error: { details: { kind: 'quota' } } });
   expect(answer.text + JSON.stringify(answer.headers)).not.toContain(canary);
   expect(rig.failures).toEqual([]);
 });
 
-test('of long details what fits into two kilobytes is told, and no address with its credentials', async () => {
+test('of long details what fits into two kilobytes is reported, and no address with its credentials', async () => {
   await using parts = new AsyncDisposableStack();
   const details = {
     visibility: 'user_facing',

@@ -43,7 +43,7 @@ test('nothing is said where there is no table', async () => {
   expect(answer.headers).not.toHaveProperty('x-penstock-generation');
 });
 
-test('a model that is served on another path is told with that path', async () => {
+test('a model that is served on another path is reported with that path', async () => {
   const other = await startRig(tableOf([{ baseUrl: wall.baseUrl }], { endpoints: ['openai-completions'] }));
   const answer = await post(other, path, body);
   await other.close();

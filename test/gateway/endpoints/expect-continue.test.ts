@@ -1,4 +1,4 @@
-// A client that asks before it sends its body (RFC 9110, section 10.1.1): told what its headers are worth, and nothing before.
+// A client that asks before it sends its body (RFC 9110, section 10.1.1): reported what its headers are worth, and nothing before.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { openRaw, type RawConnection } from '../../support/raw-client.ts';

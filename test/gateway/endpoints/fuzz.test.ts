@@ -100,9 +100,11 @@ describe.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-
           const body = mutate(valid, random);
           await connection.send(writeRequest({ path, headers: bearer, body }));
           const answer = await connection.answer();
-          const { text: told } = await answer.finished;
+          const { text: reported } = await answer.finished;
           statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-          expect([200, 400, 404], `${body.toString('base64')} was answered ${told}`).toContain(answer.status);
+          expect([200, 400, 404], `${body.toString('base64')} was answered ${reported}`).toContain(
+            answer.status,
+          );
         }
         connection.close();
         expect(statuses.get(200)).toBeGreaterThan(10);

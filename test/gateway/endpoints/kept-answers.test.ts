@@ -42,7 +42,7 @@ async function heldBytes(): Promise<number> {
   return Number(/^penstock_held_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
-test('text that a client is told once more at the end is broken off with an error behind 8 MiB', async () => {
+test('text that a client is reported once more at the end is broken off with an error behind 8 MiB', async () => {
   await start(chunk({ content: long }).repeat(30));
   const answer = await post(rig, '/v1/responses', responses);
   expect(answer.text).toMatch(/event: response.failed[\s\S]*event: error/);

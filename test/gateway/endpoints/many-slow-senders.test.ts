@@ -36,7 +36,7 @@ async function startServer(pace: RefusalPace, patienceMs: number) {
   return { clock, tooSlow, begun: () => begun, open: () => connect(port, '127.0.0.1'), server };
 }
 
-test('so many are told in one moment, the others in the next', async () => {
+test('so many are reported in one moment, the others in the next', async () => {
   const { clock, tooSlow, open, server } = await startServer({ momentMs: 10, perMoment: () => 20 }, 50);
   const answers = Array.from({ length: 50 }, () => {
     const sender = open();
@@ -50,7 +50,7 @@ test('so many are told in one moment, the others in the next', async () => {
   server.close();
 });
 
-/** One that is told, and has the place of the moment; and one that waits to be told. */
+/** One that is reported, and has the place of the moment; and one that waits to be reported. */
 async function startWithOneWaiting() {
   const started = await startServer({ momentMs: 10, perMoment: () => 1 }, 100);
   const { open, tooSlow } = started;
@@ -67,7 +67,7 @@ async function startWithOneWaiting() {
   return { ...started, second, statuses: () => heard.match(/HTTP\/1\.1 \d+/g) ?? [] };
 }
 
-test('a sender that hangs up while it waits to be told takes no turn of those behind it', async () => {
+test('a sender that hangs up while it waits to be reported takes no turn of those behind it', async () => {
   const { clock, tooSlow, open, second, server } = await startWithOneWaiting();
   const third = open();
   third.write('GET / HTTP/1.1\r\n');
@@ -80,7 +80,7 @@ test('a sender that hangs up while it waits to be told takes no turn of those be
   server.close();
 });
 
-test('what comes whole while its sender waits to be told is served, and the next request is watched anew', async () => {
+test('what comes whole while its sender waits to be reported is served, and the next request is watched again', async () => {
   const { clock, tooSlow, second, statuses, server } = await startWithOneWaiting();
   second.write('host: a\r\n\r\n');
   await until(async () => statuses().length === 1);
@@ -93,7 +93,7 @@ test('what comes whole while its sender waits to be told is served, and the next
   server.close();
 });
 
-test('nor is one told whose next request has begun to come behind it', async () => {
+test('nor is one reported whose next request has begun to come behind it', async () => {
   const { clock, begun, second, statuses, server } = await startWithOneWaiting();
   second.write('host: a\r\n\r\nPOST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n1');
   await until(async () => begun() === 2);

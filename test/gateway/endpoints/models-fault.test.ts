@@ -1,4 +1,4 @@
-// What an upstream calls the caller's mistake, though its model made it, is tried elsewhere; what the model wrote is told to nobody.
+// What an upstream calls the caller's mistake, though its model made it, is tried elsewhere; what the model wrote is asked to nobody.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startWall, type Wall } from '../../support/wall.ts';

@@ -78,7 +78,7 @@ const catalogue: readonly (RouteWish & { readonly wish?: readonly Partial<RigTar
   { id: 'platform/own-only', model: 'penstock/own-only', visibility: 'Listed', sharedWith: [] },
   { id: 'team/mine', model: 'mine', visibility: 'Listed', sharedWith: [] },
   { id: 'team/secret', model: 'secret', visibility: 'Hidden', sharedWith: [] },
-  { id: 'team/lent', model: 'lent', visibility: 'Listed', sharedWith: ['other'] },
+  { id: 'team/shared', model: 'shared', visibility: 'Listed', sharedWith: ['other'] },
   { id: 'other/theirs', model: 'theirs', visibility: 'Listed', sharedWith: [] },
   { id: 'other/public', model: 'penstock/public', visibility: 'Listed', sharedWith: [] },
 ];
@@ -89,9 +89,9 @@ describe('who sees what', () => {
     [
       'team',
       withKey(testKey),
-      ['penstock/public', 'penstock/listed-all', 'penstock/for-team', 'mine', 'lent'],
+      ['penstock/public', 'penstock/listed-all', 'penstock/for-team', 'mine', 'shared'],
     ],
-    ['other', withKey(otherKey), ['penstock/listed-all', 'lent', 'theirs', 'penstock/public']],
+    ['other', withKey(otherKey), ['penstock/listed-all', 'shared', 'theirs', 'penstock/public']],
   ] as const;
 
   test.each(callers)('%s: the list', async (_name, headers, ids) => {
@@ -112,7 +112,7 @@ describe('who sees what', () => {
     },
   );
 
-  test("a model that is hidden or another tenant's is told in the same words as one that does not exist", async () => {
+  test("a model that is hidden or another tenant's is reported in the same words as one that does not exist", async () => {
     rig.offer(tableWith(catalogue));
     for (const id of ['secret', 'theirs', 'penstock/own-only', 'no-such-model']) {
       const { message } = errorOf(await get(rig, `/v1/models/${id}`, bearer));
@@ -142,7 +142,7 @@ describe('who sees what', () => {
     ['everything but', { allow: ['*'], deny: ['b/1'] }, ['a', 'b/2', 'c']],
     ['a denied prefix wins over an allowed id', { allow: ['b/2', 'a'], deny: ['b/*'] }, ['a']],
     ['a deny list alone', { allow: [], deny: ['b/*', 'a'] }, ['c']],
-    ['an alias stands for its model', { allow: ['claude-c'], deny: [] }, ['c']],
+    ['an alias represents its model', { allow: ['claude-c'], deny: [] }, ['c']],
     ['a denied alias too', { allow: [], deny: ['claude-*'] }, ['a', 'b/1', 'b/2']],
     ['a star inside is no pattern', { allow: ['*/1'], deny: [] }, []],
   ])('a key that allows %s', async (_name, models, ids) => {
@@ -406,7 +406,7 @@ describe('the body', () => {
     expect(await response.text()).toBe('');
   });
 
-  test('an error is told to Anthropic clients in their shape', async () => {
+  test('an error is asked to Anthropic clients in their shape', async () => {
     const answer = await get(rig, '/v1/models/none', { ...bearer, 'anthropic-version': '2023-06-01' });
     expect(answer.status).toBe(404);
     expect(messagesErrorOf(answer)).toMatchObject({
@@ -456,7 +456,7 @@ describe('the price', () => {
     });
   });
 
-  test('for a longer input stands beside it, the highest of the targets above each bound', async () => {
+  test('for a longer input is beside it, the highest of the targets above each bound', async () => {
     const wish = [
       {
         price: price({
@@ -494,7 +494,7 @@ describe('the price', () => {
     ['dearer than other output', { reasoning: 20_000_000 }, { internal_reasoning: '0.00002' }],
     ['as dear', { reasoning: 15_000_000 }, {}],
     ['cheaper', { reasoning: 1_000_000 }, {}],
-  ])('of reasoning is told where it is dearer than other output: %s', async (_, more, wanted) => {
+  ])('of reasoning learns where it is dearer than other output: %s', async (_, more, wanted) => {
     const wish = [{ price: price({ output: 15_000_000, ...more }) }];
     rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
     expect((await onlyModel()).pricing).toEqual({ prompt: '0', completion: '0.000015', ...wanted });
@@ -505,7 +505,7 @@ describe('the price', () => {
     ['as dear', { cacheWriteHour: 3_750_000 }, {}],
     ['not stated', {}, {}],
   ])(
-    'of a cache that is kept for an hour is told where it is dearer than other writes: %s',
+    'of a cache that is kept for an hour learns where it is dearer than other writes: %s',
     async (_, more, wanted) => {
       const wish = [{ price: price({ input: 3_000_000, cacheWrite: 3_750_000, ...more }) }];
       rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
@@ -559,7 +559,7 @@ describe('the price', () => {
     },
   );
 
-  test('is not zero for the tenants to which such a model is lent', async () => {
+  test('is not zero for the tenants to which such a model is shared', async () => {
     rig.offer(tableWith([{ id: 'team/a', model: 'a', sharedWith: ['other'], wish: [own] }]));
     expect((await onlyModel(withKey(otherKey))).pricing).toEqual({ prompt: '0.000003', completion: '0' });
   });

@@ -75,10 +75,7 @@ describe('two lengths for one body', () => {
 
 test.each([
   ['alone', ''],
-  [
-    'behind a request',
-    `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\n\r\n`,
-  ],
+  ['after a request', `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\n\r\n`],
 ])('a tunnel is refused in words, %s', async (_name, before) => {
   const connection = await open();
   await connection.send(`${before}CONNECT api.example:443 HTTP/1.1\r\nhost: api.example:443\r\n\r\n`);
@@ -181,24 +178,24 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     ]),
   )('chunks in HTTP/%s, which has none: %s', async (version, _, method, target, content) => {
     const headers = `host: a\r\nconnection: keep-alive\r\nauthorization: ${bearer.authorization}\r\n${chunked}`;
-    const told = await expectRefused(
+    const reported = await expectRefused(
       `${method} ${target} HTTP/${version}\r\n${headers}\r\n\r\n${content}`,
       400,
       'invalid_parameter',
     );
-    expect(told).toMatchObject({
+    expect(reported).toMatchObject({
       message: `HTTP/${version} has no 'transfer-encoding'; send the body with a content-length, or as HTTP/1.1.`,
       param: 'transfer-encoding',
     });
   });
 
-  test('a body that is compressed on its way is not read as if it were not', async () => {
-    const told = await expectRefused(
+  test('a body that is compressed in flight is not read as if it were not', async () => {
+    const reported = await expectRefused(
       framed('transfer-encoding: gzip, chunked', inChunks),
       400,
       'invalid_parameter',
     );
-    expect(told).toEqual({
+    expect(reported).toEqual({
       message:
         "The transfer encoding 'gzip, chunked' is not supported; send the body as 'chunked' alone, or with a content-length.",
       type: 'invalid_request_error',
@@ -273,7 +270,7 @@ describe('requests that Node refuses by itself, or lets pass', () => {
   });
 });
 
-test('behind a whole answer, bytes that are no request are told as usual', async () => {
+test('after a whole answer, bytes that are no request are reported as usual', async () => {
   const connection = await open();
   await connection.send(writeRequest({ path, headers: bearer, body }));
   await (await connection.answer()).finished;
@@ -298,7 +295,7 @@ test('a client that is refused and never closes its side does not keep its conne
     await connection.send('NONSENSE\r\n\r\n');
     expect((await connection.answer()).status).toBe(400);
     expect(await connection.closed).toBe('fin');
-    // Whoever writes to a connection that is gone gets a reset.
+    // Anyone who writes to a connection that is gone gets a reset.
     const gone = new Promise<void>((resolve) => connection.socket.once('close', () => resolve()));
     const writing = setInterval(() => connection.socket.write('x'), 10);
     await gone;

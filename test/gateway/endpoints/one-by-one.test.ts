@@ -85,7 +85,7 @@ test.each([
       requests.flatMap((bytes) => [bytes.subarray(0, -10), bytes.subarray(-10)]),
   ],
 ])(
-  'a sixth that comes %s is told that it was not served, after the answers to the five before it',
+  'a sixth that comes %s learns that it was not served, after the answers to the five before it',
   async (_, pieces) => {
     for (const piece of pieces(Array.from({ length: 6 }, () => request('second'))))
       await connection.send(piece);

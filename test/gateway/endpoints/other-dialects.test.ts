@@ -1,4 +1,4 @@
-// A body of one dialect at the address of another: is its sender told what is missing, and where such a body goes, whatever the model is
+// A body of one dialect at the address of another: is its sender reported what is missing, and where such a body goes, whatever the model is
 // served by? (OpenAI API reference; Anthropic API reference; what editors send to addresses that they let people write.)
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

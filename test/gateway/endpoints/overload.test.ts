@@ -107,7 +107,7 @@ test('one key whose requests hang leaves places to others', async () => {
   expect((await post(rig, path, body)).status).toBe(200);
 });
 
-test('whoever only sends, or is only told a mistake, takes up no place', async () => {
+test('anyone who only sends, or is only reported a mistake, takes up no place', async () => {
   await start({ inFlightMax: 1 });
   const unfinished = 'content-length: 1000\r\n\r\n{';
   for (const head of [
@@ -199,7 +199,7 @@ describe('bodies over the bound', () => {
     expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(0);
   });
 
-  test('are told so where they come to be translated, too', async () => {
+  test('are informed where they come to be translated, too', async () => {
     await startWithTwoKeys(messages);
     const large = { prompt: 'x'.repeat(60_000) };
     const running = completion(large);
@@ -363,7 +363,7 @@ describe('a request that is sent before the answer to the one before it', () => 
     expect((await post(rig, path, body)).status).toBe(200);
   });
 
-  test('is not begun behind an answer that closes its connection: its caller sends it elsewhere', async () => {
+  test('is not begun after an answer that closes its connection: its caller sends it elsewhere', async () => {
     await start({}, { drainAcceptMs: 60_000 });
     const drained = rig.gateway.drain();
     const connection = await open();

@@ -478,22 +478,22 @@ describe('counts of tokens that are none', () => {
     [{ ...usage, completion_tokens_details: { reasoning_tokens: -1 } }, usage],
     [{ ...usage, total_tokens: 3.5 }, usage],
   ] as const;
-  test.each(absurd)('%j: a plain answer says %j', async (told, wanted) => {
-    answers(JSON.stringify({ ...plain['openai-chat'], usage: told }), json);
+  test.each(absurd)('%j: a plain answer says %j', async (reported, wanted) => {
+    answers(JSON.stringify({ ...plain['openai-chat'], usage: reported }), json);
     expect(recordOf((await ask('openai-chat', 'openai-chat')).json).usage).toEqual(wanted);
   });
 
-  test.each(absurd)('%j: a stream says %j', async (told, wanted) => {
+  test.each(absurd)('%j: a stream says %j', async (reported, wanted) => {
     const [first = '', finish = ''] = hi.split(/(?<=\n\n)/);
-    const last = frame({ ...head, object: 'chat.completion.chunk', choices: [], usage: told });
+    const last = frame({ ...head, object: 'chat.completion.chunk', choices: [], usage: reported });
     const sent = await chunksOf(first + finish + last + done, { stream_options: { include_usage: true } });
     expect(sent.at(-1)?.usage).toEqual(wanted);
   });
 
   test('prices and times beside them stay', async () => {
-    const told = { ...usage, cost: 0.0014, queue_time: 0.25, completion_tokens_details: null };
-    answers(JSON.stringify({ ...plain['openai-chat'], usage: told }), json);
-    expect(recordOf((await ask('openai-chat', 'openai-chat')).json).usage).toEqual(told);
+    const reported = { ...usage, cost: 0.0014, queue_time: 0.25, completion_tokens_details: null };
+    answers(JSON.stringify({ ...plain['openai-chat'], usage: reported }), json);
+    expect(recordOf((await ask('openai-chat', 'openai-chat')).json).usage).toEqual(reported);
   });
 });
 
@@ -588,7 +588,7 @@ describe('events where a plain answer was asked for', () => {
   });
 });
 
-describe('what is wrong with an answer is told to its caller, in the log and in the record', () => {
+describe('what is wrong with an answer is asked to its caller, in the log and in the record', () => {
   const page = '<!DOCTYPE html><p>sk-SECRET</p>';
   test.each<[string, string | Buffer, Record<string, string>, boolean, RegExp]>([
     ['gzip', gzipSync('{}'), { ...json, 'content-encoding': 'gzip' }, false, /encoded as gzip/],
@@ -603,20 +603,20 @@ describe('what is wrong with an answer is told to its caller, in the log and in 
     ['no choices', '{"choices":[]}', json, false, /no 'choices'/],
     ['a list', '[1]', json, false, /it is a list/],
   ])('%s', async (_, body, headers, stream, words) => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const table = tableOf([{ baseUrl: wall.baseUrl }]);
     const rig = await startRig(table, {
-      onUnusable: ({ cause, provider }) => told.push(`${provider}: ${cause}`),
+      onUnusable: ({ cause, provider }) => reported.push(`${provider}: ${cause}`),
     });
     answers(body, headers);
     const answer = await post(rig, paths['openai-chat'], { ...questions['openai-chat'], stream });
     expect(answer.status).toBe(502);
     expect(errorOf(answer).message).toMatch(words);
     expect(rig.records.map(({ cause }) => cause)).toEqual([expect.stringMatching(words)]);
-    expect(told).toEqual([expect.stringMatching(words)]);
-    expect(answer.text + JSON.stringify([rig.records, told])).not.toContain('SECRET');
+    expect(reported).toEqual([expect.stringMatching(words)]);
+    expect(answer.text + JSON.stringify([rig.records, reported])).not.toContain('SECRET');
     await post(rig, paths['openai-chat'], { ...questions['openai-chat'], stream });
-    expect(told, 'once a minute').toHaveLength(1);
+    expect(reported, 'once a minute').toHaveLength(1);
     await rig.close();
   });
 
@@ -709,7 +709,7 @@ describe('what servers are seen to send', () => {
   const errors: readonly [string, string][] = [
     ['llama.cpp until 2025: a field of its own', `error: ${errorText}\n\n${done}`],
     ['llama.cpp since', frame({ error: JSON.parse(errorText) }) + done],
-    ['Google: a body behind the events', `${bare}\n`],
+    ['Google: a body after the events', `${bare}\n`],
     ['a proxy: a body on one line', `${JSON.stringify(JSON.parse(bare))}\n\n`],
     ['TGI and vLLM', frame({ error: 'gone', error_type: 'generation' }) + done],
     ['OpenRouter', frame(chunk({ content: '' }, 'error', { error: { code: 503, message: 'gone' } })) + done],
@@ -818,7 +818,7 @@ describe('what servers are seen to send', () => {
         done,
       ].join(''),
     ],
-    ['no blank line behind the end mark', first + finish + done.trimEnd()],
+    ['no blank line after the end mark', first + finish + done.trimEnd()],
     [
       'a delta that is null at the end',
       first +

@@ -1,4 +1,4 @@
-// What does an honest answer do that is larger than we take? Its caller is told which bound it is over; nobody else notices, for the
+// What does an honest answer do that is larger than we take? Its caller learns which bound it is over; nobody else notices, for the
 // upstream did what it was asked. Before, a caller of log probabilities opened the breakers of a model that others use.
 
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -29,7 +29,7 @@ afterEach(async () => {
 /** More calls in a row than open a breaker. */
 const calls = 6;
 
-test('log probabilities beyond the bound are told so after one call each, and the model stays in service', async () => {
+test('log probabilities beyond the bound are informed after one call each, and the model stays in service', async () => {
   const word = { token: 'a', logprob: -1, bytes: [97] };
   const logprobs = { content: Array(6_200).fill({ ...word, top_logprobs: Array(20).fill(word) }) };
   const choice = { index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' };
@@ -74,13 +74,13 @@ test.each([
     request.once('end', () => {
       const { instructions = null } = JSON.parse(body);
       response.setHeader('content-type', 'text/event-stream');
-      const told = { id: 'resp_1', object: 'response', created_at: 1, model: 'u', instructions };
+      const reported = { id: 'resp_1', object: 'response', created_at: 1, model: 'u', instructions };
       const item = { id: 'msg_1', type: 'message', role: 'assistant' };
       const part = { type: 'output_text', text: 'hello', annotations: [] };
       const output = [{ ...item, status: 'completed', content: [part] }];
       const events = [
-        { type: 'response.created', response: { ...told, status: 'in_progress', output: [] } },
-        { type: 'response.in_progress', response: { ...told, status: 'in_progress', output: [] } },
+        { type: 'response.created', response: { ...reported, status: 'in_progress', output: [] } },
+        { type: 'response.in_progress', response: { ...reported, status: 'in_progress', output: [] } },
         {
           type: 'response.output_text.delta',
           item_id: 'msg_1',
@@ -88,7 +88,7 @@ test.each([
           content_index: 0,
           delta: 'hello',
         },
-        { type: 'response.completed', response: { ...told, status: 'completed', output } },
+        { type: 'response.completed', response: { ...reported, status: 'completed', output } },
       ];
       for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       response.end();

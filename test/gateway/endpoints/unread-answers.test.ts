@@ -1,4 +1,4 @@
-// A client that does not take its answer is let go, however little of it is left; one that is slow is not. The kernel holds what it is
+// A client that does not take its answer is released, however little of it is left; one that is slow is not. The kernel holds what it is
 // given for the client, so the answers here are larger than its buffers. Time is the test's.
 
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ async function takeMore(): Promise<void> {
   connection.pause();
 }
 
-test('one that takes nothing for a minute is let go', async () => {
+test('one that takes nothing for a minute is released', async () => {
   await endUnread();
   clock.advance(60_000);
   expect(response.destroyed, 'the first look tells what has been taken so far').toBe(false);
@@ -68,7 +68,7 @@ test('one that takes nothing for a minute is let go', async () => {
   expect(clock.pending()).toEqual([]);
 });
 
-test('one that takes a little now and then is let go when the time for a whole answer is over', async () => {
+test('one that takes a little now and then is released when the time for a whole answer is over', async () => {
   hangUp();
   await ask(90_000);
   await endUnread();

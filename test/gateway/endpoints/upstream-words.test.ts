@@ -7,7 +7,7 @@ import { errorOf, post } from './ask.ts';
 
 const key = 'sk-SECRET-0123456789';
 const message = `Proxy https://user:pw@host.test/x refused ${key} for 'temperature'`;
-const told = "Proxy https://host.test/x refused [redacted] for 'temperature'";
+const reported = "Proxy https://host.test/x refused [redacted] for 'temperature'";
 const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
 
 let wall: Wall;
@@ -30,6 +30,6 @@ test.each([
 ])('%s on %s', async (_, path, request) => {
   const answer = await post(rig, path, request);
   expect(answer.status).toBe(400);
-  expect(errorOf(answer).message).toBe(told);
+  expect(errorOf(answer).message).toBe(reported);
   expect(answer.text).not.toMatch(/SECRET|user:pw/);
 });

@@ -1,4 +1,4 @@
-// What does the operator hear from a pod, and when? As soon as there is something new, and only whoever has the token.
+// What does the operator hear from a pod, and when? As soon as there is something new, and only anyone who has the token.
 
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -133,7 +133,7 @@ async function poll(rig: Rig, body: Record<string, unknown> = {}): Promise<Excha
   return exchangeResponseSchema.parse(json);
 }
 
-/** A poll that waits; settled with what it was told. */
+/** A poll that waits; settled with what it was reported. */
 async function waitingPoll(rig: Rig, seen: string, waitMs = 30_000, drills: readonly DrillOrder[] = []) {
   const before = rig.readyPods.length;
   const answer = poll(rig, { seen, waitMs, drills });
@@ -222,7 +222,7 @@ describe('a poll', () => {
     expect(rig.begun).toHaveLength(DRILL_ORDERS_MAX);
   });
 
-  test('begins no more drills than may run at once, also where it orders others meanwhile', async () => {
+  test('begins no more drills than may run at once, also where it orders others at the same time', async () => {
     const rig = await startRig();
     const orders = (name: string) =>
       Array.from({ length: DRILL_ORDERS_MAX }, (_, at) => order(`${name}${at}`));
@@ -299,7 +299,7 @@ describe('a poll', () => {
 });
 
 describe('health', () => {
-  test('is told within a second of a change, and at most once a second', async () => {
+  test('is reported within a second of a change, and at most once a second', async () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     const { answer, isAnswered } = await waitingPoll(rig, state);
@@ -331,7 +331,7 @@ describe('health', () => {
   });
 });
 
-test('times are told by the time of day as it is set now; a small step of it makes no new times', async () => {
+test('times are reported by the time of day as it is set now; a small step of it makes no new times', async () => {
   const rig = await startRig();
   const restFor = (forMs: number): void =>
     rig.health.onEnd(
@@ -398,7 +398,7 @@ describe('without the token', () => {
   });
 });
 
-describe('what is asked wrongly is told', () => {
+describe('what is asked wrongly is reported', () => {
   test.each<[string, Partial<RawRequest>, number, RegExp]>([
     ['no JSON', { body: '{"waitMs":' }, 400, /the body is not valid JSON/],
     ['a missing field', { body: { waitMs: 0 } }, 400, /readyPods: /],
@@ -471,7 +471,7 @@ describe('the journal', () => {
   });
 });
 
-test('a pod that is drained answers whoever waits, and lets nobody wait any more', async () => {
+test('a pod that is drained answers anyone who waits, and lets nobody wait any more', async () => {
   const rig = await startRig();
   const { state } = await poll(rig);
   const { answer } = await waitingPoll(rig, state);
@@ -492,7 +492,7 @@ test('a pod that is drained answers whoever waits, and lets nobody wait any more
 });
 
 test.each(['', 'content-length: 100\r\n\r\nx'])(
-  'a request that does not go on behind its first lines and %j is waited for no longer',
+  'a request that does not go on after its first lines and %j is waited for no longer',
   async (begun) => {
     const rig = await startRig(100);
     const { send, answer, closed } = await openRaw({ port: rig.port });

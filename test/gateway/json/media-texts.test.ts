@@ -57,7 +57,7 @@ test.each<[string, object, boolean]>([
   ['a PDF in chat', { url: `data:application/pdf;base64,JVBERi0xLjcK${base64(8_000)}` }, true],
   ['any file of chat', { file_data: `data:application/octet-stream;base64,${base64(8_000)}` }, true],
   ['a picture', { url: picture }, false],
-])('%s is told by whether it has pages', (_, part, isDocument) => {
+])('%s is reported by whether it has pages', (_, part, isDocument) => {
   const media = [...mediaTexts([Buffer.from(JSON.stringify({ messages: [part] }))])];
   expect(media).toMatchObject([{ isDocument }]);
 });

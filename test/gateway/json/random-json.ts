@@ -19,7 +19,7 @@ export function makeRandom(seed: number): Random {
   return { below, pick: (items) => items[below(items.length)] ?? items[0] };
 }
 
-/** A JSON object, sometimes with a name that stands twice. */
+/** A JSON object, sometimes with a name that is twice. */
 export function objectText(random: Random): string {
   const members: string[] = [];
   for (let left = random.below(7); left > 0; left--) {

@@ -65,7 +65,7 @@ describe('edited', () => {
     ['first', '{ "x" : [1] , "a":1}', '{ "a":2}'],
     ['in the midst', '{"a":1 , "x":[1] ,"b":2}', '{"a":2 ,"b":2}'],
     ['last', '{"a":1, "x":[1] }', '{"a":2 }'],
-  ])('takes a member out that stands %s, with one comma', (_, text, wanted) => {
+  ])('takes a member out that is %s, with one comma', (_, text, wanted) => {
     const request = body(text);
     const member = request.member('x');
     if (!member) throw new Error('the member is not found');

@@ -1,4 +1,4 @@
-// Does every half of a surrogate pair that stands alone become U+FFFD, wherever a text is cut?
+// Does every half of a surrogate pair that is alone become U+FFFD, wherever a text is cut?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -81,7 +81,7 @@ describe('writing', () => {
     expect(writeJson(odd)).toBe(JSON.stringify(odd));
   });
 
-  test('gives JSON text as it stands, and no half of a pair', () => {
+  test('gives JSON text as it is, and no half of a pair', () => {
     expect(
       writeJson({ a: new JsonText('{"2":1.0,"1":1e2}'), 'b\ud83d': ['x\ude00', new JsonText('"\\ud83d"')] }),
     ).toBe('{"a":{"2":1.0,"1":1e2},"b\ufffd":["x\ufffd","\ufffd"]}');

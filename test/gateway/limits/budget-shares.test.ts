@@ -45,9 +45,9 @@ class Pod {
   stored: number;
   private readonly start: number;
   private readonly limiter: Limiter;
-  readonly underWay: Granted[] = [];
+  readonly inFlight: Granted[] = [];
   isCutOff = false;
-  /** Of the ledger's place, as it last told. */
+  /** Of the ledger's place, as it last reported. */
   taken: number;
 
   constructor(ledger: ReturnType<typeof makeLedger>, pods: number, journal: number[] = [], stored = 0) {
@@ -83,12 +83,12 @@ class Pod {
       this.clock.advance(2_000);
     }
     const outcome = await asked;
-    if (outcome?.type === 'granted') this.underWay.push(outcome);
+    if (outcome?.type === 'granted') this.inFlight.push(outcome);
     return outcome?.type;
   }
 
   finish(cost: number): boolean {
-    const granted = this.underWay.shift();
+    const granted = this.inFlight.shift();
     if (granted === undefined) return false;
     this.journal.push(cost);
     granted.settle({ tokens: 0, nanodollars: nanodollars(cost) });
@@ -188,8 +188,8 @@ async function run(
         if (!isHeardAtOnce) chosen.isCutOff = one.isCutOff;
         break;
       case 'kill': {
-        // What is under way is written down by whoever comes after it, at its dearest here.
-        for (let left = chosen.underWay.length; left > 0; left--) {
+        // What is under way is written down by anyone who comes after it, at its dearest here.
+        for (let left = chosen.inFlight.length; left > 0; left--) {
           chosen.journal.push(requestMax);
           spent += requestMax;
         }
@@ -215,7 +215,7 @@ function allowedOf(count: number, unheard: number): number {
 describe('pods that share a budget', () => {
   const reserved = fc.array(step, { minLength: 30, maxLength: 120 });
 
-  test('never spend more than is said, whatever they hear and whoever is killed', async () => {
+  test('never spend more than is said, whatever they hear and anyone who is killed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), reserved, async (count, steps) => {
         const { unheardMicrodollarsMax } = worstOvershoot({

@@ -50,7 +50,7 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ type: fc.constant('settle' as const), which: fc.nat(9), cost: fc.nat(80) }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('told' as const) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('reported' as const) }) },
 );
 
 test('any steps come out the same in the store as in one gateway alone', async () => {
@@ -65,9 +65,9 @@ test('any steps come out the same in the store as in one gateway alone', async (
       let known = 0;
       let spent = 0;
       let records = 0;
-      const underWay: { readonly id: string; readonly claim: BudgetClaim }[] = [];
+      const inFlight: { readonly id: string; readonly claim: BudgetClaim }[] = [];
       for (const [index, one] of steps.entries()) {
-        if (one.type === 'told') {
+        if (one.type === 'reported') {
           own.see(records);
           known = spent;
         } else if (one.type === 'reserve') {
@@ -84,15 +84,15 @@ test('any steps come out the same in the store as in one gateway alone', async (
           expect([answer.isGranted, judgeTogether(claim, reading)]).toEqual([verdict === 'granted', verdict]);
           if (verdict !== 'granted') continue;
           own.hold(budget, claim.hold ?? amount);
-          underWay.push({ id, claim });
+          inFlight.push({ id, claim });
         } else {
-          const [ended] = underWay.splice(one.which % Math.max(1, underWay.length), 1);
+          const [ended] = inFlight.splice(one.which % Math.max(1, inFlight.length), 1);
           if (ended === undefined) continue;
           own.settle(budget, ended.claim.hold ?? ended.claim.amount, one.cost, ++records);
           spent += one.cost;
           const settled = { key, endMs: undefined, cost: one.cost };
           await settle(ended.id, settled);
-          // Told twice, it changes nothing.
+          // Reported twice, it changes nothing.
           await settle(ended.id, settled);
         }
       }
@@ -118,20 +118,22 @@ const spend = async (id: string, key: string, cost: number) => {
 };
 
 test('of fifty at once that ask for a tenth, ten are let in', async () => {
-  const told = await Promise.all(
+  const reported = await Promise.all(
     Array.from({ length: 50 }, (_, index) => ask(`crowd.${index}`, claimOf('crowd', { amount: 10 }))),
   );
-  expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(10);
+  expect(reported.filter(({ isGranted }) => isGranted)).toHaveLength(10);
 });
 
 test('of fifty at once that may cost more than they ask for, all fit in with the most but the last', async () => {
   const crowd = claimOf('unknown', { amount: 1, hold: 40 });
-  const told = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(`unknown.${index}`, crowd)));
-  expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(3);
+  const reported = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => ask(`unknown.${index}`, crowd)),
+  );
+  expect(reported.filter(({ isGranted }) => isGranted)).toHaveLength(3);
   expect(await ask('unknown.one', claimOf('unknown'))).toMatchObject({ budgets: [{ held: 120 }] });
 });
 
-test('a store that forgets knows again what the ledger knows, and what whoever asks has spent since', async () => {
+test('a store that forgets knows again what the ledger knows, and what anyone who asks has spent since', async () => {
   await spend('f1', 'forgets', 90);
   await redis.flush();
   expect(await ask('f2', claimOf('forgets', { known: 100 }))).toMatchObject({ isGranted: false });
@@ -149,7 +151,7 @@ test('a store that forgets knows again what the ledger knows, and what whoever a
   expect(await ask('f6', claimOf('forgets', { known: 40 }))).toMatchObject({ budgets: [{ spent: 50 }] });
 });
 
-test('what several gateways spent while the store was away counts as soon as each has asked, and until the ledger has told', async () => {
+test('what several gateways spent while the store was away counts as soon as each has asked, and until the ledger has reported', async () => {
   const share = { known: 40, amount: 1 };
   expect(await ask('a1', claimOf('apart', { ...share, own: { spent: 25, held: 0 } }), 'a')).toMatchObject({
     isGranted: true,
@@ -157,7 +159,7 @@ test('what several gateways spent while the store was away counts as soon as eac
   const other = claimOf('apart', { ...share, own: { spent: 35, held: 0 } });
   const refused = await ask('b1', other, 'b');
   expect(refused).toMatchObject({ isGranted: false, budgets: [{ spent: 40, reckoned: 100 }] });
-  // It may be in both: nobody is told that there is nothing left.
+  // It may be in both: nobody learns that there is nothing left.
   expect(judgeTogether(other, refused.budgets?.[0] ?? nothing)).toBe('held');
   await ask('a2', claimOf('apart', { known: 90, amount: 1 }), 'a');
   expect(await ask('b2', claimOf('apart', { known: 90, amount: 1 }), 'b')).toMatchObject({
@@ -237,9 +239,9 @@ test('two gateways with one store spend a budget together, to one request, and e
     return outcome?.type;
   };
   // One alone may have it all.
-  const told = [];
-  for (let index = 0; index < 8; index++) told.push(await spendAt(0));
-  expect(told.every((type) => type === 'granted')).toBe(true);
+  const reported = [];
+  for (let index = 0; index < 8; index++) reported.push(await spendAt(0));
+  expect(reported.every((type) => type === 'granted')).toBe(true);
   expect([await spendAt(1), await spendAt(1), await spendAt(1)]).toEqual([
     'granted',
     'granted',
@@ -327,12 +329,12 @@ describe('what a gateway could not tell the store in time', () => {
     return { reading, microdollars };
   }
 
-  test('is not counted twice where the ledger has told of it meanwhile', async () => {
-    const { reading, microdollars } = await spendCutOff('team/told', true);
+  test('is not counted twice where the ledger has reported it at the same time', async () => {
+    const { reading, microdollars } = await spendCutOff('team/reported', true);
     expect(reading).toMatchObject({ spent: 40 * microdollars, held: 0 });
   });
 
-  test('counts for all as soon as it can, also where the ledger has not told of it', async () => {
+  test('counts for all as soon as it can, also where the ledger has not reported of it', async () => {
     const { reading, microdollars } = await spendCutOff('team/untold', false);
     expect(reading).toMatchObject({ reckoned: 40 * microdollars, held: 0 });
   });

@@ -32,7 +32,7 @@ afterEach(async () => {
   parts = new AsyncDisposableStack();
 });
 
-/** Gateways whose ledger has told once that nothing was spent, and tells nothing after that. */
+/** Gateways whose ledger has reported once that nothing was spent, and tells nothing after that. */
 async function openHouse() {
   const prefix = `house-${houses++}`;
   const subject = { kind: 'api-key' as const, id: 'team/key', limits: {}, budgets };

@@ -48,7 +48,7 @@ const ask = (path: Path = '/v1/chat/completions', more: object = {}) =>
   post(rig, path, { ...dialects[path], ...more });
 
 describe.each(paths)('%s', (path) => {
-  test('is served until the budget is spent, then told which one, how large it is, and when it begins anew', async () => {
+  test('is served until the budget is spent, then reported which one, how large it is, and when it begins again', async () => {
     rig = await startAtNoon(tableWith([month(0.5)]));
     wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 25 } });
     const first = await ask(path);
@@ -99,7 +99,7 @@ test('the official SDKs see what they stop on', async () => {
   expect(wall.calls).toEqual([]);
 });
 
-test('of several budgets the one that is spent is named; a total never begins anew', async () => {
+test('of several budgets the one that is spent is named; a total never begins again', async () => {
   rig = await startAtNoon(tableWith([month(1_000), { period: 'Total', limitMicrodollars: 150_001 }]));
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 20 } });
   expect((await ask()).status).toBe(200);
@@ -108,7 +108,7 @@ test('of several budgets the one that is spent is named; a total never begins an
   );
 });
 
-test('what requests under way may need is set aside: the next one is told to come back, and is served when they cost less', async () => {
+test('what requests under way may need is set aside: the next one is asked to come back, and is served when they cost less', async () => {
   rig = await startAtNoon(tableWith([month(1)]));
   wall.script({ type: 'hang', when: 'before-headers' });
   const held = await openRaw({ port: Number(new URL(rig.url).port) });

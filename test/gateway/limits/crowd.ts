@@ -1,4 +1,4 @@
-// Many callers of several gateways at once: what were they told, and how long did it take?
+// Many callers of several gateways at once: what were they reported, and how long did it take?
 
 import { openRaw, type RawConnection, writeRequest } from '../../support/raw-client.ts';
 
@@ -10,8 +10,8 @@ export interface CrowdOptions {
   /** Of each caller, one after the other. */
   readonly requests: number;
   /** Of ten requests, so many streams whose callers leave as soon as they begin. */
-  readonly leavingOfTen?: number;
-  /** Told of each answer, with how many there were. */
+  readonly cancelledOfTen?: number;
+  /** Reported of each answer, with how many there were. */
   onAnswer?(count: number): void;
 }
 
@@ -30,7 +30,7 @@ export async function crowd({
   key,
   callers,
   requests,
-  leavingOfTen = 0,
+  cancelledOfTen = 0,
   onAnswer = () => {},
 }: CrowdOptions): Promise<CrowdTally> {
   const beganMs = performance.now();
@@ -45,7 +45,7 @@ export async function crowd({
   const call = async (port: number): Promise<void> => {
     let connection: RawConnection | undefined;
     for (let index = 0; index < requests; index++) {
-      const leaves = index % 10 < leavingOfTen;
+      const leaves = index % 10 < cancelledOfTen;
       const startedMs = performance.now();
       try {
         connection ??= await openRaw({ port });

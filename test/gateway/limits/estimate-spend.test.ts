@@ -80,7 +80,7 @@ describe('what nobody can know of the input before', () => {
     expect(estimate({ hasStoredInput: true }, small, 3)).toMatchObject({ input: 300, inputMost: all });
   });
 
-  test('is what the pages of a document may have, which counts as a picture meanwhile', () => {
+  test('is what the pages of a document may have, which counts as a picture at the same time', () => {
     const { input, inputMost } = estimate({}, bodyOf(pdf));
     expect(input).toBeLessThan(5_100);
     expect(inputMost?.tokens).toBeGreaterThan(300_000);

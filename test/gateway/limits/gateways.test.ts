@@ -140,7 +140,7 @@ test('three gateways with one store let through exactly the limit, and nobody fa
   expect((exact.statuses[200] ?? 0) + (exact.statuses[429] ?? 0)).toBe(180);
 
   const under = async (harm: () => Promise<void> | void, mend: () => Promise<void> | void): Promise<void> => {
-    const during = crowd({ ports, key: otherKey, callers: 9, requests: 30, leavingOfTen: 3 });
+    const during = crowd({ ports, key: otherKey, callers: 9, requests: 30, cancelledOfTen: 3 });
     await harm();
     const { statuses, left } = await during;
     await mend();

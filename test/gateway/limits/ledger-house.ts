@@ -25,8 +25,8 @@ const token = 't'.repeat(43);
 export interface LedgerHouse {
   /** A gateway with a journal in this folder of the house; one that is closed can be started again over it. */
   startGateway(name: string, table: RoutingTable, options?: Partial<GatewayOptions>): Promise<Rig>;
-  /** Resolves when the ledger has told a gateway of all that this one has spent so far. */
-  hasTold(name: string): Promise<void>;
+  /** Resolves when the ledger has reported a gateway of all that this one has spent so far. */
+  hasReported(name: string): Promise<void>;
   /** Dollars of a key, of all time. */
   spentBy(apiKey: string): Promise<number>;
   goAway(): Promise<void>;
@@ -116,7 +116,7 @@ export async function openLedgerHouse(wallMs = systemClock.wallMs): Promise<Ledg
       watch();
       return rig;
     },
-    async hasTold(name) {
+    async hasReported(name) {
       const telling = tellings.get(name);
       if (telling === undefined) throw new Error(`there is no gateway ${name}`);
       await until(async () => telling.isTaken());

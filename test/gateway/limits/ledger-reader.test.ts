@@ -51,7 +51,7 @@ test('sums that never came are as old as the wait for them, and those that came 
   expect(reader.ageMs).toBe(70_000);
 });
 
-test('why the ledger is not heard is told once until it changes, and once that it is heard again', async () => {
+test('why the ledger is not heard is reported once until it changes, and once that it is heard again', async () => {
   const [away, refused] = [new Error('away'), new Error('the ledger answers with status 401')];
   answer = async () => Promise.reject(away);
   openReader().begin();

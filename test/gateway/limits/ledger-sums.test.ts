@@ -9,7 +9,7 @@ import { LedgerSums } from '../../../gateway/limits/ledger-sums.ts';
 const monday = Date.UTC(2026, 10, 16);
 const dayMs = 86_400_000;
 
-function toldOf(apiKey: string, atMs: number, spent: number): SpendPage['keys'][number] {
+function reportedOf(apiKey: string, atMs: number, spent: number): SpendPage['keys'][number] {
   const of = (nano: number) => ({ costPicodollars: String(BigInt(nano) * 1_000n) });
   return {
     apiKey,
@@ -23,9 +23,9 @@ function toldOf(apiKey: string, atMs: number, spent: number): SpendPage['keys'][
 const dayAt = (atMs: number) => periodAt('Day', atMs).start;
 
 describe('the sums of the ledger', () => {
-  test('are of the period that they were told of, and of no later one', () => {
+  test('are of the period that they learnt of, and of no later one', () => {
     const sums = new LedgerSums();
-    sums.take([toldOf('team/key', monday, 10)]);
+    sums.take([reportedOf('team/key', monday, 10)]);
     const of = (period: 'Day' | 'Week' | 'Month' | 'Total', atMs: number) =>
       sums.spentOf('api-key', 'team/key', period, periodAt(period, atMs).start);
     expect([of('Day', monday), of('Week', monday), of('Month', monday), of('Total', monday)]).toEqual([
@@ -38,8 +38,8 @@ describe('the sums of the ledger', () => {
 
   test('of a day stay known while the ledger, and not we, are in the next one', () => {
     const sums = new LedgerSums();
-    sums.take([toldOf('team/key', monday, 10)]);
-    sums.take([toldOf('team/key', monday + dayMs, 1)]);
+    sums.take([reportedOf('team/key', monday, 10)]);
+    sums.take([reportedOf('team/key', monday + dayMs, 1)]);
     expect(sums.spentOf('api-key', 'team/key', 'Day', dayAt(monday))).toBe(10);
     expect(sums.spentOf('api-key', 'team/key', 'Day', dayAt(monday + dayMs))).toBe(1);
   });
@@ -54,7 +54,7 @@ describe('the sums of the ledger', () => {
       ['team/one', monday, 14],
       ['team/one', tuesday, 3],
     ] as const)
-      sums.take([toldOf(key, atMs, spent)]);
+      sums.take([reportedOf(key, atMs, spent)]);
     const on = (atMs: number) => [
       sums.spentOf('api-key', 'team/one', 'Day', dayAt(atMs)),
       sums.spentOf('tenant', 'team', 'Day', dayAt(atMs)),
@@ -66,19 +66,19 @@ describe('the sums of the ledger', () => {
   });
 
   test('of a tenant are those of its keys, however they come', () => {
-    const told = fc.record({
+    const reported = fc.record({
       key: fc.constantFrom('a/one', 'a/two', 'b/one'),
       day: fc.integer({ min: 0, max: 3 }),
       more: fc.nat(1_000),
     });
     fc.assert(
-      fc.property(fc.array(told, { maxLength: 30 }), (all) => {
+      fc.property(fc.array(reported, { maxLength: 30 }), (all) => {
         const sums = new LedgerSums();
         const spent = new Map<string, number>();
         for (const { key, day, more } of all.toSorted((a, b) => a.day - b.day)) {
           const place = `${key} ${day}`;
           spent.set(place, (spent.get(place) ?? 0) + more);
-          sums.take([toldOf(key, monday + day * dayMs, spent.get(place) ?? 0)]);
+          sums.take([reportedOf(key, monday + day * dayMs, spent.get(place) ?? 0)]);
         }
         const last = Math.max(0, ...all.map(({ day }) => day));
         const start = dayAt(monday + last * dayMs);
@@ -92,10 +92,10 @@ describe('the sums of the ledger', () => {
 
   test('are never less than the ledger has, however little or much it is', () => {
     const sums = new LedgerSums();
-    sums.take([{ ...toldOf('team/key', monday, 0), total: { costPicodollars: '1' } }]);
+    sums.take([{ ...reportedOf('team/key', monday, 0), total: { costPicodollars: '1' } }]);
     expect(sums.spentOf('api-key', 'team/key', 'Total', '')).toBe(1);
     // Above 2^53: as a number it would be the picodollar less that makes a whole of it.
-    sums.take([{ ...toldOf('team/key', monday, 0), total: { costPicodollars: '9007199254741001' } }]);
+    sums.take([{ ...reportedOf('team/key', monday, 0), total: { costPicodollars: '9007199254741001' } }]);
     expect(sums.spentOf('api-key', 'team/key', 'Total', '')).toBe(9_007_199_254_742);
   });
 });

@@ -1,4 +1,4 @@
-// How does one gateway keep its share of a limit, and what it holds? By a clock that stands still.
+// How does one gateway keep its share of a limit, and what it holds? By a clock that stops.
 
 import { describe, expect, test } from 'vitest';
 import type { RateLimits } from '../../../core/contract/routing-table.ts';
@@ -46,7 +46,7 @@ describe('the share of a pod', () => {
     // Less than one of each would be none at all.
     [4, 1, 1],
     [100, 10, 1],
-    // Nobody has told how many there are.
+    // Nobody has reported how many there are.
     [0, 10, 10],
   ])('of %i pods, of %i requests per minute: %i at once', (pods, requestsPerMinute, share) => {
     expect(limiterOf(pods).letIn({ requestsPerMinute })).toBe(share);

@@ -43,7 +43,7 @@ async function heldOf(): Promise<string | undefined> {
   return /^penstock_limits_held (\d+)$/m.exec(text)?.[1];
 }
 
-test('limits_unavailable: where nothing with a limit may pass without the store, it is told so while the store is away', async () => {
+test('limits_unavailable: where nothing with a limit may pass without the store, it is informed while the store is away', async () => {
   const table = tableOf([{ baseUrl: wall.baseUrl }]);
   const limited = table.keys.map((entry) => ({ ...entry, limits: { requestsPerMinute: 5 } }));
   // Nobody answers there.
@@ -61,7 +61,7 @@ test('limits_unavailable: where nothing with a limit may pass without the store,
 });
 
 describe.each(paths)('%s', (path) => {
-  test('is let through up to the limit of its key, told how it stands, then told which limit it is and when to come back', async () => {
+  test('is let through up to the limit of its key, reported how it is, then reported which limit it is and when to come back', async () => {
     await start({ key: { requestsPerMinute: 2, tokensPerMinute: 1_000 }, route: { requestsPerMinute: 50 } });
     const first = await ask(path);
     expect(first.status).toBe(200);
@@ -90,7 +90,7 @@ describe.each(paths)('%s', (path) => {
       expect(resetMs).toBeGreaterThan(25_000);
       expect(resetMs).toBeLessThan(32_000);
     }
-    // A stream is told the same in its head.
+    // A stream is reported the same in its head.
     const second = await ask(path, { stream: true });
     expect([second.status, second.headers['x-ratelimit-remaining-requests']]).toEqual([200, '0']);
     const third = await ask(path);
@@ -125,13 +125,13 @@ test('the official SDKs see a rate limit', async () => {
   );
 });
 
-test('nothing is told of limits where there are none', async () => {
+test('nothing learns of limits where there are none', async () => {
   await start({});
   const { headers } = await ask();
   expect(Object.keys(headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
 });
 
-test('the limit of a model holds for all of its callers, and is told to those that have none themselves', async () => {
+test('the limit of a model holds for all of its callers, and is asked to those that have none themselves', async () => {
   await start({ route: { requestsPerMinute: 1 } });
   expect((await ask()).headers['x-ratelimit-limit-requests']).toBe('1');
   const refused = await ask();
@@ -163,7 +163,7 @@ test('what was used beyond the estimate is owed, and keeps the next request out'
   );
 });
 
-test('a request that asks for more than the limit of a whole minute is told so, and not to wait', async () => {
+test('a request that asks for more than the limit of a whole minute is informed, and not to wait', async () => {
   await start({ key: { tokensPerMinute: 1_000 } });
   const refused = await ask('/v1/chat/completions', { max_tokens: 5_000 });
   expect([refused.status, refused.headers['retry-after'], refused.headers['x-should-retry']]).toEqual([

@@ -86,11 +86,11 @@ test('any steps come out the same in memory and in the store, to the last bit', 
           const looked = await store.look(reservation);
           memory.look(seats, 1, looked.nowMs);
           expect(lookedAt(seats, wanted)).toEqual(looked.readings);
-          const told = await store.reserve(reservation);
-          const isGranted = memory.reserve(seats, wanted, 1, told.nowMs);
+          const reported = await store.reserve(reservation);
+          const isGranted = memory.reserve(seats, wanted, 1, reported.nowMs);
           expect({ isGranted, readings: lookedAt(seats, wanted) }).toEqual({
-            isGranted: told.isGranted,
-            readings: told.readings,
+            isGranted: reported.isGranted,
+            readings: reported.readings,
           });
           if (isGranted) granted.push({ id, seats, amounts: one.amounts });
           continue;
@@ -101,7 +101,7 @@ test('any steps come out the same in memory and in the store, to the last bit', 
         if (settled.has(id) && one.type === 'renew') continue;
         if (one.type === 'renew') await store.renew(seats.map(({ key }) => ({ key, id })));
         else {
-          // The store is told twice: that must change nothing.
+          // The store is reported twice: that must change nothing.
           const nowMs = await store.settle({ id, claims: seats, amounts: reserved, used: one.used });
           if (!settled.has(id)) for (const seat of seats) seat.settle(reserved, one.used, 1, nowMs);
           settled.add(id);
@@ -178,7 +178,7 @@ test('what was let in by another limit is settled by the one that holds now', as
   await expectUsed(120_000, 0.6);
 });
 
-test('what the version before has written counts as it stands', async () => {
+test('what the version before has written counts as it is', async () => {
   await store.reserve({ claims: [perMinute('older', 6_000)], amounts: { requests: 6_000, tokens: 0 } });
   const [key] = String(await redis.command('KEYS', '*older:levels')).match(/\{\S*/) ?? [''];
   expect(await redis.command('HDEL', key, 'requests.limit')).toBe(1);
@@ -204,12 +204,12 @@ test('a reservation is held at all of its subjects or at none', async () => {
 
 test('of fifty at once that ask for a tenth, ten are let in', async () => {
   const claims = [{ key: 'z', limits: { tokensPerMinute: 10_000 } }];
-  const told = await Promise.all(
+  const reported = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
       store.reserve({ id: `at-once.${index}`, claims, amounts: { requests: 1, tokens: 1_000 } }),
     ),
   );
-  expect(told.filter(({ isGranted }) => isGranted)).toHaveLength(10);
+  expect(reported.filter(({ isGranted }) => isGranted)).toHaveLength(10);
 });
 
 test('a store is signed in to by name, in a database of its own, and with no other password', async () => {
@@ -232,7 +232,7 @@ test('a store is signed in to by name, in a database of its own, and with no oth
   stranger.close();
 });
 
-test('a store that has forgotten its scripts is told them again', async () => {
+test('a store that has forgotten its scripts is reported them again', async () => {
   await redis.command('SCRIPT', 'FLUSH');
   expect(await store.reserve({ claims: [], amounts: one })).toMatchObject({ isGranted: true });
 });

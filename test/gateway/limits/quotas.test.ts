@@ -65,7 +65,7 @@ describe('where nothing with a limit may pass without the store, and that is awa
     expect([first.calls.length, targetsUsed(rig)]).toEqual([0, ['t1']]);
   });
 
-  test('the failure of the one that could be asked is told', async () => {
+  test('the failure of the one that could be asked is reported', async () => {
     const [first, second] = [await wallOf({ type: 'status', status: 501 }), await wallOf()];
     const rig = await rigOf(
       tableOf([{ baseUrl: first.baseUrl }, { ...limited, baseUrl: second.baseUrl }]),
@@ -75,7 +75,7 @@ describe('where nothing with a limit may pass without the store, and that is awa
     expect([answer.status, errorOf(answer).code, second.calls.length]).toEqual([502, 'upstream_error', 0]);
   });
 
-  test('it is told where there is no other', async () => {
+  test('it learns where there is no other', async () => {
     const wall = await wallOf();
     const rig = await rigOf(tableOf([{ ...limited, baseUrl: wall.baseUrl }]), closed);
     const answer = await ask(rig);

@@ -132,7 +132,7 @@ test('a store that forgets everything goes on as one that is new', async () => {
   expect(turns).toEqual(['on: it answers']);
 });
 
-test('a store that does not let us in is told of without what we said', async () => {
+test('a store that does not let us in learns of without what we said', async () => {
   const limiter = await limiterOf('LocalShare', 'wrong-pass-word');
   expect(limiter.mode).toBe('local');
   expect(await letIn(limiter)).toBe(5);

@@ -26,14 +26,14 @@ afterEach(async () => {
 
 function open(folderBytesMax: number) {
   const clock = makeFakeClock();
-  const unclaimed: number[] = [];
+  const unacknowledged: number[] = [];
   const journal = openFileJournal(
     folder,
     { ...clock, wallMs: () => 0 },
     {
       failed: (reason) => expect.unreachable(reason),
       dropped: (records) => expect.unreachable(`${records} records dropped`),
-      unacknowledged: async (lines) => void unclaimed.push(...attemptsIn(lines)),
+      unacknowledged: async (lines) => void unacknowledged.push(...attemptsIn(lines)),
     },
     { folderBytesMax },
   );
@@ -44,7 +44,7 @@ function open(folderBytesMax: number) {
       await journal.flush();
     }
   };
-  return { journal, clock, unclaimed, write };
+  return { journal, clock, unacknowledged, write };
 }
 
 function attemptsIn(lines: Buffer): number[] {
@@ -56,10 +56,10 @@ const numbers = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a folder that is full', () => {
-  test('gives up its oldest records, each told of once, and keeps the others', async () => {
-    const { journal, unclaimed, write } = open(16_000);
+  test('gives up its oldest records, each reported of once, and keeps the others', async () => {
+    const { journal, unacknowledged, write } = open(16_000);
     await write(1, 100);
-    // The last full file may still be on its way out.
+    // The last full file may still be in flight out.
     await until(async () => (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).length <= 4, 2);
     const kept: number[] = [];
     for (let cursor: string | undefined; ; ) {
@@ -69,11 +69,11 @@ describe('a folder that is full', () => {
       ({ cursor } = page);
     }
     expect(kept.length).toBeGreaterThan(5);
-    expect([...unclaimed, ...kept]).toEqual(numbers(1, 100));
-    expect(journal.figures.unacknowledgedRecords).toBe(unclaimed.length);
+    expect([...unacknowledged, ...kept]).toEqual(numbers(1, 100));
+    expect(journal.figures.unacknowledgedRecords).toBe(unacknowledged.length);
   });
 
-  test('tells a reader whose place is gone to begin anew', async () => {
+  test('tells a reader whose place is gone to begin again', async () => {
     const { journal, write } = open(16_000);
     await write(1, 1);
     const page = await journal.read(undefined);
@@ -82,62 +82,62 @@ describe('a folder that is full', () => {
   });
 
   test('has given up nothing where a reader keeps up', async () => {
-    const { journal, unclaimed, write } = open(16_000);
+    const { journal, unacknowledged, write } = open(16_000);
     let cursor: string | undefined;
     for (let from = 1; from < 100; from += 3) {
       await write(from, from + 2);
       cursor = (await journal.read(cursor))?.cursor;
     }
-    expect(unclaimed).toEqual([]);
+    expect(unacknowledged).toEqual([]);
   });
 });
 
 describe('a process that goes', () => {
   test('waits for nobody where nobody has ever asked, and hands all to its log', async () => {
-    const { journal, unclaimed, write, clock } = open(1_000_000);
+    const { journal, unacknowledged, write, clock } = open(1_000_000);
     await write(1, 10);
     await journal.handOver(10_000);
-    expect([unclaimed, clock.now()]).toEqual([numbers(1, 10), 0]);
+    expect([unacknowledged, clock.now()]).toEqual([numbers(1, 10), 0]);
   });
 
   test('waits for a reader that there is, though it has not asked yet', async () => {
-    const { journal, unclaimed, write, clock } = open(1_000_000);
+    const { journal, unacknowledged, write, clock } = open(1_000_000);
     await write(1, 10);
     const leaving = journal.handOver(10_000, true);
     await until(async () => clock.pending().includes(10_000), 2);
     const page = await journal.read(undefined);
     await journal.read(page?.cursor);
     await leaving;
-    expect([unclaimed, clock.now()]).toEqual([[], 0]);
+    expect([unacknowledged, clock.now()]).toEqual([[], 0]);
   });
 
   test('with nothing written waits for no reader', async () => {
-    const { journal, unclaimed, clock } = open(1_000_000);
+    const { journal, unacknowledged, clock } = open(1_000_000);
     await journal.handOver(10_000, true);
-    expect([unclaimed, clock.now()]).toEqual([[], 0]);
+    expect([unacknowledged, clock.now()]).toEqual([[], 0]);
   });
 
   test('hands nothing to its log where all was taken over', async () => {
-    const { journal, unclaimed, write } = open(1_000_000);
+    const { journal, unacknowledged, write } = open(1_000_000);
     await write(1, 10);
     const page = await journal.read(undefined);
     await journal.read(page?.cursor);
     await journal.handOver(10_000);
-    expect(unclaimed).toEqual([]);
+    expect(unacknowledged).toEqual([]);
   });
 
   test('waits for the reader to come to the end', async () => {
-    const { journal, unclaimed, write } = open(1_000_000);
+    const { journal, unacknowledged, write } = open(1_000_000);
     await write(1, 10);
     const page = await journal.read(undefined);
     const leaving = journal.handOver(10_000);
     await until(async () => (await journal.read(page?.cursor)) !== undefined, 2);
     await leaving;
-    expect(unclaimed).toEqual([]);
+    expect(unacknowledged).toEqual([]);
   });
 
   test('hands what the reader has not taken over in ten seconds to its log, and no more', async () => {
-    const { journal, unclaimed, write, clock } = open(1_000_000);
+    const { journal, unacknowledged, write, clock } = open(1_000_000);
     await write(1, 10);
     const page = await journal.read(undefined);
     await journal.read(page?.cursor);
@@ -146,23 +146,23 @@ describe('a process that goes', () => {
     await until(async () => clock.pending().includes(10_000), 2);
     clock.advance(10_000);
     await leaving;
-    expect(unclaimed).toEqual(numbers(11, 13));
+    expect(unacknowledged).toEqual(numbers(11, 13));
     expect(journal.figures.unacknowledgedRecords).toBe(3);
   });
 });
 
 test('a process that goes hands what its disk does not take to its log', async () => {
-  const unclaimed: number[] = [];
+  const unacknowledged: number[] = [];
   const report = {
     failed() {},
     dropped: (records: number) => expect.unreachable(`${records} records dropped`),
-    unclaimed: async (lines: Buffer) => void unclaimed.push(...attemptsIn(lines)),
+    unacknowledged: async (lines: Buffer) => void unacknowledged.push(...attemptsIn(lines)),
   };
   const journal = openFileJournal(folder, { ...makeFakeClock(), wallMs: () => 0 }, report);
   await rm(folder, { recursive: true });
   for (const number of numbers(1, 3)) journal.append(ended(makeRecord({ number })));
   await journal.close();
-  expect([unclaimed, journal.figures.unacknowledgedRecords]).toEqual([numbers(1, 3), 3]);
+  expect([unacknowledged, journal.figures.unacknowledgedRecords]).toEqual([numbers(1, 3), 3]);
   await mkdir(folder);
 });
 
@@ -172,9 +172,9 @@ test('in the log each record is a line of its own that can be read back', async 
   await writeUnacknowledged(Buffer.from(lines.join('')), (piece) => {
     text += piece;
   });
-  const told: unknown[] = text
+  const reported: unknown[] = text
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line).record);
-  expect(told.map((record) => ledgerRecordSchema.parse(record).attempt)).toEqual(numbers(1, 120));
+  expect(reported.map((record) => ledgerRecordSchema.parse(record).attempt)).toEqual(numbers(1, 120));
 });

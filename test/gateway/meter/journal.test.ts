@@ -309,7 +309,7 @@ describe('a reader', () => {
     const { journal } = open(3_000);
     await writeAll(journal, numbers(1, 2));
     const { cursor } = await readAll(journal);
-    // The file it stands in becomes a full one, of which it has taken over all.
+    // The file it is in becomes a full one, of which it has taken over all.
     await writeAll(journal, numbers(3, 40));
     for (const _ of [1, 2, 3]) {
       const page = await journal.read(cursor);
@@ -334,16 +334,16 @@ describe('a reader', () => {
     ['another journal', () => 'ffffffffffffffff.1.0'],
     ['nonsense', () => '../../etc/passwd'],
     ['a place inside a line', (cursor: string) => cursor.replace(/\d+$/, '7')],
-    ['a place behind the end', (cursor: string) => `${cursor}0`],
+    ['a place after the end', (cursor: string) => `${cursor}0`],
     ['a file that is not there', (cursor: string) => cursor.replace(/\.1\./, '.99.')],
-  ])('with a cursor of %s is told that it is none', async (_, make) => {
+  ])('with a cursor of %s learns that it is none', async (_, make) => {
     const { journal } = open();
     await writeAll(journal, [1]);
     const { cursor = '' } = await readAll(journal);
     expect(await journal.read(make(cursor))).toBeUndefined();
   });
 
-  test('of a journal whose name was lost begins anew', async () => {
+  test('of a journal whose name was lost begins again', async () => {
     const first = open();
     await writeAll(first.journal, [1]);
     const { cursor } = await readAll(first.journal);
@@ -382,17 +382,17 @@ describe('a reader', () => {
     expect((await readAll(second.journal, cursor)).attempts).toEqual([2, 3]);
   });
 
-  test('is told when more has been written', async () => {
+  test('learns when more has been written', async () => {
     const { journal } = open();
-    let told = 0;
-    const stop = journal.onWritten(() => told++);
+    let reported = 0;
+    const stop = journal.onWritten(() => reported++);
     journal.append(ended(record(1)));
-    expect(told).toBe(0);
+    expect(reported).toBe(0);
     await journal.flush();
-    expect(told).toBe(1);
+    expect(reported).toBe(1);
     stop();
     await writeAll(journal, [2]);
-    expect(told).toBe(1);
+    expect(reported).toBe(1);
   });
 });
 

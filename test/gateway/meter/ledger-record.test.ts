@@ -121,7 +121,7 @@ describe('who pays what', () => {
       { payer: 'tenant', costPicodollars: 101 * 10 + 5 * 100 + 7, isEstimated: true },
     ],
     ...(['broken-off', 'cancelled'] as const).map((outcome): [string, Differing, object] => [
-      `${outcome} behind counts of its beginning: the input as told, the output as seen`,
+      `${outcome} behind counts of its beginning: the input as reported, the output as seen`,
       { outcome, outputEstimate: 51 },
       {
         payer: 'tenant',
@@ -176,7 +176,7 @@ describe('who pays what', () => {
       { payer: 'platform', isEstimated: true, usage: { input: 100, output: 50 } },
     ],
     [
-      'answered, and counted at its beginning alone: the input as told, the output as seen',
+      'answered, and counted at its beginning alone: the input as reported, the output as seen',
       { outcome: 'answered', lacksOutput: true, outputEstimate: 51 },
       {
         payer: 'tenant',
@@ -186,7 +186,7 @@ describe('who pays what', () => {
       },
     ],
     [
-      'answered, and its upstream goes on with it: at least what was reserved, and the input as told',
+      'answered, and its upstream goes on with it: at least what was reserved, and the input as reported',
       { outcome: 'answered', goesOn: true },
       {
         payer: 'tenant',

@@ -203,13 +203,13 @@ describe('the metrics of a gateway', () => {
       [{ ...genAi, gen_ai_operation_name: 'text_completion', error_type: 'cancelled' }, 1],
     ]);
     const labels = { ...genAi, gen_ai_token_modality: 'unknown' };
-    const told = async (name: string) =>
+    const reported = async (name: string) =>
       (await samplesOf(metrics, `gen_ai_client_inference_usage_${name}_tokens_total`))[0];
-    expect(await told('input')).toMatchObject({ labels, value: 100 });
-    expect(await told('output')).toMatchObject({ labels, value: 50 });
-    expect(await told('cache_read_input')).toMatchObject({ labels, value: 30 });
-    expect(await told('cache_write_input')).toBeUndefined();
-    expect(await told('reasoning_output')).toMatchObject({ labels, value: 20 });
+    expect(await reported('input')).toMatchObject({ labels, value: 100 });
+    expect(await reported('output')).toMatchObject({ labels, value: 50 });
+    expect(await reported('cache_read_input')).toMatchObject({ labels, value: 30 });
+    expect(await reported('cache_write_input')).toBeUndefined();
+    expect(await reported('reasoning_output')).toMatchObject({ labels, value: 20 });
     const perToken = await samplesOf(metrics, 'gen_ai_server_time_per_output_token_seconds');
     expect(perToken.at(-2)?.value).toBeCloseTo(0.98 / 49, 9);
     expect(perToken.at(-1)).toMatchObject({
@@ -304,7 +304,7 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
-  test('have series of costs at 0 for whoever may come to pay, so that the first call of each is growth', async () => {
+  test('have series of costs at 0 for anyone who may come to pay, so that the first call of each is growth', async () => {
     const metrics = makeMetrics();
     const upstream = { baseUrl: 'http://127.0.0.1:9/v1' };
     const own = { ...upstream, provider: 'team/own', providerEntry: { isPlatform: false } };

@@ -32,7 +32,7 @@ interface Life {
   readonly damaged: number[];
 }
 
-/** A process that opens the folder; the one before it is never told that it ends. */
+/** A process that opens the folder; the one before it is never reported that it ends. */
 function live(segmentBytes?: number): Life {
   const clock = makeFakeClock();
   const [replayed, damaged]: number[][] = [[], []];
@@ -61,7 +61,7 @@ async function recordsOf({ journal }: Life): Promise<readonly LedgerRecord[]> {
   return lines.map((line) => ledgerRecordSchema.parse(JSON.parse(line)));
 }
 
-const told = (records: readonly LedgerRecord[]) =>
+const reported = (records: readonly LedgerRecord[]) =>
   records.map(({ attempt, outcome, usage }) => `${attempt} ${outcome} ${usage.output}`);
 
 describe('an attempt that was under way at a crash', () => {
@@ -88,7 +88,7 @@ describe('an attempt that was under way at a crash', () => {
     attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
     for (let times = 0; times < 3; times++) await recordsOf(live());
-    expect(told(await recordsOf(live()))).toEqual(['1 interrupted 5']);
+    expect(reported(await recordsOf(live()))).toEqual(['1 interrupted 5']);
   });
 
   test('is there with what had been seen of it some seconds before', async () => {
@@ -104,7 +104,7 @@ describe('an attempt that was under way at a crash', () => {
     clock.advance(5_000);
     await journal.flush();
     output = 900;
-    expect(told(await recordsOf(live()))).toEqual(['1 interrupted 800']);
+    expect(reported(await recordsOf(live()))).toEqual(['1 interrupted 800']);
   });
 
   test('and had ended, though its record could not be appended yet, is there as it ended', async () => {
@@ -115,7 +115,7 @@ describe('an attempt that was under way at a crash', () => {
     await journal.flush();
     attempts.append(makeRecord({ number: 1 }));
     await journal.flush();
-    expect([told(await recordsOf(live())), replayed]).toEqual([['1 answered 50', '2 answered 50'], []]);
+    expect([reported(await recordsOf(live())), replayed]).toEqual([['1 answered 50', '2 answered 50'], []]);
   });
 
   test('and had ended within the group of its record, has no other', async () => {
@@ -141,7 +141,7 @@ describe('an attempt that was under way at a crash', () => {
     attempts.append(makeRecord({ number: 1 }));
     await journal.flush();
     const next = live();
-    expect(told(await recordsOf(next))).toEqual(['1 answered 50', '2 interrupted 6']);
+    expect(reported(await recordsOf(next))).toEqual(['1 answered 50', '2 interrupted 6']);
     expect(next.replayed).toEqual([1]);
   });
 
@@ -154,7 +154,7 @@ describe('an attempt that was under way at a crash', () => {
     await journal.flush();
     await copyFile(`${path}.before`, path);
     const next = live();
-    expect(told(await recordsOf(next))).toEqual(['1 answered 50']);
+    expect(reported(await recordsOf(next))).toEqual(['1 answered 50']);
     expect(next.replayed).toEqual([]);
   });
 
@@ -169,7 +169,7 @@ describe('an attempt that was under way at a crash', () => {
     for (let cursor: string | undefined, times = 0; times < 6; times++) {
       cursor = (await journal.read(cursor))?.cursor;
     }
-    expect(told(await recordsOf(live(1_000)))).toEqual(['2 interrupted 2']);
+    expect(reported(await recordsOf(live(1_000)))).toEqual(['2 interrupted 2']);
   });
 
   test('is not forgotten when its record comes while a group is being written', async () => {
@@ -182,7 +182,7 @@ describe('an attempt that was under way at a crash', () => {
     await Promise.resolve();
     attempts.append(makeRecord({ number: 1 }));
     await writing;
-    expect(told(await recordsOf(live()))).toEqual(['9 answered 50', '1 interrupted 5']);
+    expect(reported(await recordsOf(live()))).toEqual(['9 answered 50', '1 interrupted 5']);
   });
 });
 
@@ -226,7 +226,7 @@ describe('the file beside the journal', () => {
     await writeFile(path, (await readFile(path, 'utf8')).replace('"output":2,', '"output":9,'));
     await appendFile(path, '{"id":"req_1.4","requ');
     const next = live();
-    expect(told(await recordsOf(next))).toEqual(['1 interrupted 1', '3 interrupted 3']);
+    expect(reported(await recordsOf(next))).toEqual(['1 interrupted 1', '3 interrupted 3']);
     expect(next.damaged).toEqual([1]);
     expect(await readFile(join(folder, 'damaged.jsonl'), 'utf8')).toContain('"output":9,');
   });

@@ -27,7 +27,7 @@ export class RecordAttempt extends OpenAttempt {
   }
 }
 
-/** @param record Of an attempt that the journal has not heard of before. */
+/** @param record Of an attempt that the journal has not heard from before. */
 export const ended = (record: LedgerRecord): OpenAttempt => new RecordAttempt(record.id, () => record);
 
 /** Attempts at a journal, by their ids. */

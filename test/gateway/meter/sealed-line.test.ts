@@ -1,4 +1,4 @@
-// Is a line that is not as it was written told from one that is?
+// Is a line that is not as it was written reported from one that is?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -73,7 +73,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
     expect(of([...beginning, ...more])).toContain('in {this}');
   });
 
-  test.each(['role', 'content'])('whatever its length, where %s stands first', (first) => {
+  test.each(['role', 'content'])('whatever its length, where %s is first', (first) => {
     const turn = (role: string, content: string) =>
       first === 'role' ? { role, content } : { content, role };
     for (let length = 0; length < 1_190; length++) {
@@ -120,7 +120,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
     expect(of('be brief')).not.toBe(of('be long'));
   });
 
-  test('a mark for the prompt cache that moves on does not count, wherever it stands', () => {
+  test('a mark for the prompt cache that moves on does not count, wherever it is', () => {
     const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } };
     const block = (text: string) => ({ type: 'text', text });
     const of = (...content: readonly object[]) =>
@@ -177,7 +177,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
-  test('what comes behind the first kilobyte does not count: prompts with one long beginning belong together', () => {
+  test('what comes after the first kilobyte does not count: prompts with one long beginning belong together', () => {
     const rules = { role: 'system', content: 'r'.repeat(1_100) };
     expect(textOf({ messages: [rules, user('a')] })).toBe(textOf({ messages: [rules, user('b')] }));
   });

@@ -120,16 +120,16 @@ test('each begins in a turn of its own, so that others are served while many are
 });
 
 test('a call for which there is no room waits until another one has ended', async () => {
-  const underWay = new Set<number>();
+  const inFlight = new Set<number>();
   let most = 0;
   const room = {
     begin(call: number): boolean {
-      if (underWay.size >= 2) return false;
-      underWay.add(call);
-      most = Math.max(most, underWay.size);
+      if (inFlight.size >= 2) return false;
+      inFlight.add(call);
+      most = Math.max(most, inFlight.size);
       return true;
     },
-    end: (call: number) => void underWay.delete(call),
+    end: (call: number) => void inFlight.delete(call),
   };
   const outcomes = await runCalls<number>(
     9,
@@ -141,7 +141,7 @@ test('a call for which there is no room waits until another one has ended', asyn
     },
     room,
   );
-  expect([outcomes, most, underWay.size]).toEqual([
+  expect([outcomes, most, inFlight.size]).toEqual([
     Array.from({ length: 9 }, (_, call) => answered(call)),
     2,
     0,

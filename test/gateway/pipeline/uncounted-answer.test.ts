@@ -13,7 +13,7 @@ describe('the text of events', () => {
   test.each([
     ['chat', chunk({ role: 'assistant', content: 'one' })],
     ['chat, in parts', chunk({ content: [{ type: 'text', text: 'one' }] })],
-    ['reasoning, told under two names', chunk({ reasoning: 'one', reasoning_content: 'one' })],
+    ['reasoning, reported under two names', chunk({ reasoning: 'one', reasoning_content: 'one' })],
     ['a call of a tool', chunk({ tool_calls: [{ id: 'x', function: { arguments: 'one' } }] })],
     ['completions', { choices: [{ text: 'one', logprobs: { tokens: ['one'], text_offset: [0] } }] }],
     ['messages', { type: 'content_block_delta', delta: { type: 'text_delta', text: 'one' } }],

@@ -205,7 +205,7 @@ describe('limits', () => {
     });
   });
 
-  test('of upstreams that nobody can look up are told: such a target is passed over, and with no other it is 503', async () => {
+  test('of upstreams that nobody can look up are reported: such a target is passed over, and with no other it is 503', async () => {
     const store = { url: 'redis://127.0.0.1:9', prefix: 'test', password: undefined };
     const closed = { store, callBudgetMs: 100, onStoreError: 'Deny', gateways: 1 } as const;
     const limited = { providerEntry: { limits: { requestsPerMinute: 5 } } };
@@ -220,7 +220,7 @@ describe('limits', () => {
     expect((await planOf()).refusal).toMatchObject({ status: 503, code: 'limits_unavailable' });
   });
 
-  test('of a budget that is spent are told with the refusal of its dialect', async () => {
+  test('of a budget that is spent are reported with the refusal of its dialect', async () => {
     await start([{}], (table) => ({
       ...table,
       keys: table.keys.map((key) => ({ ...key, budgets: [{ period: 'Day', limitMicrodollars: 0 }] })),
@@ -325,8 +325,8 @@ describe('a catalog', () => {
   });
 });
 
-describe('whoever asks otherwise', () => {
-  test('without the token is told nothing', async () => {
+describe('anyone who asks otherwise', () => {
+  test('without the token learns nothing', async () => {
     await start([{}]);
     for (const path of [PLAN_PATH, CATALOG_PATH]) expect((await ask(path, question, 'x')).status).toBe(401);
   });
@@ -337,7 +337,7 @@ describe('whoever asks otherwise', () => {
     [PLAN_PATH, { ...question, body: { text: 'x'.repeat(65_536) } }, 413, /larger than 65536 bytes/],
     [PLAN_PATH, '{', 400, /not valid JSON/],
     [CATALOG_PATH, { namespace: '' }, 400, /^namespace: must not be empty/],
-  ])('%s with something wrong is told what', async (path, body, status, message) => {
+  ])('%s with something wrong learns what', async (path, body, status, message) => {
     await start([{}]);
     const answer = await ask(path, body);
     expect([answer.status, answer.json]).toEqual([status, { error: expect.stringMatching(message) }]);

@@ -60,7 +60,7 @@ test.each([
     /PENSTOCK_LIMITS_STORE_URL: must be redis:\/\//,
   ],
   [
-    'a password that stands in the address of the store',
+    'a password that is in the address of the store',
     { PENSTOCK_LIMITS_STORE_URL: 'redis://:secret@valkey:6379' },
     /PENSTOCK_LIMITS_STORE_URL: must hold no password; set PENSTOCK_LIMITS_STORE_PASSWORD/,
   ],
@@ -87,15 +87,15 @@ test.each([
 test('a journal folder that cannot be made', async () => {
   const file = join(folder.path, 'file');
   await writeFile(file, '');
-  const told = await failing({ PENSTOCK_JOURNAL_DIR: join(file, 'journal') });
-  expect(told).toEqual(oneSentence(expect.stringContaining(join(file, 'journal'))));
+  const reported = await failing({ PENSTOCK_JOURNAL_DIR: join(file, 'journal') });
+  expect(reported).toEqual(oneSentence(expect.stringContaining(join(file, 'journal'))));
 });
 
 test.each(['PENSTOCK_PORT', 'PENSTOCK_METRICS_PORT'])('a port that another program has: %s', async (name) => {
   const { server, port } = await occupyPort();
   try {
-    const told = await failing({ [name]: String(port) });
-    expect(told).toEqual(oneSentence(expect.stringMatching(`in use.*127.0.0.1:${port}`)));
+    const reported = await failing({ [name]: String(port) });
+    expect(reported).toEqual(oneSentence(expect.stringMatching(`in use.*127.0.0.1:${port}`)));
   } finally {
     server.close();
   }

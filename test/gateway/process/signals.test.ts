@@ -1,4 +1,4 @@
-// How does the process end? As Kubernetes expects: told once it lets running answers finish, told twice it breaks
+// How does the process end? As Kubernetes expects: reported once it lets running answers finish, reported twice it breaks
 // them off with a word, and no ledger record is lost either way.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -75,7 +75,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const)(
   },
 );
 
-test('a running stream ends by itself, and every answer stands in the journal', async () => {
+test('a running stream ends by itself, and every answer is in the journal', async () => {
   await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '400' });
   expect(await readyz()).toBe(200);
   const stream = await openStream();
@@ -138,13 +138,13 @@ const failing = [
 
 async function fail(times: number): Promise<void> {
   for (let done = 0; done < times; done++) {
-    const told = gateway.process.nextLine(/the process failed/);
+    const reported = gateway.process.nextLine(/the process failed/);
     gateway.process.signal('SIGWINCH');
-    await told;
+    await reported;
   }
 }
 
-test('what fails while it drains is told without its words, and cuts nobody: streams end, every record is kept, and it ends with 1', async () => {
+test('what fails while it drains is reported without its words, and cuts nobody: streams end, every record is kept, and it ends with 1', async () => {
   await launched({}, failing);
   const { answer, close } = await openStream();
   await fail(3);
@@ -213,7 +213,7 @@ test.each([
   expect((await folder.records()).map(({ outcome }) => outcome)).toEqual(['answered']);
 });
 
-test('a request whose body is on its way when the port closes is served to its end', async () => {
+test('a request whose body is in flight when the port closes is served to its end', async () => {
   await launched();
   const whole = writeRequest(request(true));
   const connection = await openRaw({ port: port() });

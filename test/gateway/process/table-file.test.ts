@@ -74,7 +74,7 @@ test('before there is a table everything is 503, never 401; it is served from th
   expect(wall.calls).toHaveLength(1);
 });
 
-test('a table that takes the name of the old one is in use, a bad one is told and changes nothing', async () => {
+test('a table that takes the name of the old one is in use, a bad one is reported and changes nothing', async () => {
   await folder.putTable(tableFor(1));
   gateway = await launchListening(folder);
   await gateway.process.line(/in use","generation":1/);
@@ -88,9 +88,9 @@ test('a table that takes the name of the old one is in use, a bad one is told an
     [{ ...tableFor(3), minReader: 99 }, /refused.*needs a reader of format 99.*upgrade the gateway/],
     [tableFor(1), /refused.*generation 1 is older than .*generation 2, which is in use/],
   ];
-  for (const [content, told] of bad) {
+  for (const [content, reported] of bad) {
     await folder.putTable(content);
-    await gateway.process.line(told);
+    await gateway.process.line(reported);
     expect(await generation()).toBe('2');
     expect((await ask()).status).toBe(200);
   }

@@ -132,7 +132,7 @@ test('a collector that never answers holds an end up for two seconds, behind the
   expect(running.process.stderr()).toBe('');
 });
 
-test('what does not fit is told at the start', async () => {
+test('what does not fit is reported at the start', async () => {
   await expect(
     launchListening(folder, { OTEL_EXPORTER_OTLP_ENDPOINT: hole.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }),
   ).rejects.toThrow('OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf');

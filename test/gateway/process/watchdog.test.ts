@@ -19,7 +19,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A gateway whose event loop stands still for so long when it is told by a signal that means nothing else to it. */
+/** A gateway whose event loop stops for so long when it is reported by a signal that means nothing else to it. */
 async function launchThatHangs(ms: number, env: Record<string, string> = {}): Promise<void> {
   const hang = `process.on('SIGWINCH',()=>{const end=performance.now()+${ms};while(performance.now()<end);console.log('it hung')})`;
   gateway = await launchListening(folder, {
@@ -74,7 +74,7 @@ test.runIf(process.platform === 'linux')(
 
 /** Reports of Node hold the environment, and what failed with all that hangs on it. */
 test.each([
-  ['is told to by a signal', '--report-on-signal --report-signal=SIGWINCH', ''],
+  ['is asked to by a signal', '--report-on-signal --report-signal=SIGWINCH', ''],
   [
     'runs out of memory',
     '--report-on-fatalerror --max-heap-size=200',

@@ -135,7 +135,7 @@ describe('retry-after', () => {
     return [headers['retry-after'], headers['retry-after-ms']];
   };
 
-  // Clients sleep exactly as long as they are told, some for days; the OpenAI SDK ignores values above a minute.
+  // Clients sleep exactly as long as they are reported, some for days; the OpenAI SDK ignores values above a minute.
   test.each([
     [0, '1', '1'],
     [-5, '1', '1'],
@@ -150,17 +150,17 @@ describe('retry-after', () => {
     [Number.POSITIVE_INFINITY, '60', '60000'],
     [Number.NEGATIVE_INFINITY, '1', '1'],
     [Number.NaN, '1', '1'],
-  ])('%d seconds are told as %s, and as %s ms', (seconds, ...told) => {
-    expect(headersFor(seconds)).toEqual(told);
+  ])('%d seconds are reported as %s, and as %s ms', (seconds, ...reported) => {
+    expect(headersFor(seconds)).toEqual(reported);
   });
 
   test('is a whole number from 1 to 60 whatever is asked for, and never shorter than asked within that', () => {
     fc.assert(
       fc.property(fc.double(), (seconds) => {
-        const [told = Number.NaN, toldMs = Number.NaN] = headersFor(seconds).map(Number);
-        expect(Number.isInteger(told) && told >= 1 && told <= 60).toBe(true);
-        expect(Number.isInteger(toldMs) && toldMs >= 1 && toldMs <= told * 1000).toBe(true);
-        if (seconds <= 60) expect(toldMs / 1000).toBeGreaterThanOrEqual(seconds);
+        const [reported = Number.NaN, reportedMs = Number.NaN] = headersFor(seconds).map(Number);
+        expect(Number.isInteger(reported) && reported >= 1 && reported <= 60).toBe(true);
+        expect(Number.isInteger(reportedMs) && reportedMs >= 1 && reportedMs <= reported * 1000).toBe(true);
+        if (seconds <= 60) expect(reportedMs / 1000).toBeGreaterThanOrEqual(seconds);
       }),
       { seed: 20_261_121 },
     );
@@ -172,7 +172,7 @@ describe('retry-after', () => {
   });
 });
 
-test('the words of an upstream are told to 4,096 characters, both ends of them; a parameter to 256', () => {
+test('the words of an upstream are asked to 4,096 characters, both ends of them; a parameter to 256', () => {
   const words = `Because of ${'x'.repeat(60_000)} (send less)`;
   const { message, param } = new GatewayError('invalid_parameter', words, {
     param: 'p'.repeat(300),

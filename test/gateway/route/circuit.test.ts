@@ -45,7 +45,7 @@ test('four failures are borne, the fifth opens it', () => {
   expect(open.cause).toBe('status_500');
 });
 
-test('a failure is no longer one in a row behind an answer', () => {
+test('a failure is no longer one in a row after an answer', () => {
   expect(mayTry(failed(4, 2, onAnswered(failed(4, 0), 1, 1)), 2)).toBe(true);
 });
 
@@ -120,11 +120,11 @@ describe('half-open', () => {
     expect(again.openUntilMs).toBe(15_200);
   });
 
-  test('a stream that breaks off behind its content was no answer', () => {
+  test('a stream that breaks off after its content was no answer', () => {
     expect(phaseOf(breakOff(trial(open, 5_000), 5_000, 5_300), 5_300)).toBe('open');
   });
 
-  test('a trial that has told nothing for five seconds keeps nobody out, and is heard all the same', () => {
+  test('a trial that has reported nothing for five seconds keeps nobody out, and is heard all the same', () => {
     const tried = onTried(open, 5_000);
     expect([mayTry(tried, 9_999), mayTry(tried, 10_000)]).toEqual([false, true]);
     const both = onTried(tried, 10_000);
@@ -174,7 +174,7 @@ describe('streams that break off', () => {
     expect([phaseOf(broken(2), 0), phaseOf(broken(3), 0)]).toEqual(['closed', 'open']);
   });
 
-  test('one that comes to its end between them starts the count anew', () => {
+  test('one that comes to its end between them starts the count again', () => {
     expect(phaseOf(broken(2, onStreamEnded(broken(2), 0)), 0)).toBe('closed');
   });
 

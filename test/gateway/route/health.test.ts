@@ -275,10 +275,10 @@ describe('a key in cooldown', () => {
       expect(restAfter('one', 2_150)).toBe(1_000);
       expect(restAfter('two', 2_200)).toBe(2_000);
       expect(restAfter('three', 2_300)).toBe(4_000);
-      expect(restAfter('four', 2_400), 'as long as it was told').toBe(5_000);
+      expect(restAfter('four', 2_400), 'as long as it was reported').toBe(5_000);
     });
 
-    test('rests as long as it was told where nobody was answered since', () => {
+    test('rests as long as it learnt where nobody was answered since', () => {
       const health = answered();
       as(health, 'one', limited(), 100);
       as(health, 'two', limited(), 1_100);
@@ -286,7 +286,7 @@ describe('a key in cooldown', () => {
       expect(health.restMs(keyA, 5_000)).toBe(20_000);
     });
 
-    test('rests no longer than it was told', () => {
+    test('rests no longer than it was reported', () => {
       const health = answered();
       as(health, 'one', limited(300), 100);
       expect(health.restMs(keyA, 100)).toBe(300);
@@ -335,7 +335,7 @@ describe('a key in cooldown', () => {
   describe('for one model', () => {
     const limited: HealthSignal = { type: 'key-cooldown', forMs: 9_000, reason: 'rate-limit' };
 
-    test('serves other models, and is told of with the model', () => {
+    test('serves other models, and learns of with the model', () => {
       const health = newHealth();
       attempt(health, otherModel, { type: 'success' }, 0);
       attempt(health, keyA, limited, 0);
@@ -353,7 +353,7 @@ describe('a key in cooldown', () => {
       ]);
     });
 
-    test('rests as a whole where a second model is limited meanwhile, and not where that is later', () => {
+    test('rests as a whole where a second model is limited at the same time, and not where that is later', () => {
       const soon = newHealth();
       attempt(soon, keyA, limited, 0);
       attempt(soon, otherModel, limited, 8_999);
@@ -405,7 +405,7 @@ describe('the breaker', () => {
     expect(health.isUsable(otherModel, 0)).toBe(false);
   });
 
-  test('needs five in a row: a success starts anew', () => {
+  test('needs five in a row: a success starts again', () => {
     const health = healthAfter(targetFailure, 4);
     attempt(health, keyB, { type: 'success' }, 0);
     attempt(health, keyA, targetFailure, 0);
@@ -439,7 +439,7 @@ describe('the breaker', () => {
     expect(health.shareOf(keyA.target, 35_100)).toBe(1);
   });
 
-  test('opens after three streams in a row that broke off behind their content', () => {
+  test('opens after three streams in a row that broke off after their content', () => {
     const health = newHealth();
     for (const [n, end] of ['broken', 'broken', 'success', 'broken'].entries()) {
       const watched = health.onStart(keyA, false, n);
@@ -485,7 +485,7 @@ describe('a trial of a half-open breaker', () => {
     expect(health.revision(5_050)).not.toBe(revision);
   });
 
-  test('is told from other attempts: it wants one that gives a verdict', () => {
+  test('is reported from other attempts: it wants one that gives a verdict', () => {
     const health = healthAfter(targetFailure, 5);
     expect([4_999, 5_000].map((nowMs) => health.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
     expect(health.awaitsTrial(other, 5_000)).toBe(false);
@@ -582,7 +582,7 @@ test('three repetitions at a target are free; more are a tenth of its requests i
   expect(health.hasBudget(keyB, 10_001)).toBe(true);
 });
 
-test('a model that its provider does not know is told of, until it is served', () => {
+test('a model that its provider does not know learns of, until it is served', () => {
   const health = healthAfter({ type: 'misconfigured' }, 1);
   const [{ upstreamModel = '' } = {}] = health.misconfiguredTargets();
   expect(upstreamModel).toBe(keyA.target.entry.upstreamModel);
@@ -654,9 +654,9 @@ describe('a report', () => {
 
     test('for ten minutes where nobody tries it, and no longer', () => {
       const health = healthAfter(broke, 1);
-      const told = health.revision(600_000);
+      const reported = health.revision(600_000);
       expect(statesAt(health, 601_999)).toEqual(['out-of-money']);
-      expect(health.revision(602_000)).not.toBe(told);
+      expect(health.revision(602_000)).not.toBe(reported);
       expect(statesAt(health, 602_000)).toEqual([]);
     });
   });
@@ -781,7 +781,7 @@ describe('another table', () => {
     expect(usable(health, 1)).toEqual(['t0/b', 't1']);
   });
 
-  test('with another credential ends its rest, and nothing is told of it any more', () => {
+  test('with another credential ends its rest, and nothing learns of it any more', () => {
     const health = healthAfter(rejected, 1);
     const before = health.revision(1);
     health.adopt(viewOf({ a: 'next', b: 'B' }));
@@ -790,7 +790,7 @@ describe('another table', () => {
     expect(health.report(1, 0)).toEqual([]);
   });
 
-  test('what a key answered to with a former credential is not told of it once the new one is rejected', () => {
+  test('what a key answered to with a former credential does not learn of it once the new one is rejected', () => {
     const health = healthAfter({ type: 'success' }, 1);
     const [renewed] = candidatesOf([{ ...shared, keys: { a: 'next', b: 'B' } }]);
     if (!renewed) throw new Error('there is a candidate');
@@ -819,7 +819,7 @@ describe('another table', () => {
       ['a key that was refused', rejected],
       ['a model that was unknown', { type: 'misconfigured' }],
       ['what answered', { type: 'success' }],
-    ])('%s begins anew, and nothing is told of it any more', (_, signal) => {
+    ])('%s begins again, and nothing learns of it any more', (_, signal) => {
       const health = healthAfter(signal, 5);
       const before = health.revision(1);
       health.adopt(viewOf(shared.keys, moved));

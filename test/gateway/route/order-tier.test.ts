@@ -26,7 +26,7 @@ function firstShares(
 }
 
 describe('by draw', () => {
-  test('everybody stands in the order once', () => {
+  test('everybody is in the order once', () => {
     const random = makeRandom(3);
     const items = [one('a', 3, 2), one('b', 1, 9), one('c', 2), one('d', 1, 1)];
     for (let n = 0; n < 200; n++)
@@ -79,7 +79,7 @@ describe('by hash', () => {
     }
   });
 
-  test('whoever is clearly overloaded stands behind the others; who is only busier does not', () => {
+  test('anyone who is clearly overloaded is behind the others; who is only busier does not', () => {
     const texts = Array.from({ length: 200 }, (_, n) => `text ${n}`);
     const busy = (inFlight: number) => [one('a', 1, inFlight), one('b', 1, 4), one('c', 1, 4)];
     for (const text of texts) {

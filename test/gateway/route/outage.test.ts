@@ -64,7 +64,7 @@ function runPod(clock: FakeClock, random: () => number, outage: Outage): { seen:
     seen.upstreamCalls += 1;
     const watched = health.onStart(candidate, isRepetition, clock.now());
     clock.setTimer(fails ? outage.afterMs : answersAfterMs, () => {
-      const underWay = health.inFlight(candidate.target.healthId);
+      const inFlight = health.inFlight(candidate.target.healthId);
       const wasOpen = health.breakers(clock.now()).length > 0;
       const isEndpoint = judgeFailure(outage.failure).scope === 'endpoint';
       const cause = failureCode(outage.failure);
@@ -73,7 +73,7 @@ function runPod(clock: FakeClock, random: () => number, outage: Outage): { seen:
         fails ? { type: isEndpoint ? 'endpoint-failure' : 'target-failure', cause } : { type: 'success' },
         clock.now(),
       );
-      if (!wasOpen && health.breakers(clock.now()).length > 0) seen.inFlightAtOpening ??= underWay;
+      if (!wasOpen && health.breakers(clock.now()).length > 0) seen.inFlightAtOpening ??= inFlight;
       if (isPrimary && !fails) seen.servedByPrimary.push(clock.now());
       onDone(fails ? outage.failure : undefined);
     });

@@ -34,7 +34,7 @@ describe('while others are answered', () => {
   test.each<HealthSignal>([
     { type: 'target-failure', cause: 'status_503' },
     { type: 'endpoint-failure', cause: 'connect_refused' },
-  ])('$cause counts, whoever meets it', (signal) => {
+  ])('$cause counts, anyone who meets it', (signal) => {
     expect(load(signal).breakers(10_000)).not.toEqual([]);
   });
 
@@ -66,7 +66,7 @@ test('who is alone counts, and who is alone again after five seconds', () => {
   expect(health.breakers(5_004)).toHaveLength(1);
 });
 
-test('an answer that began and broke off counts as before, whoever read it', () => {
+test('an answer that began and broke off counts as before, anyone who read it', () => {
   const health = new Health(() => 0);
   for (let n = 0; n < 3; n++) {
     attempt(health, 'good', { type: 'none' }, n);

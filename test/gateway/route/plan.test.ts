@@ -53,7 +53,7 @@ test('inside a tier the first place is shared by weight', () => {
   expect(Math.abs(share(firsts, 't0', runs) - 0.6)).toBeLessThan(0.015);
   expect(Math.abs(share(firsts, 't1', runs) - 0.3)).toBeLessThan(0.015);
   expect(Math.abs(share(firsts, 't2', runs) - 0.1)).toBeLessThan(0.015);
-  // Whoever is left shares by weight again.
+  // Anyone who is left shares by weight again.
   expect(Math.abs(share(seconds, 't1', firsts.get('t0') ?? 0) - 0.75)).toBeLessThan(0.02);
 });
 
@@ -135,14 +135,14 @@ describe('what this pod knows of its upstreams', () => {
     }).candidates.map(nameOf);
   };
 
-  test('a target in slow start that loses the draw stands behind its peers', () => {
+  test('a target in slow start that loses the draw is behind its peers', () => {
     const peers = [{ priority: 0 }, { priority: 0 }, { priority: 1 }];
     for (let n = 0; n < 50; n++) {
       expect(orderUnder(peers, { shares: { t0: 0 } }, makeRandom(n))).toEqual(['t1', 't0', 't2']);
     }
   });
 
-  test('one that is alone in its tier stands behind the next one, and no further', () => {
+  test('one that is alone in its tier is behind the next one, and no further', () => {
     const tiers = [{ priority: 0 }, { priority: 1 }, { priority: 2 }];
     expect(orderUnder(tiers, { shares: { t0: 0.5 } })).toEqual(['t1', 't0', 't2']);
     expect(orderUnder(tiers, { shares: { t0: 0.51 } })).toEqual(['t0', 't1', 't2']);

@@ -76,7 +76,7 @@ test('a breaker, whatever happens', () => {
     fc.property(fc.array(steps, { maxLength: 40 }), (chosen) => {
       let circuit: Circuit = closedCircuit;
       let nowMs = 0;
-      const underWay: Attempt[] = [];
+      const inFlight: Attempt[] = [];
       /** Answers of trials since it was open last. */
       let answers = 0;
       /** Failures in a row, and broken streams in a row, since it was closed last. */
@@ -96,18 +96,18 @@ test('a breaker, whatever happens', () => {
           must(before !== 'open', 'while it is open nothing is let through');
           const isTrial = before === 'half-open';
           if (isTrial) {
-            const others = underWay.filter(
+            const others = inFlight.filter(
               (one) => one.isTrial && !one.hasContent && nowMs - one.startedAtMs < 5_000,
             );
             must(!others.some(heard), 'one trial in five seconds at a time');
           }
           circuit = onTried(circuit, nowMs);
           // Two attempts of one moment would be one to the breaker.
-          underWay.push({ startedAtMs: nowMs, hasContent: false, isTrial });
+          inFlight.push({ startedAtMs: nowMs, hasContent: false, isTrial });
           nowMs += 1;
           continue;
         }
-        const [attempt] = underWay.splice(Math.max(0, underWay.length - 1 - step.which), 1);
+        const [attempt] = inFlight.splice(Math.max(0, inFlight.length - 1 - step.which), 1);
         if (attempt === undefined) continue;
         const { startedAtMs, hasContent } = attempt;
         const wasHeard = heard(attempt);
@@ -120,7 +120,7 @@ test('a breaker, whatever happens', () => {
               if (wasHeard && before !== 'half-open') inARow = 0;
               calls += 1;
             }
-            underWay.push({ ...attempt, hasContent: true });
+            inFlight.push({ ...attempt, hasContent: true });
             break;
           case 'end':
             circuit = hasContent

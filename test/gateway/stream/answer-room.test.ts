@@ -1,4 +1,4 @@
-// Who is refused when answers that nobody reads take up the room? Whoever holds most, and never whoever holds little.
+// Who is refused when answers that nobody reads take up the room? Anyone who holds most, and never anyone who holds little.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ function fill(room: AnswerRoom, callerId: string): number {
   }
 }
 
-describe('whoever holds answers', () => {
+describe('anyone who holds answers', () => {
   test('leaves as much as it takes: alone nearly half of the room, a second one half of the rest', () => {
     const room = new AnswerRoom(roomBytes);
     expect([fill(room, 'team/a'), fill(room, 'team/b')]).toEqual([42 * mebibyte, 21 * mebibyte]);

@@ -1,5 +1,5 @@
 // Does the end of a broken answer reach a client that reads slowly? What comes behind it must not be lost on the way, and what the
-// client has sent meanwhile must not throw it away: a connection that is closed with unread bytes is reset (RFC 9112, section 9.6).
+// client has sent at the same time must not throw it away: a connection that is closed with unread bytes is reset (RFC 9112, section 9.6).
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';

@@ -7,7 +7,7 @@ import { HeldAnswer } from '../../../gateway/stream/held-answer.ts';
 function holderOf({ bytesMax = 1000, takes = Number.POSITIVE_INFINITY } = {}) {
   const written: string[] = [];
   const drains: (() => void)[] = [];
-  const told = { held: 0, tooLong: 0 };
+  const reported = { held: 0, tooLong: 0 };
   const holder = new HeldAnswer(
     {
       write: (bytes) => {
@@ -19,28 +19,28 @@ function holderOf({ bytesMax = 1000, takes = Number.POSITIVE_INFINITY } = {}) {
     {
       bytesMax,
       onHeld: (change) => {
-        told.held += change;
+        reported.held += change;
         return true;
       },
       onTooLong: () => {
-        told.tooLong++;
+        reported.tooLong++;
       },
     },
   );
   const drain = (): void => {
     for (const resume of drains.splice(0)) resume();
   };
-  return { holder, written, told, drain, drains };
+  return { holder, written, reported, drain, drains };
 }
 
 const event = (n: number, length: number): string => `data: ${n} ${'x'.repeat(length)}\n\n`;
 
 test('nothing goes out before it is released, then everything in the order it came', async () => {
-  const { holder, written, told } = holderOf();
+  const { holder, written, reported } = holderOf();
   for (const n of [1, 2, 3]) expect(holder.write(Buffer.from(event(n, 10)))).toBe(true);
-  expect([written, told.held]).toEqual([[], 3 * event(1, 10).length]);
+  expect([written, reported.held]).toEqual([[], 3 * event(1, 10).length]);
   await holder.release(new Cancellation());
-  expect([written.join(''), told]).toEqual([
+  expect([written.join(''), reported]).toEqual([
     event(1, 10) + event(2, 10) + event(3, 10),
     { held: 0, tooLong: 0 },
   ]);
@@ -65,25 +65,25 @@ test('a slow reader gets it in portions of whole events, each when it has taken 
     expect([portion.startsWith('data: '), portion.endsWith('\n\n')]).toEqual([true, true]);
 });
 
-test('an answer on its way to a slow reader counts until all of it has been taken', async () => {
-  const { holder, told, drain } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
+test('an answer in flight to a slow reader counts until all of it has been taken', async () => {
+  const { holder, reported, drain } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
   const bytes = Buffer.from(event(1, 70_000) + event(2, 70_000));
   holder.write(bytes);
   const released = holder.release(new Cancellation());
-  expect(told.held).toBe(bytes.length);
+  expect(reported.held).toBe(bytes.length);
   drain();
   await new Promise(setImmediate);
-  expect(told.held).toBe(bytes.length);
+  expect(reported.held).toBe(bytes.length);
   drain();
   await released;
-  expect(told.held).toBe(0);
+  expect(reported.held).toBe(0);
 });
 
 test('what is too long counts until its client has taken it', () => {
-  const { holder, told, drain } = holderOf({ bytesMax: 5, takes: 0 });
-  expect([holder.write(Buffer.from('too long')), told.held]).toEqual([false, 8]);
+  const { holder, reported, drain } = holderOf({ bytesMax: 5, takes: 0 });
+  expect([holder.write(Buffer.from('too long')), reported.held]).toEqual([false, 8]);
   drain();
-  expect(told.held).toBe(0);
+  expect(reported.held).toBe(0);
 });
 
 test('one event that is longer than a portion goes out in one piece', async () => {
@@ -94,29 +94,29 @@ test('one event that is longer than a portion goes out in one piece', async () =
 });
 
 test('a client that leaves is not waited for', async () => {
-  const { holder, written, told } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
+  const { holder, written, reported } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
   for (let n = 0; n < 10; n++) holder.write(Buffer.from(event(n, 30_000)));
   const caller = new Cancellation();
   const released = holder.release(caller);
   caller.cancel();
   await released;
-  expect([written.length, told.held]).toEqual([1, 0]);
+  expect([written.length, reported.held]).toEqual([1, 0]);
 });
 
 test('what is too long goes out, and then all else as it comes and as fast as it is read', () => {
-  const { holder, written, told, drains } = holderOf({ bytesMax: 20, takes: 2 });
+  const { holder, written, reported, drains } = holderOf({ bytesMax: 20, takes: 2 });
   expect(holder.write(Buffer.from('a'.repeat(20)))).toBe(true);
   expect(holder.write(Buffer.from('b'))).toBe(true);
-  expect([written, told]).toEqual([[`${'a'.repeat(20)}b`], { held: 0, tooLong: 1 }]);
+  expect([written, reported]).toEqual([[`${'a'.repeat(20)}b`], { held: 0, tooLong: 1 }]);
   expect(holder.write(Buffer.from('c'))).toBe(false);
   holder.onDrain(() => {});
-  expect([written.at(-1), drains.length, told.tooLong]).toEqual(['c', 1, 1]);
+  expect([written.at(-1), drains.length, reported.tooLong]).toEqual(['c', 1, 1]);
 });
 
 test('of a discarded answer nothing is left', async () => {
-  const { holder, written, told } = holderOf();
+  const { holder, written, reported } = holderOf();
   holder.write(Buffer.from('half'));
   holder.discard();
   await holder.release(new Cancellation());
-  expect([written, told.held]).toEqual([[], 0]);
+  expect([written, reported.held]).toEqual([[], 0]);
 });

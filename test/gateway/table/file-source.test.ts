@@ -23,12 +23,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What the source told, in order; `next` waits until it has told something that fits. */
+/** What the source reported, in order; `next` waits until it has reported something that fits. */
 function openSource(holder = new TableHolder(), file = path) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const waiting = new Set<() => void>();
   const tell = (event: string): void => {
-    told.push(event);
+    reported.push(event);
     for (const look of waiting) look();
   };
   const source = openFileSource(file, holder, {
@@ -39,7 +39,7 @@ function openSource(holder = new TableHolder(), file = path) {
   const next = (pattern: RegExp): Promise<string> =>
     new Promise((resolve) => {
       const look = (): void => {
-        const found = told.find((event) => pattern.test(event));
+        const found = reported.find((event) => pattern.test(event));
         if (found === undefined) return;
         waiting.delete(look);
         resolve(found);
@@ -47,7 +47,7 @@ function openSource(holder = new TableHolder(), file = path) {
       waiting.add(look);
       look();
     });
-  return { source, holder, told, next };
+  return { source, holder, reported, next };
 }
 
 const text = (generation: number, epoch = 1): string =>
@@ -61,9 +61,9 @@ async function put(content: string, to = path): Promise<void> {
 describe('a table in a file', () => {
   test('is in use when the source has started', async () => {
     await put(text(3));
-    const { source, holder, told } = openSource();
+    const { source, holder, reported } = openSource();
     await source.started;
-    expect(told).toEqual(['taken 3']);
+    expect(reported).toEqual(['taken 3']);
     expect(holder.current()?.generation).toBe(3);
   });
 
@@ -77,9 +77,9 @@ describe('a table in a file', () => {
   });
 
   test('may come later', async () => {
-    const { source, told, next } = openSource();
+    const { source, reported, next } = openSource();
     await source.started;
-    expect(told[0]).toMatch(/^refused: ENOENT.*table\.json/);
+    expect(reported[0]).toMatch(/^refused: ENOENT.*table\.json/);
     await put(text(1));
     await next(/^taken 1$/);
   });
@@ -93,7 +93,7 @@ describe('a table in a file', () => {
       JSON.stringify({ ...JSON.parse(text(2)), providers: [] }),
       /not in the table/,
     ],
-  ])('stays in use when the next is %s, and the reason is told', async (_, bad, reason) => {
+  ])('stays in use when the next is %s, and the reason is reported', async (_, bad, reason) => {
     await put(text(1));
     const { holder, next } = openSource();
     await next(/^taken 1$/);
@@ -126,22 +126,22 @@ describe('a table in a file', () => {
 
   test('that is written again unchanged is no news', async () => {
     await put(text(1));
-    const { told, next } = openSource();
+    const { reported, next } = openSource();
     await next(/^taken 1$/);
     await put(text(1));
     await put(text(2));
     await next(/^taken 2$/);
-    expect(told).toEqual(['taken 1', 'taken 2']);
+    expect(reported).toEqual(['taken 1', 'taken 2']);
   });
 
   test('that changes many times at once ends as the last', async () => {
     await put(text(1));
-    const { holder, told, next } = openSource();
+    const { holder, reported, next } = openSource();
     await next(/^taken 1$/);
     for (let generation = 2; generation <= 50; generation++) await put(text(generation));
     await next(/^taken 50$/);
     expect(holder.current()?.generation).toBe(50);
-    expect(told.filter((event) => event.startsWith('refused'))).toEqual([]);
+    expect(reported.filter((event) => event.startsWith('refused'))).toEqual([]);
   });
 
   // The second comes while the first is still being read: its event must not be lost with that read.
@@ -180,16 +180,16 @@ describe('a table in a file', () => {
     const second = openSource();
     await put(text(2));
     await second.next(/^taken 2$/);
-    expect(first.told).toEqual(['taken 1']);
+    expect(first.reported).toEqual(['taken 1']);
     expect(first.holder.current()?.generation).toBe(1);
   });
 
   test('of a source that is closed at once is not taken', async () => {
     await put(text(1));
-    const { source, holder, told } = openSource();
+    const { source, holder, reported } = openSource();
     source.close();
     await source.started;
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(holder.current()).toBeUndefined();
   });
 });

@@ -17,7 +17,7 @@ const table: RoutingTable = {
   }),
 };
 
-test('others have their turn between the pieces, and nothing is lost of them', async () => {
+test('others run between the pieces, and nothing is lost of them', async () => {
   let turns = 0;
   const view = await loadTable(JSON.stringify(table), async () => {
     turns++;
@@ -29,7 +29,7 @@ test('others have their turn between the pieces, and nothing is lost of them', a
   expect([...view.keys.values()].map(({ id }) => id)).toEqual(table.keys.map(({ id }) => id));
 });
 
-test('without being told how, it lets timers and sockets have their turn', async () => {
+test('without being reported how, it lets timers and sockets run', async () => {
   let hasHadTurn = false;
   setImmediate(() => {
     hasHadTurn = true;
@@ -56,7 +56,7 @@ test.each([
   ['of a list that is missing', { credentials: undefined }, 'table field credentials'],
   ['of a reference', { providers: [] }, 'uses the provider platform/p0, which is not in the table'],
   ['of an age to come', { minReader: 4, keys: 7 }, 'needs a reader of format 4'],
-])('a fault %s is told as of the whole table', async (_, differing, words) => {
+])('a fault %s is reported as of the whole table', async (_, differing, words) => {
   await expect(loadTable(JSON.stringify({ ...table, ...differing }))).rejects.toThrow(words);
 });
 
@@ -67,7 +67,7 @@ test.each([
   ],
   ['{"credentials":[{"value":sk-SECRET}]}', 'is not valid JSON'],
   ['{"credentials":[{"value":"sk-SECRET"', 'is not valid JSON'],
-])('%s is refused without a word of what stands in it', async (text, words) => {
+])('%s is refused without a word of what is in it', async (text, words) => {
   const refusal: unknown = await loadTable(text).catch((error: unknown) => error);
   expect(String(refusal)).toContain(words);
   expect(inspect(refusal, { depth: null })).not.toContain('SECRET');

@@ -1,4 +1,4 @@
-// A secret source as a gateway has it, and everything it told, asked and swapped.
+// A secret source as a gateway has it, and everything it reported, asked and swapped.
 
 import { systemClock } from '../../../core/clock.ts';
 import type { KubeClient } from '../../../core/kube/client.ts';
@@ -13,12 +13,12 @@ export interface SecretRig {
   readonly holder: TableHolder;
   readonly status: TableStatus;
   /** `taken <generation> from <source>`, `refused <failure>: <reason>`, `noted: <message>`. */
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
   /** Paths of single objects that were asked for, in order. */
   readonly asked: string[];
   /** Milliseconds of every timer that was set, in order. */
   readonly timers: number[];
-  /** Waits until something has been told that fits, from the `from`th on. */
+  /** Waits until something has been reported that fits, from the `from`th on. */
   next(pattern: RegExp, from?: number): Promise<string>;
   close(): Promise<void>;
 }
@@ -51,12 +51,12 @@ export async function openRig(
   const client = await openClient(plane.url, plane.ca, plane.adminToken);
   const holder = options.holder ?? new TableHolder();
   const status = new TableStatus(systemClock.wallMs);
-  const told: string[] = [];
+  const reported: string[] = [];
   const asked: string[] = [];
   const timers: number[] = [];
   const waiting = new Set<() => void>();
   const tell = (event: string): void => {
-    told.push(event);
+    reported.push(event);
     for (const look of waiting) look();
   };
   const watched: KubeClient = {
@@ -100,13 +100,13 @@ export async function openRig(
     source,
     holder,
     status,
-    told,
+    reported,
     asked,
     timers,
     next(pattern, from = 0) {
       return new Promise((resolve) => {
         const look = (): void => {
-          const found = told.slice(from).find((event) => pattern.test(event));
+          const found = reported.slice(from).find((event) => pattern.test(event));
           if (found === undefined) return;
           waiting.delete(look);
           resolve(found);

@@ -52,9 +52,9 @@ const without = (...gone: readonly number[]): Partial<RoutingTable> => ({
 describe('a table in Secrets', () => {
   test('is in use when the source has started', async () => {
     await place.put(published({ generation: 3 }));
-    const { source, holder, told } = await open();
+    const { source, holder, reported } = await open();
     await source.started;
-    expect(told).toEqual(['taken 3 from api']);
+    expect(reported).toEqual(['taken 3 from api']);
     expect(holder.current()).toMatchObject({ epoch: 1, generation: 3 });
     expect(holder.current()?.keys.size).toBe(60);
   });
@@ -94,29 +94,29 @@ describe('a table in Secrets', () => {
   test('is no news when only the heartbeat moves', async () => {
     const first = published();
     await place.put(first);
-    const { next, told, asked, source } = await open();
+    const { next, reported, asked, source } = await open();
     await next(/^taken 1/);
     asked.length = 0;
     const heartbeat = '2026-08-01T10:00:00.000Z';
     await place.putPointer(pointerData(first.manifest, { heartbeat }));
     await place.put(published({ generation: 2 }, without(1)));
     await next(/^taken 2/);
-    expect(told).toEqual(['taken 1 from api', 'taken 2 from api']);
+    expect(reported).toEqual(['taken 1 from api', 'taken 2 from api']);
     await place.putPointer(pointerData(published({ generation: 2 }, without(1)).manifest, { heartbeat }));
     await expect.poll(() => source.heartbeatMs()).toBe(Date.parse(heartbeat));
   });
 
   test('that changes many times ends as the last, and some in between may be left out', async () => {
     await place.put(published());
-    const { next, told, holder } = await open({ random: Math.random });
+    const { next, reported, holder } = await open({ random: Math.random });
     await next(/^taken 1/);
     for (let generation = 2; generation <= 30; generation++) {
       await place.put(published({ generation }, without(generation)));
     }
     await next(/^taken 30/);
     expect(holder.current()?.keys.has(digestOf(30))).toBe(false);
-    expect(told.filter((event) => event.startsWith('refused'))).toEqual([]);
-    expect(told.length).toBeLessThan(30);
+    expect(reported.filter((event) => event.startsWith('refused'))).toEqual([]);
+    expect(reported.length).toBeLessThan(30);
   });
 
   test('waits a random while before it is fetched, unless it is the first or revokes keys', async () => {
@@ -141,7 +141,7 @@ describe('a table in Secrets', () => {
     const second = await open();
     await place.put(published({ generation: 2 }, without(1)));
     await second.next(/^taken 2/);
-    expect(first.told).toEqual(['taken 1 from api']);
+    expect(first.reported).toEqual(['taken 1 from api']);
     expect(first.holder.current()?.generation).toBe(1);
   });
 });
@@ -167,7 +167,7 @@ function damaged(change: (packed: Buffer) => Buffer | undefined, more: Numbers =
   };
 }
 
-describe('the table in use stays, and the reason is told, when of the next', () => {
+describe('the table in use stays, and the reason is reported, when of the next', () => {
   test.each<[string, (packed: Buffer) => Buffer | undefined, RegExp]>([
     ['a shard is missing', () => undefined, /^refused incomplete: the shard tables-.* is not there/],
     ['a shard is half', (packed) => packed.subarray(0, packed.length / 2), /^refused corrupt: .*unpacked/],
@@ -179,9 +179,9 @@ describe('the table in use stays, and the reason is told, when of the next', () 
     await next(/^taken 1/);
     const bad = damaged(change);
     await bad.put();
-    const told = await next(reason);
-    expect(told).toContain(bad.name);
-    expect(told).not.toContain('sk-upstream');
+    const reported = await next(reason);
+    expect(reported).toContain(bad.name);
+    expect(reported).not.toContain('sk-upstream');
     expect(holder.current()?.generation).toBe(1);
     expect(status.state().rejected).toMatchObject({ epoch: 1, generation: 2 });
     await bad.repair();
@@ -218,18 +218,18 @@ describe('the table in use stays, and the reason is told, when of the next', () 
     await next(/^taken 5/);
     const before = holder.current();
     await place.put(make());
-    const told = await next(/^refused/);
-    expect(told).toMatch(reason);
+    const reported = await next(/^refused/);
+    expect(reported).toMatch(reason);
     expect(holder.current()).toBe(before);
     // An older one is none that the pod should have.
-    expect(status.state().rejected !== undefined).toBe(!told.startsWith('refused older'));
+    expect(status.state().rejected !== undefined).toBe(!reported.startsWith('refused older'));
     await place.put(published({ epoch: 7, generation: 1 }, without(3)));
     await next(/^taken 1/);
   });
 
   test('the manifest is damaged, once, however often the heartbeat moves', async () => {
     await place.put(published());
-    const { next, told, holder, source } = await open();
+    const { next, reported, holder, source } = await open();
     await next(/^taken 1/);
     const text = JSON.stringify(published({ generation: 2 }, without(3)).manifest);
     for (const second of [1, 2, 3]) {
@@ -237,13 +237,13 @@ describe('the table in use stays, and the reason is told, when of the next', () 
       await place.putPointer({ ...pointerData(text), manifest: text.replace('psk_', 'qsk_'), heartbeat });
       await expect.poll(() => source.heartbeatMs()).toBe(Date.parse(heartbeat));
     }
-    expect(told.slice(1)).toEqual(['refused corrupt: the manifest is not what its digest promises']);
+    expect(reported.slice(1)).toEqual(['refused corrupt: the manifest is not what its digest promises']);
     expect(holder.current()?.settings.keyPrefix).toBe('psk_');
   });
 });
 
 describe('a pointer that is deleted', () => {
-  test('changes nothing, and is told; made anew it counts again', async () => {
+  test('changes nothing, and is reported; made again it counts again', async () => {
     await place.put(published());
     const { next, holder, source } = await open();
     await next(/^taken 1/);

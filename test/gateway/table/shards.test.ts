@@ -21,7 +21,7 @@ const table: RoutingTable = {
   keys: Array.from({ length: 200 }, (_, index) => keyEntry(`psk_${index}`, `team-${index}/key`)),
 };
 const published = publish(table);
-const breathe = async (): Promise<void> => {};
+const yieldNow = async (): Promise<void> => {};
 
 /** As a gateway does it: from the values of the pointer Secret to a view. */
 async function load(
@@ -31,7 +31,7 @@ async function load(
 ): Promise<TableView> {
   const { manifest: text, manifestSha256 } = readPointer(pointer);
   const manifest = parseManifest(text, manifestSha256);
-  return assembleView(manifest, await shelf.collect(manifest, read, breathe), breathe);
+  return assembleView(manifest, await shelf.collect(manifest, read, yieldNow), yieldNow);
 }
 
 function readerOf({ shards }: Published, asked: string[] = []) {
@@ -88,8 +88,8 @@ describe('a table after another one', () => {
     const made = publish(wanted, { generation });
     const { manifest: text, manifestSha256 } = readPointer(pointerOf(made));
     const manifest = { ...parseManifest(text, manifestSha256), hints: wanted.hints ?? [] };
-    const shards = await new ShardShelf().collect(manifest, readerOf(made), breathe);
-    return { manifest, view: await assembleView(manifest, shards, breathe, before) };
+    const shards = await new ShardShelf().collect(manifest, readerOf(made), yieldNow);
+    return { manifest, view: await assembleView(manifest, shards, yieldNow, before) };
   };
 
   test('takes over all but keys and number where only keys differ', async () => {
@@ -213,18 +213,18 @@ describe('a shard is refused', () => {
     ['whose count is another', { ...ref, count: 7 }, packed, /1 entries instead of 7/],
     ['that is of another kind', { ...ref, kind: 'keys' }, packed, /no list 'keys'/],
   ])('%s', async (_, claimed, bytes, words) => {
-    await expect(decodeShard(claimed, bytes, breathe)).rejects.toThrow(words);
+    await expect(decodeShard(claimed, bytes, yieldNow)).rejects.toThrow(words);
   });
 
   test('that would fill the memory, before it does', async () => {
     const bomb = zstdCompressSync(Buffer.alloc(200 * 1024 * 1024));
     expect(bomb.length).toBeLessThan(100_000);
     const before = process.memoryUsage().rss;
-    await expect(decodeShard(ref, bomb, breathe)).rejects.toThrow('more than');
+    await expect(decodeShard(ref, bomb, yieldNow)).rejects.toThrow('more than');
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
   });
 
-  test('of which an entry does not fit, by its place and never by what stands there', async () => {
+  test('of which an entry does not fit, by its place and never by what is there', async () => {
     const [route] = table.routes;
     const bad = publish({ ...table, routes: [{ ...table.routes[0], targets: [] } as never, route as never] });
     await expect(load(pointerOf(bad), readerOf(bad))).rejects.toThrow(/field routes\.0\.targets/);

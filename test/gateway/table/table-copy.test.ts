@@ -74,10 +74,10 @@ async function leaveCopy(): Promise<void> {
 describe('a copy', () => {
   test('is all that is needed to serve while the API server is away', async () => {
     await leaveCopy();
-    const { source, told, holder, status } = await open(true);
+    const { source, reported, holder, status } = await open(true);
     await source.started;
-    expect(told.filter((event) => event.startsWith('taken'))).toEqual(['taken 1 from copy']);
-    expect(told).toContainEqual(
+    expect(reported.filter((event) => event.startsWith('taken'))).toEqual(['taken 1 from copy']);
+    expect(reported).toContainEqual(
       expect.stringMatching(/^noted: the pointer cannot be watched: .*tried again/),
     );
     expect(holder.current()?.keys.has(digestKey(keyOf(0)))).toBe(true);
@@ -98,7 +98,7 @@ describe('a copy', () => {
   test('that is served before its shards have come from the API server does not hide what the pointer names by then', async () => {
     await leaveCopy();
     const mayGoOn = Promise.withResolvers<void>();
-    const { holder, next, told } = await open(false, true, () => mayGoOn.promise);
+    const { holder, next, reported } = await open(false, true, () => mayGoOn.promise);
     await next(/^taken 1 from copy/);
     const gone = digestKey(keyOf(0));
     const revocations = [gone.slice(0, REVOCATION_CHARS)];
@@ -107,7 +107,7 @@ describe('a copy', () => {
     await expect.poll(() => holder.current()?.keys.has(gone)).toBe(false);
     mayGoOn.resolve();
     await next(/^taken 2 from api/);
-    expect(told.filter((event) => event.startsWith('taken'))).toEqual([
+    expect(reported.filter((event) => event.startsWith('taken'))).toEqual([
       'taken 1 from copy',
       'taken 1 from api',
       'taken 2 from api',
@@ -138,7 +138,7 @@ describe('a copy', () => {
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
-  test('that cannot be written is told, and costs nothing else', async () => {
+  test('that cannot be written is reported, and costs nothing else', async () => {
     await writeFile(folder, 'a file is in the way');
     await place.put(publish(table));
     const { next, holder } = await open();
@@ -147,7 +147,7 @@ describe('a copy', () => {
   });
 });
 
-describe('a damaged copy is not used, and that is told once', () => {
+describe('a damaged copy is not used, and that is reported once', () => {
   const nameOf = async (kind: string): Promise<string> => {
     const name = (await readdir(folder)).find((file) => file.startsWith(kind));
     if (name === undefined) throw new Error(`no file ${kind}`);
@@ -177,14 +177,14 @@ describe('a damaged copy is not used, and that is told once', () => {
   ])('%s', async (_, damage, words) => {
     await leaveCopy();
     await damage();
-    const { source, told, holder, next } = await open(true);
+    const { source, reported, holder, next } = await open(true);
     await next(/^noted: the copy/);
     await source.started;
     expect(holder.current()).toBeUndefined();
-    expect(told.filter((event) => event.includes('the copy of the table'))).toEqual([
+    expect(reported.filter((event) => event.includes('the copy of the table'))).toEqual([
       expect.stringMatching(words),
     ]);
-    expect(told.join()).not.toContain('sk-upstream');
+    expect(reported.join()).not.toContain('sk-upstream');
     // With the API server back it is made whole again.
     const healed = await open();
     await healed.next(/^taken 1 from api/);

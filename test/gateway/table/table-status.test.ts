@@ -33,7 +33,7 @@ test('a table of the copy that the API server confirms is in use since the copy 
 });
 
 describe('a refusal', () => {
-  test('is told until a table that is as new is in use', () => {
+  test('is reported until a table that is as new is in use', () => {
     const { status, take, refuse } = makeStatus();
     take(1);
     refuse(3);
@@ -46,7 +46,7 @@ describe('a refusal', () => {
     expect(status.state().rejected).toBeUndefined();
   });
 
-  test('of a table older than the one in use is not told', () => {
+  test('of a table older than the one in use is not reported', () => {
     const { status, take, refuse } = makeStatus();
     take(5);
     refuse(4, 'older');
@@ -61,7 +61,7 @@ describe('a refusal', () => {
     expect(changes()).toBe(2);
   });
 
-  test('is told within a bound', () => {
+  test('is reported within a bound', () => {
     const { status, refuse } = makeStatus();
     refuse(2, 'invalid', 'x'.repeat(5_000));
     expect(status.state().rejected?.reason).toHaveLength(2_000);

@@ -79,7 +79,7 @@ describe('which route a namespace reaches', () => {
 });
 
 describe('what the view holds', () => {
-  test('one endpoint for each provider key, with its secret wrapped and its health told apart by version', () => {
+  test('one endpoint for each provider key, with its secret wrapped and its health distinguished by version', () => {
     const endpoints = buildTableView(table).routes[0]?.targets[0]?.endpoints ?? [];
     expect(endpoints.map(({ key }) => [key?.name, key?.secret.reveal()])).toEqual([
       ['main', 'sk-1'],
@@ -134,7 +134,7 @@ describe('what the view holds', () => {
     expect(() => Object.assign(view, { generation: 99 })).toThrow(TypeError);
   });
 
-  test('the namespace of an object is what stands before the slash', () => {
+  test('the namespace of an object is what is before the slash', () => {
     expect(namespaceOf('team/key')).toBe('team');
   });
 });
@@ -244,7 +244,7 @@ describe('what connections to a provider are made with', () => {
   });
   const viewOf = (table: RoutingTable) => buildTableView(table).providers.get('platform/p0');
 
-  test('is revealed to whoever connects, and shown to nobody else', () => {
+  test('is revealed to anyone who connects, and shown to nobody else', () => {
     const provider = viewOf(withConnection());
     expect(provider && revealConnection(provider)).toEqual({
       tls: { cert: 'PEM', key: 'KEY' },

@@ -105,8 +105,8 @@ test.each([
   ['seven characters of its end', 'It ends in 6543210', 'It ends in 6543210'],
   ['a long text without any', 'x'.repeat(100_000), 'x'.repeat(100_000)],
   ['nothing', '', ''],
-])('%s', (_, said, told) => {
-  expect(redact(said)).toBe(told);
+])('%s', (_, said, reported) => {
+  expect(redact(said)).toBe(reported);
 });
 
 describe('of a header that both the Provider and we would set, one goes out', () => {

@@ -19,7 +19,7 @@ import { listenKept } from '../../support/listen-kept.ts';
 import { tableOf } from '../rig.ts';
 
 const kibibyte = 1024;
-/** Longer than any test: what is let go is not let go for want of time. */
+/** Longer than any test: what is released is not released for want of time. */
 const connectMs = 3_600_000;
 const self = makeCertificate({ name: 'upstream', ipv4: ['127.0.0.1'] });
 
@@ -76,13 +76,13 @@ function poolTo(port: number): Pool {
 }
 
 interface Sent extends UpstreamCall {
-  /** In the order in which it was told. */
-  readonly told: string[];
+  /** In the order in which it was reported. */
+  readonly reported: string[];
   readonly ended: Promise<void>;
 }
 
 function sendTo(pool: Pool, path: string, parts: readonly number[] = [1]): Sent {
-  const told: string[] = [];
+  const reported: string[] = [];
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const call = send(
     {
@@ -92,14 +92,14 @@ function sendTo(pool: Pool, path: string, parts: readonly number[] = [1]): Sent 
       body: parts.map((bytes) => Buffer.alloc(bytes, 'x')),
     },
     {
-      onHead: (status) => told.push(String(status)),
+      onHead: (status) => reported.push(String(status)),
       onBody: () => {},
-      onEnd: () => resolve(void told.push('end')),
-      onBreak: (code) => resolve(void told.push(code)),
+      onEnd: () => resolve(void reported.push('end')),
+      onBreak: (code) => resolve(void reported.push(code)),
     },
   );
   return {
-    told,
+    reported,
     ended,
     get isSent() {
       return call.isSent;
@@ -130,7 +130,7 @@ async function letGo(send: () => Sent, calls: number, areUnderWay: () => Promise
   expect(heldBytes() - before).toBeGreaterThan(30 * kibibyte ** 2);
   for (const call of sent) call.abort();
   await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan(4 * kibibyte ** 2), { timeout: 5_000 });
-  expect(sent.flatMap(({ told }) => told)).toEqual([]);
+  expect(sent.flatMap(({ reported }) => reported)).toEqual([]);
 }
 
 describe('a call that is aborted while its connection is being made', () => {
@@ -138,7 +138,7 @@ describe('a call that is aborted while its connection is being made', () => {
     ['8 of 4 MiB in parts', 8, [1024 * kibibyte, 3 * 1024 * kibibyte]],
     ['8 of 4 MiB in one piece', 8, [4 * 1024 * kibibyte]],
     ['512 of 64 KiB', 512, [32 * kibibyte, 32 * kibibyte]],
-  ])('is let go, with its bytes and its connection: %s', async (_, calls, parts) => {
+  ])('is released, with its bytes and its connection: %s', async (_, calls, parts) => {
     const gate = await startGate();
     const pool = poolTo(gate.port);
     await letGo(
@@ -161,7 +161,7 @@ describe('a call that is aborted while its connection is being made', () => {
     gate.open();
     await stays.ended;
     expect([left.isSent, stays.isSent]).toEqual([false, true]);
-    expect([left.told, stays.told, gate.paths]).toEqual([[], ['200', 'end'], ['/v1/stays']]);
+    expect([left.reported, stays.reported, gate.paths]).toEqual([[], ['200', 'end'], ['/v1/stays']]);
   });
 
   test('in the turn in which it was sent: no connection is waited for', async () => {
@@ -193,7 +193,7 @@ async function startSingle(answer: RequestListener) {
 }
 
 describe('a call that is aborted', () => {
-  test('while all connections of its pool are busy is let go, and leaves the next free one to others', async () => {
+  test('while all connections of its pool are busy is released, and leaves the next free one to others', async () => {
     const paths: string[] = [];
     const mayAnswer = Promise.withResolvers<void>();
     const { server, pool, connections } = await startSingle((request, response) => {
@@ -214,7 +214,7 @@ describe('a call that is aborted', () => {
     const last = sendTo(pool, '/last');
     mayAnswer.resolve();
     await Promise.all([first.ended, last.ended]);
-    expect([first.told, last.told]).toEqual([
+    expect([first.reported, last.reported]).toEqual([
       ['200', 'end'],
       ['200', 'end'],
     ]);
@@ -236,6 +236,6 @@ describe('a call that is aborted', () => {
     left.abort();
     const last = sendTo(pool, '/last');
     await last.ended;
-    expect([left.told, last.told, paths]).toEqual([[], ['200', 'end'], ['/first', '/last']]);
+    expect([left.reported, last.reported, paths]).toEqual([[], ['200', 'end'], ['/first', '/last']]);
   });
 });

@@ -55,7 +55,7 @@ test.each([4, 5])(
   },
 );
 
-test('a row is not there twice where another comes before it meanwhile', async () => {
+test('a row is not there twice where another comes before it at the same time', async () => {
   await openWith(['b', 'c', 'd', 'e']);
   let asked = 0;
   const found = await exported(async (query) => {
@@ -65,7 +65,7 @@ test('a row is not there twice where another comes before it meanwhile', async (
   expect(found).toEqual(['b', 'c', 'd', 'e']);
 });
 
-/** What stands in one column of a row, quotes and all. */
+/** What is in one column of a row, quotes and all. */
 async function cellOf(
   column: string,
   more: { upstreamModel?: string; costPicodollars?: bigint } = {},

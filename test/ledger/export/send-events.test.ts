@@ -29,14 +29,14 @@ let url: string;
 /** Ids of each batch that came. */
 let batches: string[][];
 let respond: Respond;
-let told: { sent: number; readonly failed: string[]; readonly leftOut: string[] };
+let reported: { sent: number; readonly failed: string[]; readonly leftOut: string[] };
 const senders: EventSender[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   store = await openSqliteStore(join(folder, 'ledger.sqlite'));
   batches = [];
-  told = { sent: 0, failed: [], leftOut: [] };
+  reported = { sent: 0, failed: [], leftOut: [] };
   respond = (_, response) => response.writeHead(204).end();
   receiver = createServer((request, response) => {
     let body = '';
@@ -71,10 +71,10 @@ function send(more: Partial<SendOptions> = {}): EventSender {
     token: 'word',
     source: 'urn:penstock:test',
     onSent(records) {
-      told.sent += records;
+      reported.sent += records;
     },
-    onFailed: (reason) => told.failed.push(reason),
-    onLeftOut: ({ id }) => told.leftOut.push(id),
+    onFailed: (reason) => reported.failed.push(reason),
+    onLeftOut: ({ id }) => reported.leftOut.push(id),
     ...more,
   });
   senders.push(sender);
@@ -96,16 +96,16 @@ test('every record comes in its order, as a batch with the bearer, and later one
     response.writeHead(200).end('thanks');
   };
   send();
-  await until(async () => told.sent === 230);
+  await until(async () => reported.sent === 230);
   expect(batches.map(({ length }) => length)).toEqual([100, 100, 30]);
   await add('late');
-  await until(async () => told.sent === 231);
+  await until(async () => reported.sent === 231);
   expect(batches.flat()).toEqual([...numbered(0, 230), 'late']);
   expect(headers).toMatchObject({
     authorization: 'Bearer word',
     'content-type': 'application/cloudevents-batch+json; charset=utf-8',
   });
-  expect(told.failed).toEqual([]);
+  expect(reported.failed).toEqual([]);
 });
 
 test('what was not taken is sent again, in smaller batches where it was too much, and nothing is left out', async () => {
@@ -121,9 +121,9 @@ test('what was not taken is sent again, in smaller batches where it was too much
     answer(ids, response, request);
   };
   send();
-  await until(async () => told.sent === 40);
+  await until(async () => reported.sent === 40);
   expect(batches.map(({ length }) => length)).toEqual([40, 40, 40, 40, 20, 20]);
-  expect(told.failed).toEqual([
+  expect(reported.failed).toEqual([
     'it answers with status 500',
     'it does not answer (ECONNRESET)',
     'it answers with status 429',
@@ -163,11 +163,11 @@ test.each([
     },
   };
   send({ clock });
-  await until(async () => told.sent === 1);
+  await until(async () => reported.sent === 1);
   expect(waits[0]).toBe(waitedMs);
 });
 
-test('for how long a receiver has taken nothing is told from the first batch that it refused, and is over with the next that it takes', async () => {
+test('for how long a receiver has taken nothing is reported from the first batch that it refused, and is over with the next that it takes', async () => {
   let nowMs = 0;
   // Every pause is 20 minutes long.
   const clock: SendOptions['clock'] = {
@@ -186,7 +186,7 @@ test('for how long a receiver has taken nothing is told from the first batch tha
     response.writeHead(waits.length > 3 ? 204 : 503).end();
   };
   await add('r.1');
-  await until(async () => told.sent === 1);
+  await until(async () => reported.sent === 1);
   expect(waits).toEqual([0, 1_200_000, 2_400_000, 3_600_000]);
   expect(sender.untakenMs()).toBe(0);
 });
@@ -197,28 +197,28 @@ test('a receiver that takes less at once is not asked to take more with every ba
   let laterMs = 0;
   const now = () => systemClock.now() + laterMs;
   send({ clock: { ...systemClock, now, setTimer: (ms, back) => systemClock.setTimer(ms / 100, back) } });
-  await until(async () => told.sent === 200);
+  await until(async () => reported.sent === 200);
   expect(batches.map(({ length }) => length)).toEqual([100, 50, ...Array.from({ length: 8 }, () => 25)]);
   laterMs = 3_600_000;
   batches = [];
   respond = (_, response) => response.writeHead(204).end();
   await add(...numbered(200, 400));
-  await until(async () => told.sent === 400);
+  await until(async () => reported.sent === 400);
   expect(batches.map(({ length }) => length)).toEqual([25, 100, 75]);
 });
 
-test('a record that is too large even alone is left out and told, stays in the ledger for its age, and all others come', async () => {
+test('a record that is too large even alone is left out and reported, stays in the ledger for its age, and all others come', async () => {
   await add(...numbered(0, 9));
   respond = (ids, response) => response.writeHead(ids.includes('r.4') ? 413 : 204).end();
   send();
-  await until(async () => told.sent === 8);
-  expect(told.leftOut).toEqual(['r.4']);
+  await until(async () => reported.sent === 8);
+  expect(reported.leftOut).toEqual(['r.4']);
   const taken = batches.filter((ids) => !ids.includes('r.4')).flat();
   expect(taken).toEqual(numbered(0, 9).filter((id) => id !== 'r.4'));
   // What was too large for one is nothing to be small for with the others.
   expect(batches.at(-1)).toEqual(['r.5', 'r.6', 'r.7', 'r.8']);
   // All that held it were sent again but the last.
-  expect(told.failed.length).toBe(batches.filter((ids) => ids.includes('r.4')).length - 1);
+  expect(reported.failed.length).toBe(batches.filter((ids) => ids.includes('r.4')).length - 1);
   const upTo = await store.sinkCursor(EVENTS_SINK);
   expect((await store.records({ after: 0, limit: 100 })).map(({ sequence }) => sequence).at(-1)).toBe(upTo);
   const nowMs = Date.parse('2100-01-01');
@@ -234,9 +234,9 @@ test('a ledger that ends before it has heard that a batch was taken sends it aga
   await first.close();
   respond = (_, response) => response.writeHead(204).end();
   send();
-  await until(async () => told.sent === 3);
+  await until(async () => reported.sent === 3);
   expect(batches).toEqual([numbered(0, 3), numbered(0, 3)]);
-  expect(told.failed).toEqual([]);
+  expect(reported.failed).toEqual([]);
 });
 
 test('records that the receiver has not taken outlive their age', async () => {
@@ -250,6 +250,6 @@ test('records that the receiver has not taken outlive their age', async () => {
     });
   expect(await purge()).toBe(0);
   send();
-  await until(async () => told.sent === 1);
+  await until(async () => reported.sent === 1);
   expect(await purge()).toBe(1);
 });

@@ -103,7 +103,7 @@ test('tables in Postgres are brought up to date, however long a statement of it 
   }
 });
 
-test('a Postgres that is not there is told without the password in its address', async () => {
+test('a Postgres that is not there is reported without the password in its address', async () => {
   const opening = openPostgresStore('postgres://penstock:canary-word@127.0.0.1:1/ledger', () => {});
   const error: unknown = await opening.catch((reason: unknown) => reason);
   expect(String(error)).toMatch(/Postgres: .*ECONNREFUSED/);

@@ -48,7 +48,7 @@ describe.each(kindNames)('requests in %s', (kind) => {
       requests,
     ]);
 
-  test('that were not answered are told by what their last attempt came to, in whatever order attempts come', async () => {
+  test('that were not answered are reported by what their last attempt came to, in whatever order attempts come', async () => {
     const entries = [
       ...of('answered', {}),
       ...of('twice', failed, failed),

@@ -44,7 +44,7 @@ describe.each(kindNames)('%s', (kind) => {
 
   const total = async () => (await store.sums(everything))[0]?.sums;
 
-  test('a page is there after it was taken, with its cursor, also for whoever opens the ledger anew', async () => {
+  test('a page is there after it was taken, with its cursor, also for anyone who opens the ledger again', async () => {
     expect(await store.cursorOf('pod-1')).toBeUndefined();
     const entries = [makeEntry({ id: 'a.1' }), makeEntry({ id: 'a.2', attempt: 2 })];
     expect(await store.take(page('c.1', entries), now)).toEqual({ added: 2, duplicates: 0, asides: 0 });
@@ -137,7 +137,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(ledgerRecordSchema.parse(JSON.parse(kept?.line ?? '')).upstreamModel).toBe(long);
   });
 
-  test('the largest come first, to the picodollar, and of some alone nothing of the others is told', async () => {
+  test('the largest come first, to the picodollar, and of some alone nothing of the others is reported', async () => {
     const spent = { 'a/one': 1_000_000_001, 'a/two': 1_000_000_002, 'b/one': 999_999_999, 'b/two': 7 };
     const entries = Object.entries(spent).map(([apiKey, costPicodollars], at) =>
       makeEntry({ id: `${at}.1`, apiKey, namespace: apiKey.slice(0, 1), costPicodollars }),
@@ -157,7 +157,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await ask({ among: { dimension: 'model', values: ['no model'] } })).toEqual([]);
   });
 
-  test('sums are told apart by what is asked for, in its order, and by the start of the attempt in UTC', async () => {
+  test('sums are distinguished by what is asked for, in its order, and by the start of the attempt in UTC', async () => {
     const at = (startedAt: string, more: Parameters<typeof makeEntry>[0]) =>
       makeEntry({ id: `${startedAt}.${JSON.stringify(more)}`, startedAt, ...more });
     await store.take(
@@ -388,7 +388,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(await found('p/other')).toEqual([]);
   });
 
-  test('a group says how its attempts ended, and stands in one row', async () => {
+  test('a group says how its attempts ended, and is in one row', async () => {
     const ended = [
       'answered',
       'answered',
@@ -413,7 +413,7 @@ describe.each(kindNames)('%s', (kind) => {
     ]);
   });
 
-  test('a ledger is told from one that was begun anew, and is the same for whoever opens it', async () => {
+  test('a ledger is reported from one that was begun again, and is the same for anyone who opens it', async () => {
     const { id, sequence } = await store.state();
     expect([id.length, sequence]).toEqual([36, 0]);
     await store.close();
@@ -492,7 +492,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(first?.name).toBe('a');
   });
 
-  test('whoever follows the changed keys misses none', async () => {
+  test('anyone who follows the changed keys misses none', async () => {
     const use = (id: string, apiKey: string) => makeEntry({ id, apiKey });
     await store.take(page('c.1', [use('1', 'a/a'), use('2', 'a/b'), use('3', 'a/a')]), now);
     const keys = async (after: number) => (await store.changed('apiKey', after, 10)).map(({ name }) => name);

@@ -70,7 +70,7 @@ describe('what would hold back every change of any manifest', () => {
     await settled(person, `${keys}/quickstart`);
   });
 
-  test('is told to the pages in the words of the terminal, from the edit that does so until it is mended', async () => {
+  test('is asked to the pages in the words of the terminal, from the edit that does so until it is mended', async () => {
     const heldBack = async () => (await person.ask('GET', '/api/session')).body.heldBack;
     expect(await heldBack()).toBeUndefined();
     await rig.edit('routes.yaml', 'upstreamModel: sim-spare', 'upstreamModl: sim-spare');

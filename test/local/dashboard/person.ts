@@ -8,9 +8,9 @@ import { copyQuickstart, type LocalRig, makePages, type RigOptions, startLocalRi
 export interface Person {
   /** Of the dashboard. */
   readonly url: string;
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Told>;
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reported>;
   /** Below Kubernetes' own paths. */
-  kube(method: string, path: string, body?: unknown): Promise<Told>;
+  kube(method: string, path: string, body?: unknown): Promise<Reported>;
   /** Events of a watch, until the signal. */
   watch(
     search: string,
@@ -23,7 +23,7 @@ export interface KubeChange {
   readonly object?: KubeBody;
 }
 
-export interface Told {
+export interface Reported {
   readonly status: number;
   readonly body: KubeBody;
 }

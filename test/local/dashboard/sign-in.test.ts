@@ -1,4 +1,4 @@
-// Who gets into the dashboard of local mode? Whoever has the printed link, once; and only on this machine.
+// Who gets into the dashboard of local mode? Anyone who has the printed link, once; and only on this machine.
 
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -88,7 +88,7 @@ describe('the printed link', () => {
 
 describe('only this machine', () => {
   test.each(['evil.example', 'evil.example:80', '127.0.0.1.evil.example', '192.0.2.1', ''])(
-    'is told anything; a request for %j is not',
+    'is reported anything; a request for %j is not',
     async (host) => {
       const port = portOf(rig.local.dashboard?.url ?? '');
       for (const path of ['/', '/api/session']) {
@@ -108,7 +108,7 @@ describe('only this machine', () => {
       await expect(rawCall({ port, host }, { path: '/', method: 'GET' })).rejects.toThrow();
   });
 
-  test('a page of another address can ask nothing of it, whoever is signed in', async () => {
+  test('a page of another address can ask nothing of it, anyone who is signed in', async () => {
     // It was used above, so the next one is printed.
     await openLink(printedLinks(rig).at(-1) ?? '');
     const person = await signIn(rig);
@@ -135,7 +135,7 @@ describe('without built pages', () => {
     }
   });
 
-  test('they are built, once; and why they could not be is told', async () => {
+  test('they are built, once; and why they could not be is reported', async () => {
     const folders = await makeFolders();
     let builds = 0;
     const build = async (folder: string): Promise<void> => {

@@ -1,4 +1,4 @@
-// What a key has spent stands on its page in local mode as in the list: in its status, from the ledger beside it.
+// What a key has spent is on its page in local mode as in the list: in its status, from the ledger beside it.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Clock } from '../../../core/clock.ts';
@@ -53,7 +53,7 @@ test('a key that is used says so, and one whose budget is used up says until whe
   expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('budget')]);
 });
 
-test('where nothing is spent nothing is told, but of all keys when a new day has begun', async () => {
+test('where nothing is spent nothing is reported, but of all keys when a new day has begun', async () => {
   const fake = makeFakeClock(Date.parse('2026-11-23T12:00:00Z'));
   const clock: Clock = { ...fake, wallMs: fake.now };
   let asked = 0;
@@ -65,11 +65,11 @@ test('where nothing is spent nothing is told, but of all keys when a new day has
     changed: async () => [],
     spendOf: async () => [],
   };
-  const told: (readonly string[] | undefined)[] = [];
+  const reported: (readonly string[] | undefined)[] = [];
   const follower = followSpend({
     store: { spend } as unknown as Pick<LedgerStore, 'spend'>,
     clock,
-    onSpend: (_, apiKeys) => told.push(apiKeys),
+    onSpend: (_, apiKeys) => reported.push(apiKeys),
     onFailure: (error) => expect.unreachable(String(error)),
   });
   const askAgain = async (ms = 1_000) => {
@@ -79,11 +79,11 @@ test('where nothing is spent nothing is told, but of all keys when a new day has
     await until(async () => asked > before && fake.pending().length > 0);
   };
   await until(async () => fake.pending().length > 0);
-  expect(told).toEqual([undefined]);
+  expect(reported).toEqual([undefined]);
   await askAgain();
-  expect(told).toEqual([undefined]);
+  expect(reported).toEqual([undefined]);
   await askAgain(12 * 3_600_000);
-  expect(told).toEqual([undefined, undefined]);
+  expect(reported).toEqual([undefined, undefined]);
   await follower.close();
 });
 

@@ -1,4 +1,4 @@
-// What is changed in the dashboard of local mode stands in the manifests, and is live as if it had been written there by hand.
+// What is changed in the dashboard of local mode is in the manifests, and is live as if it had been written there by hand.
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -35,7 +35,7 @@ function importedKey(name: string, key: string, more: object = {}) {
   return { metadata: { name }, spec: { imports: [{ sha256, hint: `psk_…${key.slice(-4)}` }], ...more } };
 }
 
-describe('what stands in the manifests', () => {
+describe('what is in the manifests', () => {
   test('is shown as Kubernetes shows it, with the conditions of the operator', async () => {
     const { status, body } = await person.kube('GET', `${group}/providers`);
     expect(status).toBe(200);
@@ -125,7 +125,7 @@ test('a provider that its namespace may not reach is refused, and the message na
 describe('a new key', () => {
   const key = `psk_${'a'.repeat(43)}0000`;
 
-  test('gets a file of its own, is told to who watches, and is used at once', async () => {
+  test('gets a file of its own, is asked to who watches, and is used at once', async () => {
     const gone = new AbortController();
     const events = person.watch('?kind=apikeys&namespace=default', gone.signal)[Symbol.asyncIterator]();
     expect((await events.next()).value?.event).toBe('reset');
@@ -181,8 +181,10 @@ describe('a new key', () => {
       return Array.isArray(body.rows) && body.rows.length > 0 && body.rows;
     });
     expect(rows).toMatchObject([{ apiKey: 'default/watched', requests: 1 }]);
-    const told = await person.ask('GET', '/api/ledger/v1/budgets');
-    expect(told.body.budgets).toMatchObject([{ apiKey: 'default/watched', period: 'Month', limitUsd: '5' }]);
+    const reported = await person.ask('GET', '/api/ledger/v1/budgets');
+    expect(reported.body.budgets).toMatchObject([
+      { apiKey: 'default/watched', period: 'Month', limitUsd: '5' },
+    ]);
   });
 
   test('that is deleted takes its file with it, and is refused', async () => {

@@ -151,7 +151,7 @@ describe('which entry counts', () => {
     for (const quote of quotes) expect(quote).toEqual({ unusable });
   });
 
-  test('the version told is the one installed', () => {
+  test('the version reported is the one installed', () => {
     const folder = join(import.meta.dirname, '../../../node_modules', PRICE_CATALOG.name);
     const installed = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
     expect(PRICE_CATALOG.version).toBe(installed.version);

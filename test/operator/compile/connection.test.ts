@@ -80,7 +80,7 @@ const proxyOf = (fields: object = {}) => ({
 });
 
 describe('the authority', () => {
-  test('from a ConfigMap stands in the entry, each certificate once and nothing else of the text', () => {
+  test('from a ConfigMap is in the entry, each certificate once and nothing else of the text', () => {
     const other = certificate({ name: 'other', isCa: true });
     const text = `# bundle\n${ca.cert}${ca.key}\n${other.cert}\n${ca.cert}`;
     const { entry } = judge({
@@ -93,7 +93,7 @@ describe('the authority', () => {
   });
 
   test.each(['Opaque', 'kubernetes.io/tls'])(
-    'from a Secret of type %s, lent and bound to no host',
+    'from a Secret of type %s, shared and bound to no host',
     (type) => {
       const secrets = [secret({ name: 'internal-ca', type, data: { 'ca.crt': ca.cert } })];
       const { entry, status } = judge({ spec: caRef({ kind: 'Secret' }), secrets });
@@ -129,7 +129,7 @@ describe('the authority', () => {
       /is empty/,
     ],
     [
-      'in a Secret that is not lent',
+      'in a Secret that is not shared',
       {
         spec: caRef({ kind: 'Secret' }),
         secrets: [secret({ name: 'internal-ca', labels: {}, data: { 'ca.crt': ca.cert } })],
@@ -200,7 +200,7 @@ describe('the authority', () => {
     expect(condition(after, 'Provider', 'team-a/openai', 'ResolvedRefs').reason).toBe('InvalidCertificate');
   });
 
-  test('that changes has its Provider compiled anew, and no other', () => {
+  test('that changes has its Provider compiled again, and no other', () => {
     const compile = createCompiler();
     const world = worldOf({ spec: caRef(), configMaps: [caMap] });
     const other = provider({}, { name: 'other', generation: 1 });
@@ -212,7 +212,7 @@ describe('the authority', () => {
 });
 
 describe('the client certificate', () => {
-  test('stands in the entry, its key among the credentials, bound to the host', () => {
+  test('is in the entry, its key among the credentials, bound to the host', () => {
     const { entry, result } = judge({ spec: clientRef, secrets: [clientSecret()] });
     expect(entry?.tls?.clientCertificate).toEqual({
       chain: new X509Certificate(client.cert).toString(),
@@ -231,7 +231,7 @@ describe('the client certificate', () => {
       'SecretNotFound',
       /clientCertificateRef names Secret client-tls/,
     ],
-    ['that is not lent', { labels: {} }, 'SecretNotOptedIn', /label secret client-tls/],
+    ['that is not shared', { labels: {} }, 'SecretNotOptedIn', /label secret client-tls/],
     ['of another type', { type: 'Opaque' }, 'SecretTypeNotAllowed', /the type kubernetes.io\/tls is used/],
     [
       'bound to another host',
@@ -309,7 +309,7 @@ describe('other rules for TLS', () => {
 });
 
 describe('the proxy', () => {
-  test('stands in the entry, its credentials among the others, bound to it', () => {
+  test('is in the entry, its credentials among the others, bound to it', () => {
     const { entry, result } = judge({ spec: proxyOf(), secrets: [proxySecret()] });
     expect(entry?.proxy).toEqual({
       protocol: 'http',
@@ -360,7 +360,7 @@ describe('the proxy', () => {
 
   test.each<[string, Partial<SecretRecord> | undefined, string, RegExp]>([
     ['that do not exist', undefined, 'SecretNotFound', /spec.proxy.credentialsRef names Secret proxy-auth/],
-    ['that are not lent', { labels: {} }, 'SecretNotOptedIn', /label secret proxy-auth/],
+    ['that are not shared', { labels: {} }, 'SecretNotOptedIn', /label secret proxy-auth/],
     [
       'of another type',
       { type: 'kubernetes.io/ssh-auth' },

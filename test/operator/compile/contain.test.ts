@@ -9,7 +9,7 @@ import { compileOnce, condition, NOW_MS } from './support.ts';
 
 const CANARY = 'sk-canary';
 
-/** What no schema lets through stands for a fault of ours: whoever looks at it fails. */
+/** What no schema lets through represents a fault of ours: anyone who looks at it fails. */
 function broken(object: RawObject): RawObject {
   return {
     ...object,
@@ -24,7 +24,7 @@ test.each([
   ['ApiKey', { apiKeys: [apiKey(), broken(apiKey())] }],
   ['Provider', { providers: [provider(), broken(provider())], secrets: [secret()] }],
   ['ModelRoute', { providers: [provider()], secrets: [secret()], modelRoutes: [route(), broken(route())] }],
-] as const)('of a broken %s that is told, and every other one is in the table', (kind, parts) => {
+] as const)('of a broken %s that is reported, and every other one is in the table', (kind, parts) => {
   const result = compileOnce(snapshot(parts));
   const { status, reason, message } = condition(result, kind, 'team-a/broken', 'Accepted');
   expect([status, reason]).toEqual(['False', 'Invalid']);
@@ -34,7 +34,7 @@ test.each([
   expect({ ApiKey: keys, Provider: providers, ModelRoute: routes }[kind]).toHaveLength(1);
 });
 
-test('a run that breaks off leaves nothing behind: who was deleted meanwhile is out of the next table', () => {
+test('a run that breaks off leaves nothing behind: who was deleted at the same time is out of the next table', () => {
   const compile = createCompiler();
   const [one, two] = [apiKey({}, { name: 'one' }), apiKey({}, { name: 'two' })];
   const leaver = apiKey({ imports: [{ sha256: 'b'.repeat(64) }] }, { name: 'leaver' });

@@ -27,7 +27,7 @@ describe('the label', () => {
     expect(JSON.stringify(result.table)).not.toContain('sk-upstream');
   });
 
-  test('of a Secret that is not lent, nothing else is told: not its keys, not its hosts', () => {
+  test('of a Secret that is not shared, nothing else is reported: not its keys, not its hosts', () => {
     const { reason } = judge('https://a.example/v1', { labels: {}, data: {} });
     expect(reason).toBe('SecretNotOptedIn');
   });

@@ -1,4 +1,4 @@
-// What can be carried, and how is it told? The table of the gateway decides; these sentences are about what we make of it.
+// What can be carried, and how is it reported? The table of the gateway decides; these sentences are about what we make of it.
 
 import { describe, expect, test } from 'vitest';
 import { apisInOrder, dialectOfApi } from '../../../core/catalog/dialects.ts';

@@ -1,7 +1,7 @@
 // Does a set of manifests still give the table and the verdicts that we once read and found right?
 //
 // `<name>.in.yaml` holds settings and the time in its first document, then manifests; `<name>.out.yaml` what
-// comes of them. PENSTOCK_UPDATE_GOLDEN=1 writes the out files anew; read the difference before you commit it.
+// comes of them. PENSTOCK_UPDATE_GOLDEN=1 writes the out files again; read the difference before you commit it.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

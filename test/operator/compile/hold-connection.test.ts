@@ -104,7 +104,7 @@ describe('leaves at once, though a field is unknown, where', () => {
       [key(upstream), tlsSecret(client), proxySecret()],
     ],
     [
-      'the client certificate is no longer lent',
+      'the client certificate is no longer shared',
       [key(upstream, proxyEntry), tlsSecret(client, { labels: {} }), proxySecret()],
     ],
     [

@@ -24,7 +24,7 @@ function issued(fields: Parameters<typeof secret>[0] = {}, spec: object = {}, na
 
 describe('a time that nobody could have meant', () => {
   test.each([
-    ['behind the last of all', '+275760-09-13T00:00:00.000Z'],
+    ['after the last of all', '+275760-09-13T00:00:00.000Z'],
     ['before the first', '-271821-04-20T00:00:00.000Z'],
   ])('%s, written by hand into the Secret of a key, is as if it were not there', (_, time) => {
     const annotations = { 'penstock.dev/issued-at': time, 'penstock.dev/previous-not-after': time };
@@ -33,7 +33,7 @@ describe('a time that nobody could have meant', () => {
     expect(verdicts).toEqual(issued({ data }, { rotation: { interval: '24h', overlap: '1h' } }).verdicts);
   });
 
-  test('in the spec is told as the last that can be written', () => {
+  test('in the spec is reported as the last that can be written', () => {
     const { table, verdicts } = compileOnce(
       snapshot({ apiKeys: [apiKey({ expiresAt: '9999-12-31T23:59:59-23:59' })] }),
     );
@@ -58,7 +58,7 @@ describe('the end of a key', () => {
     expect(condition(result, 'ApiKey', 'team-a/bot', type).status).toBe('True');
   });
 
-  test('further away than a week, nothing is said, and the gateways are told the moment', () => {
+  test('further away than a week, nothing is said, and the gateways are reported the moment', () => {
     const result = compileOnce(snapshot({ apiKeys: [apiKey({ expiresAt: at(8 * DAY_MS) })] }));
     expect(result.table.keys[0]?.notAfterMs).toBe(NOW_MS + 8 * DAY_MS);
     expect(result.verdicts[0]?.conditions.map(({ type }) => type)).toEqual(['Accepted', 'Issued']);
@@ -254,7 +254,7 @@ test('attributes that were stored by their old name still reach the table', () =
   expect(old.table).toEqual(now.table);
 });
 
-test('a disabled key is out of the table, and an object on its way out too', () => {
+test('a disabled key is out of the table, and an object in flight out too', () => {
   expect(compileOnce(snapshot({ apiKeys: [apiKey({ disabled: true })] })).table.keys).toEqual([]);
   const leaving = apiKey({}, { deletionTimestamp: at(0) });
   expect(compileOnce(snapshot({ apiKeys: [leaving] }))).toMatchObject({ table: { keys: [] }, verdicts: [] });
@@ -319,16 +319,16 @@ describe('two ApiKeys with one key', () => {
   const old = apiKey({}, { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' });
   const young = apiKey({}, { name: 'young', namespace: 'team-b', creationTimestamp: '2026-02-01T00:00:00Z' });
 
-  test('the older keeps working, the younger is refused, both are told, neither learns who', () => {
+  test('the older keeps working, the younger is refused, both are reported, neither learns who', () => {
     const result = compileOnce(snapshot({ apiKeys: [young, old] }));
     expect(result.table.keys.map(({ id }) => id)).toEqual(['team-a/old']);
     expect(condition(result, 'ApiKey', 'team-a/old', 'Accepted').status).toBe('True');
     expect(condition(result, 'ApiKey', 'team-b/young', 'Accepted').reason).toBe('DigestConflict');
-    const told = ['team-a/old', 'team-b/young'].map(
+    const reported = ['team-a/old', 'team-b/young'].map(
       (place) => condition(result, 'ApiKey', place, 'Conflicted').message,
     );
-    expect(told[0]).not.toMatch(/team-b|young/);
-    expect(told[1]).not.toMatch(/team-a/);
+    expect(reported[0]).not.toMatch(/team-b|young/);
+    expect(reported[1]).not.toMatch(/team-a/);
   });
 
   test.each([
@@ -352,18 +352,20 @@ describe('two ApiKeys with one key', () => {
     const served = ({ table }: CompileResult) => table.keys.map(({ sha256, id }) => `${id} ${sha256}`).sort();
     const youngServes = `team-b/young ${A}`;
 
-    test('it keeps the key, both are told, and neither learns who', () => {
+    test('it keeps the key, both are reported, and neither learns who', () => {
       const run = startTerm();
       run(before);
       const result = run(asking);
       expect(served(result)).toEqual([youngServes]);
       expect(condition(result, 'ApiKey', 'team-b/young', 'Accepted').status).toBe('True');
       expect(condition(result, 'ApiKey', 'team-a/old', 'Accepted').reason).toBe('DigestConflict');
-      const told = (place: string) => condition(result, 'ApiKey', place, 'Conflicted').message;
-      expect(told('team-b/young')).toMatch(/^another ApiKey names the same key and was refused/);
-      expect(told('team-b/young')).not.toMatch(/team-a/);
-      expect(told('team-a/old')).toMatch(/already belongs to another ApiKey, and works for that one alone/);
-      expect(told('team-a/old')).not.toMatch(/team-b|young/);
+      const reported = (place: string) => condition(result, 'ApiKey', place, 'Conflicted').message;
+      expect(reported('team-b/young')).toMatch(/^another ApiKey names the same key and was refused/);
+      expect(reported('team-b/young')).not.toMatch(/team-a/);
+      expect(reported('team-a/old')).toMatch(
+        /already belongs to another ApiKey, and works for that one alone/,
+      );
+      expect(reported('team-a/old')).not.toMatch(/team-b|young/);
       expect(served(run(asking))).toEqual([youngServes]);
     });
 

@@ -99,7 +99,7 @@ describe('the last good form stays where', () => {
       editProvider(keyOfSecret('typo')),
     ],
     [
-      'an edit names a Secret that is not lent',
+      'an edit names a Secret that is not shared',
       'Provider',
       'SecretNotOptedIn',
       ({ secrets }) => ({ secrets: [...secrets, secret({ name: 'mine', labels: {} })] }),
@@ -166,7 +166,7 @@ describe('the last good form stays where', () => {
       );
     }
     expect(later.staleAtMs).toBe(NOW_MS + 5_000 + HOUR_MS);
-    // What is right goes on being told as it was: the other route, and the route to a Provider that is held.
+    // What is right goes on being reported as it was: the other route, and the route to a Provider that is held.
     const others = (result: CompileResult) =>
       result.verdicts.filter(({ name, kind: of }) => of !== kind || name === 'other');
     expect(others(later)).toEqual(others(good));
@@ -192,7 +192,7 @@ describe('it leaves at once where', () => {
       nothing,
       editProvider(BAD, { deletionTimestamp: '2026-06-01T00:00:00Z' }),
     ],
-    ['it was made anew, and wrong', 'Provider', nothing, editProvider(BAD, { uid: 'another' })],
+    ['it was made again, and wrong', 'Provider', nothing, editProvider(BAD, { uid: 'another' })],
     ['its only key is disabled', 'Provider', nothing, editProvider(disabledKey)],
     [
       'its only key is disabled and it is wrong',
@@ -200,9 +200,9 @@ describe('it leaves at once where', () => {
       nothing,
       editProvider({ ...BAD, ...disabledKey }),
     ],
-    ['its Secret is no longer lent', 'Provider', nothing, withSecret({ labels: {} })],
+    ['its Secret is no longer shared', 'Provider', nothing, withSecret({ labels: {} })],
     [
-      'its Secret is no longer lent, and it is wrong',
+      'its Secret is no longer shared, and it is wrong',
       'Provider',
       nothing,
       editProvider(BAD),
@@ -237,7 +237,7 @@ describe('it leaves at once where', () => {
       nothing,
       editRoute(BAD, { deletionTimestamp: '2026-06-01T00:00:00Z' }),
     ],
-    ['it was made anew, and wrong', 'ModelRoute', nothing, editRoute(BAD, { uid: 'another' })],
+    ['it was made again, and wrong', 'ModelRoute', nothing, editRoute(BAD, { uid: 'another' })],
     [
       'its Provider is suspended, and it is wrong',
       'ModelRoute',
@@ -334,8 +334,8 @@ describe('while it is held', () => {
     expect(verdictOn('Provider', again).held).toMatchObject({ sinceMs: NOW_MS, generation: 1 });
     const right = run(GOOD, NOW_MS + 120_000);
     expect(verdictOn('Provider', right).held).toBeUndefined();
-    const anew = run(wrong, NOW_MS + 180_000);
-    expect(verdictOn('Provider', anew).held).toMatchObject({ sinceMs: NOW_MS + 180_000 });
+    const later = run(wrong, NOW_MS + 180_000);
+    expect(verdictOn('Provider', later).held).toMatchObject({ sinceMs: NOW_MS + 180_000 });
   });
 
   test('no other route takes its id while it serves, be it older or younger; then the oldest has it', () => {
@@ -358,7 +358,7 @@ describe('while it is held', () => {
     }
   });
 
-  test('a route whose edit lost a conflict gives way to whoever holds the id that it lost', () => {
+  test('a route whose edit lost a conflict gives way to anyone who holds the id that it lost', () => {
     const run = startTerm();
     const good = run(GOOD);
     // It lost "other"; a younger one, which had no chance before, must not get "chat" in the meantime.

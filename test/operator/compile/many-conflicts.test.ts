@@ -1,4 +1,4 @@
-// One tenant makes thousands of objects that ask for the same: is it told who has it as anybody is, and does nobody wait for that?
+// One tenant makes thousands of objects that ask for the same: is it reported who has it as anybody is, and does nobody wait for that?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

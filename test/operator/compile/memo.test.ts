@@ -1,4 +1,4 @@
-// What does a change cost? One changed object is looked at anew, with what hangs on it, and nothing else.
+// What does a change cost? One changed object is looked at again, with what hangs on it, and nothing else.
 
 import { describe, expect, test } from 'vitest';
 import { createCompiler } from '../../../operator/compile/compile.ts';
@@ -114,11 +114,11 @@ describe('in a second run is looked at', () => {
     const compile = createCompiler();
     const seekers = ['one', 'two'].map((name) => ({
       ...apiKey({}, { name }),
-      spec: { secret: { name: 'lent' } },
+      spec: { secret: { name: 'shared' } },
     }));
     const before = { ...world(), apiKeys: [...world().apiKeys, ...seekers] };
     compile(before, NOW_MS);
-    const after = { ...before, secrets: [...before.secrets, secret({ name: 'lent' })] };
+    const after = { ...before, secrets: [...before.secrets, secret({ name: 'shared' })] };
     const { compiled, ...result } = compile(after, NOW_MS);
     expect(compiled.keys).toBe(2);
     const { compiled: _, ...fresh } = compileOnce(after);

@@ -1,5 +1,5 @@
 // Two routes ask for one model id: whose is it? That of the one that serves it; where nobody does, the oldest one's. Whatever
-// people edit, what works goes on working, in whatever order things are read and whoever leads.
+// people edit, what works goes on working, in whatever order things are read and anyone who leads.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -45,7 +45,7 @@ const worldWith = (...modelRoutes: RawObject[]): Snapshot => snapshot({ ...world
 const idsOf = ({ table }: Pick<CompileResult, 'table'>) =>
   table.routes.map(({ id, model, aliases }) => [id, model, ...aliases].join(' '));
 
-function told({ verdicts }: CompileResult, name: string, type: string): string {
+function reported({ verdicts }: CompileResult, name: string, type: string): string {
   const found = verdicts.find((one) => one.kind === 'ModelRoute' && one.name === name);
   const condition = found?.conditions.find((one) => one.type === type);
   return condition === undefined ? 'absent' : `${condition.status} ${condition.reason}: ${condition.message}`;
@@ -55,20 +55,20 @@ describe('an older route that comes to ask for the id of a younger one that work
   const before = worldWith(older(), younger());
   const asking = worldWith(older({ aliases: ['b'] }), younger());
 
-  test('does not get it, and is told who has it; both serve what they served', () => {
+  test('does not get it, and learns who has it; both serve what they served', () => {
     const run = startTerm();
     const good = run(before);
     const later = run(asking);
     expect(later.table).toEqual(good.table);
-    expect(told(later, 'older', 'Conflicted')).toBe(
+    expect(reported(later, 'older', 'Conflicted')).toBe(
       'True ModelConflict: the model id "b" belongs to the ModelRoute team-a/younger, which had it first; create this one with another spec.model, or delete one of the two',
     );
     expect(later.verdicts.find(({ name }) => name === 'older')).toMatchObject({
       isInTable: true,
       conflictsWith: { namespace: 'team-a', name: 'younger' },
     });
-    expect(told(later, 'younger', 'Accepted')).toBe('True Accepted: ');
-    expect(told(later, 'younger', 'Conflicted')).toBe('absent');
+    expect(reported(later, 'younger', 'Accepted')).toBe('True Accepted: ');
+    expect(reported(later, 'younger', 'Conflicted')).toBe('absent');
   });
 
   test('does not get it from another leader either, who has only the table and the statuses', () => {
@@ -154,7 +154,7 @@ test('where nobody serves an id yet, the oldest has it, also of those that serve
 });
 
 // Five routes in three namespaces, of all ages; they share their ids or not, take aliases of each other, are suspended, deleted
-// and made anew.
+// and made again.
 const places = ['team-a', 'team-a', 'platform', 'team-c', 'team-c'];
 const ids = ['v', 'w', 'x', 'y', 'z'];
 const anyEdit = fc.record({

@@ -28,14 +28,14 @@ const anySecret = fc
   .record({
     namespace: inNamespace,
     name: fc.constantFrom('openai', 'other'),
-    isLent: fc.boolean(),
+    isShared: fc.boolean(),
     hosts: fc.option(fc.constantFrom(...HOSTS, HOSTS.join(',')), { nil: undefined }),
   })
-  .map(({ namespace: at, name, isLent, hosts }) =>
+  .map(({ namespace: at, name, isShared, hosts }) =>
     secret({
       namespace: at,
       name,
-      labels: isLent ? { 'penstock.dev/provider-credential': 'true' } : {},
+      labels: isShared ? { 'penstock.dev/provider-credential': 'true' } : {},
       annotations: hosts === undefined ? {} : { 'penstock.dev/allowed-hosts': hosts },
       data: { key: `sk-${at}-${name}` },
     }),
@@ -133,7 +133,7 @@ const anySnapshot: fc.Arbitrary<Snapshot> = fc
     }),
   );
 
-/** The consent of an object, read anew and naively: the second opinion. */
+/** The consent of an object, read again and naively: the second opinion. */
 function consents(object: RawObject, to: string, { namespaces, platform }: Snapshot): boolean {
   const { namespace: owner } = object.metadata;
   if (owner === to) return true;
@@ -180,7 +180,7 @@ test('an id leads every namespace to one route at most', () => {
   );
 });
 
-test('a credential stands only with a provider of its own namespace, at a host that its Secret is bound to', () => {
+test('a credential is only with a provider of its own namespace, at a host that its Secret is bound to', () => {
   fc.assert(
     fc.property(anySnapshot, (snap) => {
       const { table } = compileOnce(snap);
@@ -189,13 +189,13 @@ test('a credential stands only with a provider of its own namespace, at a host t
         expect(holders).toHaveLength(1);
         const [holder] = holders;
         const [owner] = id.split('/');
-        const lent = snap.secrets.find(
+        const shared = snap.secrets.find(
           (one) => one.namespace === owner && one.data.key === value && Object.keys(one.labels).length === 1,
         );
         const host = new URL(holder?.baseUrl ?? '').host;
-        const allowed = lent?.annotations['penstock.dev/allowed-hosts']?.split(',') ?? ['api.openai.com'];
+        const allowed = shared?.annotations['penstock.dev/allowed-hosts']?.split(',') ?? ['api.openai.com'];
         expect(holder?.id.startsWith(`${owner}/`)).toBe(true);
-        expect(lent).toBeDefined();
+        expect(shared).toBeDefined();
         expect(hosts).toEqual([host]);
         expect(allowed).toContain(host);
       }
@@ -204,7 +204,7 @@ test('a credential stands only with a provider of its own namespace, at a host t
   );
 });
 
-test('no value of a Secret stands in a verdict', () => {
+test('no value of a Secret is in a verdict', () => {
   fc.assert(
     fc.property(anySnapshot, (snap) => {
       const said = JSON.stringify(compileOnce(snap).verdicts);
@@ -247,8 +247,8 @@ const anyLivelyKey = fc
     created,
     spec: fc.constantFrom<object>(
       {},
-      { secret: { name: 'lent' } },
-      { secret: { name: 'lent' }, expiresAt: at(1) },
+      { secret: { name: 'shared' } },
+      { secret: { name: 'shared' }, expiresAt: at(1) },
       { expiresAt: at(1) },
       { imports: [{ sha256: 'a'.repeat(64) }] },
       { imports: [{ sha256: 'a'.repeat(64), notAfter: at(2) }, { sha256: 'b'.repeat(64) }] },
@@ -265,7 +265,7 @@ const anyKeySecret = fc
   .record({
     namespace: fc.constantFrom('team-a', 'team-b'),
     owner: fc.constantFrom('k1', 'k2'),
-    name: fc.constantFrom('k1-key', 'lent', 'lent'),
+    name: fc.constantFrom('k1-key', 'shared', 'shared'),
     letter: fc.constantFrom('A', 'B'),
   })
   .map(({ namespace: of, owner, name, letter }) =>
@@ -333,7 +333,7 @@ test('what the compile gives, a gateway accepts as it is', () => {
   );
 });
 
-test('nothing that stands in an object makes the compile throw, and every reason is a documented one for its condition', () => {
+test('nothing that is in an object makes the compile throw, and every reason is a documented one for its condition', () => {
   const anySpec = fc.oneof(
     fc.anything(),
     fc.dictionary(

@@ -22,7 +22,7 @@ const large = () =>
     namespaces: NAMESPACES.map((name) => namespace(name)),
   });
 
-test('looked at in pieces first, everything is known, and others had their turn after each piece', async () => {
+test('looked at in pieces first, everything is known, and others run after each piece', async () => {
   const everything = large();
   const compile = createCompiler();
   let breaths = 0;

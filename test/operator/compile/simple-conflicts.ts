@@ -60,7 +60,7 @@ function firstConflict<C extends Claim>(
 }
 
 /**
- * In one namespace an id stands once. Across namespaces a caller's own route goes before a shared one, so
+ * In one namespace an id is once. Across namespaces a caller's own route goes before a shared one, so
  * only third namespaces, which see both as foreign, would have to choose.
  */
 function haveCommonCallers(a: Claim, b: Claim): boolean {

@@ -30,15 +30,15 @@ function pricesIn({ table }: ReturnType<typeof compileOnce>): unknown {
   return table.routes[0]?.targets.map(({ price }) => price);
 }
 
-const lent = (fields: object = {}) => target({ providerRef: ofPlatform, ...fields });
+const shared = (fields: object = {}) => target({ providerRef: ofPlatform, ...fields });
 
 describe('the route of a tenant over a Provider of the platform', () => {
   const priced = (result: ReturnType<typeof compileOnce>) =>
     condition(result, 'ModelRoute', 'team-a/chat', 'Priced');
 
   test.each([
-    ['the route', { pricing, targets: [lent({ upstreamModel: 'gpt-4o' })] }],
-    ['the target', { targets: [lent({ upstreamModel: 'gpt-4o', pricing })] }],
+    ['the route', { pricing, targets: [shared({ upstreamModel: 'gpt-4o' })] }],
+    ['the target', { targets: [shared({ upstreamModel: 'gpt-4o', pricing })] }],
   ])('costs what the list says, whatever %s states, and says so', (_, spec) => {
     const result = worldOf([spec]);
     expect(pricesIn(result)).toEqual([expect.objectContaining(gpt4o)]);
@@ -53,7 +53,7 @@ describe('the route of a tenant over a Provider of the platform', () => {
   });
 
   test('has no price where the list has none, and names whose it is to state one', () => {
-    const result = worldOf([{ pricing, targets: [lent()] }]);
+    const result = worldOf([{ pricing, targets: [shared()] }]);
     expect(pricesIn(result)).toEqual([null]);
     expect(priced(result)).toMatchObject({
       status: 'False',
@@ -66,20 +66,20 @@ describe('the route of a tenant over a Provider of the platform', () => {
   });
 
   test('states a price for the targets at its own Provider alone', () => {
-    const result = worldOf([{ pricing, targets: [target(), lent({ name: 'lent', priority: 1 })] }]);
+    const result = worldOf([{ pricing, targets: [target(), shared({ name: 'shared', priority: 1 })] }]);
     expect(pricesIn(result)).toEqual([expect.objectContaining({ ...free, source: 'route' }), null]);
-    expect(priced(result).message).toContain('does not count for target lent,');
+    expect(priced(result).message).toContain('does not count for target shared,');
   });
 
   test('says that nothing is sent to what has no price, where the platform has set the namespace a budget that blocks', () => {
-    const spec = { targets: [target({ upstreamModel: 'my-own' }), lent({ name: 'lent', priority: 1 })] };
+    const spec = { targets: [target({ upstreamModel: 'my-own' }), shared({ name: 'shared', priority: 1 })] };
     const block = { period: 'Month', limit: '1.00', action: 'Block', warnPercent: 80 };
     const blocked = priced(worldOf([spec], [block]));
     expect(blocked).toMatchObject({ status: 'False', reason: 'NoPrice' });
     expect(blocked.message).toContain(
-      'the platform has set a budget for namespace team-a, so nothing is sent to target lent; of the others tokens are ' +
+      'the platform has set a budget for namespace team-a, so nothing is sent to target shared; of the others tokens are ' +
         'recorded, their cost stays unknown, and keys with a budget that blocks are refused; set spec.pricing, or pricing at the target; pricing of this route does not ' +
-        'count for target lent,',
+        'count for target shared,',
     );
     expect(priced(worldOf([spec], [{ ...block, action: 'Warn' }])).message).not.toContain(
       'the platform has set',

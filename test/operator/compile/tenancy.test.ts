@@ -27,7 +27,7 @@ describe.each(PAIRS)('what is %s’s own, for %s', (owner, other) => {
     expect(reachable(table, other, `of-${owner}`)).toEqual([]);
   });
 
-  test('the provider cannot be a target, and whether it exists is not told', () => {
+  test('the provider cannot be a target, and whether it exists is not reported', () => {
     const steal = (name: string) =>
       compileOnce(
         snapshot({
@@ -73,8 +73,8 @@ describe.each(PAIRS)('what is %s’s own, for %s', (owner, other) => {
 
   test('no verdict on one names the other', () => {
     const { verdicts } = compileOnce(snapshot(world));
-    const told = JSON.stringify(verdicts.filter((verdict) => verdict.namespace === other));
-    expect(told).not.toContain(owner);
+    const reported = JSON.stringify(verdicts.filter((verdict) => verdict.namespace === other));
+    expect(reported).not.toContain(owner);
   });
 });
 
@@ -135,7 +135,7 @@ describe('what the platform shares', () => {
     expect(compileOnce(snapshot({ ...world, providers, modelRoutes })).table.routes).toEqual([]);
   });
 
-  test('an owner’s troubles are not told to those it shares with', () => {
+  test('an owner’s troubles are not asked to those it shares with', () => {
     const broken = provider(
       { allowedNamespaces: { from: 'All' }, suspended: true },
       { namespace: 'platform' },

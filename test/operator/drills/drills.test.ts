@@ -42,7 +42,7 @@ interface Rig extends Drills {
   judged(verdict: ModelRouteVerdict, key?: string): void;
 }
 
-function start(told?: ModelRouteStatus['drill'], names: readonly string[] = ['a', 'b', 'c']): Rig {
+function start(reported?: ModelRouteStatus['drill'], names: readonly string[] = ['a', 'b', 'c']): Rig {
   const clock = makeFakeClock(1_000);
   const answers = new Map(names.map((name) => [`uid-${name}`, runs(7, { drills: [] })]));
   const renewed: string[] = [];
@@ -53,7 +53,7 @@ function start(told?: ModelRouteStatus['drill'], names: readonly string[] = ['a'
     answers: () => answers,
     epochFloor: () => 0,
     sinceOf: () => rig.since,
-    statusOf: () => told,
+    statusOf: () => reported,
     renew: (uid) => renewed.push(uid),
     onChange: (key) => changed.push(key),
   });
@@ -96,7 +96,7 @@ describe('a run', () => {
     expect(rig.renewed).toEqual([`uid-${name}`]);
   });
 
-  test('is over when the pod has told, and the next comes by its schedule', () => {
+  test('is over when the pod has reported, and the next comes by its schedule', () => {
     const rig = start();
     rig.judged(nightly);
     rig.tell(runner(rig), { servedBy: 'spare', takeoverMs: 12 });
@@ -192,7 +192,7 @@ describe('a run', () => {
     expect(rig.changed).toEqual([]);
   });
 
-  test('of another drill is begun anew where the drill is changed meanwhile', () => {
+  test('of another drill is begun again where the drill is changed at the same time', () => {
     const rig = start();
     rig.judged(nightly);
     const [[, before] = []] = rig.orders();
@@ -216,7 +216,7 @@ describe('a run', () => {
   });
 });
 
-test('a pod is told of no more than it takes, and the others are run after that', () => {
+test('a pod learns of no more than it takes, and the others are run after that', () => {
   const rig = start(undefined, ['a']);
   const keys = Array.from({ length: DRILL_ORDERS_MAX + 3 }, (_, index) => `ModelRoute/team-a/m${index}`);
   rig.watch(new Map(keys.map((key) => [key, { ...nightly, name: key.slice('ModelRoute/team-a/'.length) }])));
@@ -244,7 +244,7 @@ describe('where every place is taken', () => {
     expect(rig.orders().map(([, { route: of }]) => of)).toContain('team-b/m');
   });
 
-  test('for a minute, that is told, and ends with the run', () => {
+  test('for a minute, that is reported, and ends with the run', () => {
     const rig = crowded();
     rig.clock.advance(59_000);
     expect(rig.changed).toEqual([]);
@@ -285,7 +285,7 @@ describe('where nobody can run it', () => {
       },
       'of a version without drills',
     ],
-  ])('because %s, that is told after a minute, and it runs as soon as one can', (_, leave, part) => {
+  ])('because %s, that is reported after a minute, and it runs as soon as one can', (_, leave, part) => {
     const rig = start();
     leave(rig);
     rig.judged(nightly);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createFormIndex } from '../../../operator/hold/forms.ts';
 import { makeContent } from '../publish/make-content.ts';
 
-test('the forms that changed are told, and an index of the table before goes on saying what was true of that', () => {
+test('the forms that changed are reported, and an index of the table before goes on saying what was true of that', () => {
   const { index } = createFormIndex();
   const content = makeContent({ keys: 3, routes: 2 });
   const [, second] = content.keys;
@@ -40,7 +40,7 @@ test('an object with several entries has the form of those that are left, whatev
   }
 });
 
-test('read in pieces before, a table has the same forms, and others had their turn', async () => {
+test('read in pieces before, a table has the same forms, and others run', async () => {
   const content = makeContent({ keys: 2_500 });
   const forms = createFormIndex();
   let breaths = 0;

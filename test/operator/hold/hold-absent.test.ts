@@ -127,7 +127,7 @@ describe('beside a mass that is held', () => {
     expect(content.keys).toHaveLength(49);
   });
 
-  test('a digest that another ApiKey asks for meanwhile stays with the one that is held', () => {
+  test('a digest that another ApiKey asks for at the same time stays with the one that is held', () => {
     const last = makeContent({ keys: 30 });
     const [first] = last.keys;
     const taken = { ...keyEntry(0), sha256: first?.sha256 ?? '', id: 'team-z/new' };

@@ -1,4 +1,4 @@
-// Pinned to a table of before: what of it goes out, what does not come back with it, and whose present form waits?
+// Pinned to a table from before: what of it goes out, what does not come back with it, and whose present form waits?
 
 import { describe, expect, test } from 'vitest';
 import type { TableContent } from '../../../core/contract/routing-table.ts';
@@ -98,7 +98,7 @@ describe('does not come back:', () => {
     expect(content.providers).toEqual(then.providers);
   });
 
-  test('a Provider whose Secret is no longer lent, and with it the route to it', () => {
+  test('a Provider whose Secret is no longer shared, and with it the route to it', () => {
     const { content } = pinned({ secrets: [secret({ labels: {} }), ...THEN.secrets.slice(1)] });
     expect(content.providers.map(({ id }) => id)).toEqual(['platform/shared']);
     expect(content.credentials.map(({ id }) => id)).toEqual(['platform/shared/main']);

@@ -22,7 +22,7 @@ interface Operator {
   readonly skewMs: number;
   /** How far its watch has come in the history of the Secret. */
   seen: number;
-  /** A write on its way, planned on that form of the Secret. */
+  /** A write in flight, planned on that form of the Secret. */
   writing: { readonly plan: KeyPlan; readonly over: number } | undefined;
   /** The staged key that it has published, and since when. */
   staged: { readonly digest: string; readonly since: number } | undefined;
@@ -166,7 +166,7 @@ function play({
     note();
   }
 
-  /** Clients read what stands there. A key that takes over is good from that moment on. */
+  /** Clients read what is there. A key that takes over is good from that moment on. */
   function note(): void {
     const record = latest();
     const { apiKey: present, previousApiKey: previous } = record?.data ?? {};

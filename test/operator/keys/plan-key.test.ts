@@ -191,7 +191,7 @@ describe('a rotation', () => {
     });
   });
 
-  test('a staged value that is no key is made anew', () => {
+  test('a staged value that is no key is made again', () => {
     expect(plan(byTrigger, keySecret({ data: { apiKey: A, nextApiKey: 'word' } }))).toMatchObject({
       step: 'stage',
       change: { data: { nextApiKey: C } },

@@ -14,7 +14,7 @@ const FIRST = snapshot({
   secrets: [secret()],
 });
 
-test('a pin brings the table of then out under a new number; nothing moves but keys that end; unpinned, all does', async () => {
+test('a pin brings the table of that time out under a new number; nothing moves but keys that end; unpinned, all does', async () => {
   const { state, tables, pins, change, run } = startLeader(FIRST);
   expect((await run()).generation).toBe(1);
   change({ modelRoutes: [route({ model: 'other' })] });

@@ -1,4 +1,4 @@
-// Whatever comes and goes, does a list that goes on from run to run stand as if it were made anew, and is it told what differs?
+// Whatever comes and goes, does a list that goes on from run to run stand as if it were made again, and is it reported what differs?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -25,10 +25,10 @@ const lists = fc.array(some, { minLength: 1, maxLength: 6 }).map((made) =>
 );
 
 /** What the short cut says is what a walk over lists that nobody knows says. */
-function expectTold<T>(last: readonly T[], next: readonly T[]): void {
-  const told = differing(last, next);
+function expectReported<T>(last: readonly T[], next: readonly T[]): void {
+  const reported = differing(last, next);
   const found = differing([...last], [...next]);
-  expect(setsOf(told)).toEqual(setsOf(found));
+  expect(setsOf(reported)).toEqual(setsOf(found));
 }
 
 function setsOf<T>({ gone, added }: Differing<T>) {
@@ -54,7 +54,7 @@ describe('differing', () => {
     );
   });
 
-  test('takes the word of whoever made a list out of another, of that one alone', () => {
+  test('takes the word of anyone who made a list out of another, of that one alone', () => {
     const [a, b, c] = POOL;
     if (a === undefined || b === undefined || c === undefined) throw new Error('there are three');
     const last = [a, b];
@@ -75,7 +75,7 @@ test('a list that changes holds what came and did not go, and is the same list w
       let last = changing.list();
       for (const round of rounds) {
         for (const { key, item } of round) {
-          // Each value stands at one place.
+          // Each value is at one place.
           const after = item === null ? undefined : { ...item };
           changing.replace(present.get(key), after);
           if (after === undefined) present.delete(key);
@@ -85,7 +85,7 @@ test('a list that changes holds what came and did not go, and is the same list w
         expect(new Set(next)).toEqual(new Set(present.values()));
         expect(next).toHaveLength(present.size);
         expect(changing.list()).toBe(next);
-        expectTold(last, next);
+        expectReported(last, next);
         last = next;
       }
     }),
@@ -104,14 +104,14 @@ test('a sorter gives the parts of all items in order, however few or many are ne
         expect(indexes(next)).toEqual(
           indexes(items.flatMap((item) => partsOf.get(item) ?? [])).sort((a, b) => a - b),
         );
-        expectTold(last, next);
+        expectReported(last, next);
         last = next;
       }
     }),
   );
 });
 
-test('a substitution gives each item or what stands for it', () => {
+test('a substitution gives each item or what represents it', () => {
   const substitutes = fc.dictionary(fc.nat(39).map(String), fc.constantFrom('x', 'y'));
   const forms = new Map(
     POOL.flatMap((item) => ['x', 'y'].map((form) => [`${item.index}${form}`, { ...item }])),
@@ -122,15 +122,15 @@ test('a substitution gives each item or what stands for it', () => {
       let last: readonly Item[] = [];
       for (const [round, items] of rounds.entries()) {
         const wished = Object.entries(wishes[round % (wishes.length + 1)] ?? {}).flatMap(([index, form]) => {
-          const [item, stands] = [POOL[Number(index)], forms.get(`${index}${form}`)];
-          if (item === undefined || stands === undefined || !items.includes(item)) return [];
-          return [[item, stands] as const];
+          const [item, is] = [POOL[Number(index)], forms.get(`${index}${form}`)];
+          if (item === undefined || is === undefined || !items.includes(item)) return [];
+          return [[item, is] as const];
         });
         const standing = new Map(wished);
         const next = substitute(items, standing);
         expect(new Set(next)).toEqual(new Set(items.map((item) => standing.get(item) ?? item)));
         expect(next).toHaveLength(items.length);
-        expectTold(last, next);
+        expectReported(last, next);
         last = next;
       }
     }),
@@ -146,7 +146,7 @@ test('two lists joined are the one behind the other', () => {
         const others = (rounds[index + 1] ?? []).map((item) => partners.get(item) ?? item);
         const next = join(items, others);
         expect(next).toEqual([...items, ...others]);
-        expectTold(last, next);
+        expectReported(last, next);
         last = next;
       }
     }),

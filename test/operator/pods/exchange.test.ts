@@ -140,12 +140,12 @@ describe('a gateway pod', () => {
     const first = await exchange.until('uid-gateway-0', ({ response }) => response !== undefined);
     expect(first.response?.table).toBeUndefined();
     for (const generation of [7, 8]) {
-      const told = exchange.until(
+      const reported = exchange.until(
         'uid-gateway-0',
         ({ response }) => response?.table?.generation === generation,
       );
       pod.take(generation);
-      expect((await told).failure).toBeUndefined();
+      expect((await reported).failure).toBeUndefined();
     }
     const refused = exchange.until('uid-gateway-0', ({ response }) => response?.rejected !== undefined);
     pod.table.refused('it is damaged', { failure: 'damaged', version: { epoch: 1, generation: 9 } } as never);
@@ -154,7 +154,7 @@ describe('a gateway pod', () => {
     expect(pod.readyPods.every((count) => count === 1)).toBe(true);
   });
 
-  test('that has nothing new to say is asked again, and nobody is told', async () => {
+  test('that has nothing new to say is asked again, and nobody is reported', async () => {
     const asked = Promise.withResolvers<void>();
     let calls = 0;
     const port = await oddPod(async (request, response) => {
@@ -171,7 +171,7 @@ describe('a gateway pod', () => {
     expect(exchange.changes).toEqual(['uid-gateway-0']);
   });
 
-  test('may wait 30 s, and is told how many pods are ready', async () => {
+  test('may wait 30 s, and learns how many pods are ready', async () => {
     const bodies: ExchangeRequest[] = [];
     const both = Promise.withResolvers<void>();
     const ports = await Promise.all(
@@ -223,7 +223,7 @@ describe('a gateway pod', () => {
 describe('what a pod shall play', () => {
   const order: DrillOrder = { id: 'one', route: 'team/m', fault: 'Hang', takeoverWithinMs: 5 };
 
-  test('stands in its next call; told to renew, that comes at once, and what was played is told', async () => {
+  test('is in its next call; reported to renew, that comes at once, and what was played is reported', async () => {
     const pod = await gateway();
     let orders: readonly DrillOrder[] = [];
     const exchange = start({ drillsOf: (uid) => (uid === 'uid-gateway-0' ? orders : []) });
@@ -281,7 +281,7 @@ describe('the token', () => {
     );
   });
 
-  test('stands in no failure', async () => {
+  test('is in no failure', async () => {
     const port = await oddPod((request, response) => {
       request.resume();
       response.writeHead(500).end(`you said ${request.headers.authorization}`);

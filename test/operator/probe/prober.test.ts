@@ -106,7 +106,7 @@ test('an upstream that never answered is unhealthy at the threshold of failures,
 describe('keys', () => {
   const two = { auth: { keys: [key('a'), key('b')] } };
 
-  test('each is asked with; a refused one is told by name, and says nothing against the upstream', async () => {
+  test('each is asked with; a refused one is reported by name, and says nothing against the upstream', async () => {
     const { pass, state, answerWith, prober } = stage(two);
     answerWith((authorization) => ({ type: 'status', status: authorization === 'Bearer sk-a' ? 401 : 200 }));
     expect(await pass(1_000)).toHaveLength(2);

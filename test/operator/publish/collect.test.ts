@@ -26,7 +26,7 @@ test('a copy of a manifest that is no longer kept goes at once: it could not be 
   expect(decideCollection(listed, new Set(['penstock-m-8']), new Map(), 0).collect).toEqual(['penstock-m-7']);
 });
 
-test('the ten minutes are those of this leader, and begin anew with each use', async () => {
+test('the ten minutes are those of this leader, and begin again with each use', async () => {
   const clock = makeFakeClock();
   let inUse: string[] = [];
   const dropped: string[] = [];

@@ -36,7 +36,7 @@ test('nothing is due while nothing changes', () => {
   expect(play([])).toEqual([]);
 });
 
-test('the first change after quiet is published 50 ms later, with what came meanwhile', () => {
+test('the first change after quiet is published 50 ms later, with what came at the same time', () => {
   expect(play([{ atMs: 0 }, { atMs: 20 }, { atMs: 49 }])).toEqual([50]);
   expect(play([{ atMs: 0 }, { atMs: 5_000 }])).toEqual([50, 5_050]);
   expect(play([{ atMs: 0 }, { atMs: 500 }])).toEqual([50, 550]);

@@ -258,8 +258,8 @@ describe('of two leaders', () => {
       await taker?.takeOver();
       const content = changed(CONTENT, round);
       await Promise.allSettled(leaders.map((leader) => leader.publish(content)));
-      const { manifest, content: stands } = await readTable(client, namespace);
-      expect(stands).toEqual(content);
+      const { manifest, content: is } = await readTable(client, namespace);
+      expect(is).toEqual(content);
       const isAbove =
         manifest.epoch > last.epoch ||
         (manifest.epoch === last.epoch && manifest.generation > last.generation);
@@ -331,7 +331,7 @@ describe('other hands', () => {
   });
 
   test.each(['publish', 'heartbeat', 'repair'])(
-    'may delete the pointer: %s makes it anew, numbered above all before',
+    'may delete the pointer: %s makes it again, numbered above all before',
     async (what) => {
       const { client, namespace } = await place();
       const publisher = makePublisher(client, namespace);
@@ -630,7 +630,7 @@ describe('keys that were retired', () => {
   });
 });
 
-describe('a table of before', () => {
+describe('a table from before', () => {
   test('can be read while it is one of the last five, the one in use among them', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
@@ -649,7 +649,7 @@ describe('a table of before', () => {
     }
   });
 
-  test('stands for those before it that differ in their keys alone', async () => {
+  test('represents those before it that differ in their keys alone', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -804,7 +804,7 @@ test('a table of 5,000 keys and 500 routes is written once, and a change of one 
 
 /**
  * A leader dies at the n-th of its writes, before it reaches the server or when only its answer is lost. Whatever
- * stands then is the old table or the new one, whole; and the next leader brings the new one about.
+ * is then is the old table or the new one, whole; and the next leader brings the new one about.
  */
 describe.each(['before', 'after'] as const)('a connection that breaks %s any of the writes', (when) => {
   // The table has few shards, and every one is written: each write is a case of its own.
@@ -837,7 +837,7 @@ describe.each(['before', 'after'] as const)('a connection that breaks %s any of 
         const successor = who === 'a new leader' ? makePublisher(client, namespace) : dying;
         if (who === 'a new leader') await successor.takeOver();
         await successor.heartbeat();
-        // Also where nobody was told that the write had succeeded, the older table does not come back.
+        // Also where nobody learnt that the write had succeeded, the older table does not come back.
         const renewed = await readTable(client, namespace);
         expect(renewed.content).toEqual(left.content);
         expect(renewed.manifest.generation).toBe(left.manifest.generation);
@@ -849,7 +849,7 @@ describe.each(['before', 'after'] as const)('a connection that breaks %s any of 
         expect(await successor.publish(next)).toMatchObject({ isNew: false, shardsWritten: 0 });
       }
       const { length: shards } = await createShardCutter('penstock').cut(next, [], () => Promise.resolve());
-      // Behind a copy that cannot be written, the rest goes on: what breaks then is told by the next write.
+      // Behind a copy that cannot be written, the rest goes on: what breaks then is reported by the next write.
       expect(brokenAt).toBe(shards + 2);
     },
   );

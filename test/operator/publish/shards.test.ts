@@ -70,7 +70,7 @@ describe('whatever a table holds', () => {
     );
   });
 
-  test('the same content has the same names and bytes, whoever cuts it and whatever came before', async () => {
+  test('the same content has the same names and bytes, anyone who cuts it and whatever came before', async () => {
     await fc.assert(
       fc.asyncProperty(anyContent, anyContent, async (content, other) => {
         const cutter = createShardCutter('penstock');
@@ -142,7 +142,7 @@ test('the order of members does not matter, nor that of the lists', async () => 
 
 test('names, digests and sizes stay what they are from version to version', async () => {
   const shards = await cutOnce(makeContent({ keys: 3, routes: 1 }));
-  // Another value here means: after an upgrade every gateway fetches the whole table anew.
+  // Another value here means: after an upgrade every gateway fetches the whole table again.
   expect(
     refsOf(shards).map(({ name, kind, bytes, count }) => ({ name, kind, bytes, count })),
   ).toMatchInlineSnapshot(`
@@ -331,18 +331,18 @@ async function errorOf(cut: Promise<unknown>): Promise<UnfitEntryError> {
   throw new Error('nothing was thrown');
 }
 
-test('cut in pieces, a table is the same, and others have their turn between them', async () => {
+test('cut in pieces, a table is the same, and others run between them', async () => {
   const content = makeContent({ keys: 900, routes: 300, providers: 20 });
   let breaths = 0;
-  const breathe = async () => {
+  const yieldNow = async () => {
     breaths += 1;
   };
   const cutter = createShardCutter('penstock');
-  const pieces = await cutter.cut(content, [], breathe);
+  const pieces = await cutter.cut(content, [], yieldNow);
   expect(refsOf(pieces)).toEqual(refsOf(await cutOnce(content)));
   expect(breaths).toBe(Math.floor(pieces.length / 12));
   // What is known need not be made again.
   breaths = 0;
-  await cutter.cut(content, refsOf(pieces), breathe);
+  await cutter.cut(content, refsOf(pieces), yieldNow);
   expect(breaths).toBe(0);
 });

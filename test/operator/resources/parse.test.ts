@@ -93,7 +93,7 @@ test('every rule of the API is broken by some case above, so that its run-time t
   expect(silent).toEqual([]);
 });
 
-/** One rule stands in many fields with other bounds: one case for all of them. */
+/** One rule is in many fields with other bounds: one case for all of them. */
 function withoutNumbers(message: string): string {
   return message.replaceAll(/\d+(ms|s|m|h)?/g, 'N');
 }

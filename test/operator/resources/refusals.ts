@@ -93,12 +93,7 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
   ['an escape is none', baseURL('https://a.example/%zz'), 'spec.baseURL', 'absolute'],
   ['the scheme is in upper case', baseURL('HTTPS://a.example/v1'), 'spec.baseURL', 'absolute'],
   ['no dialect is left', provider({ apis: [] }), 'spec.apis', 'at least 1 entries'],
-  [
-    'a dialect stands twice',
-    provider({ apis: ['ChatCompletions', 'ChatCompletions'] }),
-    'spec.apis[1]',
-    'twice',
-  ],
+  ['a dialect is twice', provider({ apis: ['ChatCompletions', 'ChatCompletions'] }), 'spec.apis[1]', 'twice'],
   ['ApiKey has no keys', provider({ auth: {} }), 'spec.auth', 'at least one entry'],
   ['None has keys', auth({ type: 'None' }), 'spec.auth', 'none if type is None'],
   ['GCP is for Vertex AI', auth({ type: 'GCP' }), 'spec', 'auth.type GCP is for the type VertexAI'],
@@ -232,7 +227,7 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     'exactly one of',
   ],
   [
-    'a header stands twice in other case',
+    'a header is twice in other case',
     provider({
       headers: [
         { name: 'X-A', value: '1' },
@@ -374,7 +369,7 @@ export const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
   ['a weight is a fraction', targets(target({ weight: 1.5 })), 'spec.targets[0].weight', 'whole number'],
   ['a weight is text', targets(target({ weight: '1' })), 'spec.targets[0].weight', 'must be a number'],
   ['an alias repeats the id', route({ aliases: ['chat'] }), 'spec', 'must not repeat'],
-  ['an alias stands twice', route({ aliases: ['a', 'a'] }), 'spec.aliases[1]', 'twice'],
+  ['an alias is twice', route({ aliases: ['a', 'a'] }), 'spec.aliases[1]', 'twice'],
   ['Public is not for all', route({ visibility: 'Public' }), 'spec', 'allowedNamespaces.from: All'],
   [
     'an answer is longer than the context',
@@ -522,7 +517,7 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
     'lower-case',
   ],
   [
-    'a hash stands twice',
+    'a hash is twice',
     apiKey({ imports: [{ sha256: BOT_HASH }, { sha256: BOT_HASH }] }),
     'spec.imports[1].sha256',
     'twice',
@@ -541,7 +536,7 @@ export const API_KEY_REFUSALS: readonly Refusal[] = [
     'overlap must be shorter',
   ],
   [
-    'a star stands in the middle',
+    'a star is in the middle',
     apiKey({ models: { allow: ['a*b'] } }),
     'spec.models.allow[0]',
     '"*" at its end',

@@ -1,4 +1,4 @@
-// Which transitions are told as events, and how?
+// Which transitions are reported as events, and how?
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,10 +43,10 @@ test.each<[ConditionType, Status | undefined, Status, Reason, 'Normal' | 'Warnin
   ['Conflicted', undefined, 'True', 'DigestConflict', 'Warning'],
   ['Disabled', undefined, 'True', 'DisabledBySpec', 'Normal'],
   ['Expired', undefined, 'True', 'PastExpiry', 'Warning'],
-])('%s from %s to %s because of %s is told as %s', (type, from, to, reason, told) => {
+])('%s from %s to %s because of %s is reported as %s', (type, from, to, reason, reported) => {
   const transition: Transition = { type, from, to, reason, message: 'the thing and the way out' };
   const events = eventsFor([transition]);
-  expect(events.map((event) => event.type)).toEqual(told === undefined ? [] : [told]);
+  expect(events.map((event) => event.type)).toEqual(reported === undefined ? [] : [reported]);
   for (const event of events) expect(event).toMatchObject({ reason, note: 'the thing and the way out' });
 });
 
@@ -97,7 +97,7 @@ describe('the reason of an event', () => {
   });
 
   test.each(Object.keys(EVENT_REASONS))(
-    '%s, which is listed beside conditions, is told somewhere',
+    '%s, which is listed beside conditions, is reported somewhere',
     (reason) => {
       const files = [
         'leading/objects.ts',

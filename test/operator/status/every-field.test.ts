@@ -1,4 +1,4 @@
-// Is every field of a status written? Each leaf of the three schemas stands in some status that the operator writes.
+// Is every field of a status written? Each leaf of the three schemas is in some status that the operator writes.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What is told of the keys of an ApiKey from one status to the next?
+// What learns of the keys of an ApiKey from one status to the next?
 
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
@@ -29,9 +29,9 @@ test.each([
   ['a retirement', status([2, 'Active'], [1, 'Expired']), status([2, 'Active']), ['KeyRetired']],
   ['a rotation without overlap', status([1, 'Active']), status([2, 'Active']), ['KeyReplaced']],
   ['a Secret that is gone', status([1, 'Active']), status([1, 'Expired']), []],
-  ['and made anew', status([1, 'Expired']), status([2, 'Active']), ['KeyReplaced']],
+  ['and made again', status([1, 'Expired']), status([2, 'Active']), ['KeyReplaced']],
   [
-    'a Secret made anew in an overlap',
+    'a Secret made again in an overlap',
     status([2, 'Active'], [1, 'Retiring']),
     status([3, 'Active']),
     ['KeyReplaced', 'KeyRetired'],
@@ -46,7 +46,7 @@ test.each([
   expect(keyNews(before, after).map(({ reason }) => reason)).toEqual(reasons);
 });
 
-test('of keys that were made elsewhere nothing is told', () => {
+test('of keys that were made elsewhere nothing is reported', () => {
   const { secretName: _, ...before } = status([1, 'Active']);
   const { secretName: __, ...after } = status([2, 'Active']);
   expect(keyNews(before, after)).toEqual([]);

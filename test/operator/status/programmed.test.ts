@@ -96,7 +96,7 @@ describe('a form', () => {
     expect(tracker.since(keyOf(verdict), 'b')).toBe(8);
   });
 
-  test('that an earlier leader recorded keeps its generation, unless the table was made anew', () => {
+  test('that an earlier leader recorded keeps its generation, unless the table was made again', () => {
     const forms = new Map<Verdict, unknown>([
       [verdict, 'a'],
       [other, 'x'],
@@ -107,9 +107,9 @@ describe('a form', () => {
     // Asked about new objects alone.
     publish(tracker, 10, new Map([[verdict, 'b']]), () => 2);
     expect(tracker.since(keyOf(verdict), 'b')).toBe(10);
-    const anew = createProgrammedTracker();
-    publish(anew, 3, forms, () => 400);
-    expect(anew.since(keyOf(verdict), 'a')).toBe(3);
+    const again = createProgrammedTracker();
+    publish(again, 3, forms, () => 400);
+    expect(again.since(keyOf(verdict), 'a')).toBe(3);
   });
 });
 

@@ -1,4 +1,4 @@
-// What stands in the column STATE? The worst word that holds, whatever else holds beside it.
+// What is in the column STATE? The worst word that holds, whatever else holds beside it.
 
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../operator/compile/verdict.ts';

@@ -108,7 +108,7 @@ describe('a status', () => {
     const namespace = await inNamespace('status-round');
     const { statuses, events, writes } = publisher();
     const objects = [
-      provider({}, { namespace, name: 'lent' }),
+      provider({}, { namespace, name: 'shared' }),
       provider({}, { namespace, name: 'unlent' }),
       route({}, { namespace }),
       apiKey({ expiresAt: '2027-01-01T00:00:00Z' }, { namespace, name: 'good' }),
@@ -116,9 +116,9 @@ describe('a status', () => {
     ];
     const readings: string[] = [];
     for (const manifest of objects) {
-      const lent = manifest.metadata.name === 'lent' ? [secret({ namespace })] : [];
+      const shared = manifest.metadata.name === 'shared' ? [secret({ namespace })] : [];
       const object = await create(manifest);
-      const verdict = judge(object, lent);
+      const verdict = judge(object, shared);
       expect(kstatusOf(object)).toBe('InProgress');
       expect(await statuses.publish(facts(object, verdict))).toMatchObject({ did: 'wrote' });
       // Before the watch has brought it.
@@ -136,7 +136,7 @@ describe('a status', () => {
     }
     await events.close();
     expect(readings).toEqual([
-      'lent Current',
+      'shared Current',
       'unlent InProgress',
       'chat InProgress',
       'good Current',
@@ -203,11 +203,11 @@ describe('a status', () => {
   test('with the pods that are in trouble is read back as it was written, and they go away again', async () => {
     const namespace = await inNamespace('status-troubles');
     const { statuses, events } = publisher();
-    const object = await create(provider({}, { namespace, name: 'lent' }));
+    const object = await create(provider({}, { namespace, name: 'shared' }));
     const verdict = judge(object, [secret({ namespace })]);
     if (verdict.kind !== 'Provider') throw new Error('it is a Provider');
     const healthWith = (...entries: Omit<UpstreamHealth, 'provider'>[]) => {
-      const health = entries.map((entry) => ({ ...entry, provider: `${namespace}/lent` }));
+      const health = entries.map((entry) => ({ ...entry, provider: `${namespace}/shared` }));
       return indexHealth(...heard([runs(7, { health })]))(verdict);
     };
     const untilMs = systemClock.wallMs() + 5_000;
@@ -229,7 +229,7 @@ describe('a status', () => {
     expect(await publisher().statuses.publish({ ...facts(back, verdict), health: failing })).toMatchObject({
       did: 'nothing',
     });
-    // An edit is another upstream: what it is now is told at once.
+    // An edit is another upstream: what it is now is reported at once.
     const edited = { ...verdict, generation: (verdict.generation ?? 0) + 1 };
     await statuses.publish({ ...facts(back, edited), health: healthWith() });
     expect((await read(object)).status).not.toHaveProperty('health.troubles');
@@ -303,7 +303,7 @@ test('a status is written again before the watch has brought the first', async (
   await events.close();
 });
 
-test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s; another form begins anew', async () => {
+test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s; another form begins again', async () => {
   const namespace = await inNamespace('status-lag');
   const clock = makeFakeClock(NOW_MS);
   const { client, events } = publisher();
@@ -320,10 +320,10 @@ test('while a pod lags, a status waits 5 s, tells it, and tells more after 30 s;
   clock.advance(10_000);
   expect(await statuses.publish(other)).toEqual({ did: 'nothing', afterMs: 15_000 });
   clock.advance(15_000);
-  // At 10 min from its first word on it is no longer on its way.
+  // At 10 min from its first word on it is no longer in flight.
   expect(await statuses.publish(other)).toEqual({ did: 'wrote', afterMs: 575_000 });
-  const told = await plane().mustKubectl(['get', 'akey', 'bot', '-n', namespace, '-o', 'wide']);
-  expect(told).toMatch(/Pending +False .* Pending/);
+  const reported = await plane().mustKubectl(['get', 'akey', 'bot', '-n', namespace, '-o', 'wide']);
+  expect(reported).toMatch(/Pending +False .* Pending/);
   expect(JSON.stringify((await read(object)).status)).toContain('pod b runs table generation 6');
   clock.advance(60_000);
   const back = await read(object);
@@ -473,7 +473,7 @@ describe('the key of an ApiKey', () => {
     );
   });
 
-  test('is not made for what is disabled, imported, refused or on its way out', async () => {
+  test('is not made for what is disabled, imported, refused or in flight out', async () => {
     const { client, writes } = counted();
     const keys = issuer(client);
     for (const object of [
@@ -490,10 +490,10 @@ describe('the key of an ApiKey', () => {
     expect(writes).toEqual([]);
   });
 
-  test('that the server refuses is told in words, without the key', async () => {
+  test('that the server refuses is reported in words, without the key', async () => {
     const namespace = await inNamespace('issue-refused');
     const object = await create(issuable(namespace));
-    // A namespace on its way out takes nothing new.
+    // A namespace in flight out takes nothing new.
     const anchor = { metadata: { namespace, name: 'anchor', finalizers: ['example.dev/anchor'] } };
     await createStored(plane().client, { apiVersion: 'v1', kind: 'ConfigMap', ...anchor });
     await plane().mustKubectl(['delete', 'namespace', namespace, '--wait=false']);

@@ -16,8 +16,8 @@ const twoKeys = {
   },
 };
 const PROVIDER = provider(twoKeys, { generation: 3 });
-const lent = (data: Record<string, string>) => ({ providers: [PROVIDER], secrets: [secret({ data })] });
-const VERDICT = judge('Provider', lent({ main: 'sk-a', spare: 'sk-b' }));
+const shared = (data: Record<string, string>) => ({ providers: [PROVIDER], secrets: [secret({ data })] });
+const VERDICT = judge('Provider', shared({ main: 'sk-a', spare: 'sk-b' }));
 
 const about = (state: UpstreamHealth['state'], more: Partial<UpstreamHealth> = {}): UpstreamHealth => ({
   provider: 'team-a/openai',
@@ -207,7 +207,7 @@ describe('a key', () => {
   });
 
   test('that its Secret spoils is shown as its Secret has it', () => {
-    const verdict = judge('Provider', lent({ main: 'sk-a' }));
+    const verdict = judge('Provider', shared({ main: 'sk-a' }));
     const health = indexHealth(...heard([reports(key('spare', 'rate-limited'))]))(verdict);
     expect(written(look(PROVIDER, verdict, { health }))).toMatchObject({
       keys: [
@@ -234,7 +234,7 @@ describe('in the status', () => {
       'False CredentialExhausted: every key is out of money, or refused; top up',
     ],
     ['unused', [reports()], 'Unknown NoTraffic: '],
-  ])('%s is told, and Ready does not mind', (_, answers, text) => {
+  ])('%s is reported, and Ready does not mind', (_, answers, text) => {
     const status = written(look(PROVIDER, VERDICT, { health: healthOf(...answers) }));
     expect(say(status, 'Healthy')).toContain(text);
     expect(say(status, 'Ready')).toBe('True Programmed');
@@ -264,7 +264,7 @@ describe('in the status', () => {
     });
   });
 
-  test('a turn for the worse is told, but not more often than every 10 s', () => {
+  test('a turn for the worse is reported, but not more often than every 10 s', () => {
     const before = stored(working);
     const health = healthOf(open);
     expect(look(before, VERDICT, { health, nowMs: at(4) })).toEqual({ type: 'wait', untilMs: at(10) });
@@ -276,48 +276,48 @@ describe('in the status', () => {
 
   describe('the same word for another reason', () => {
     const failsFor = (cause: string) => reports(about('open', { cause }));
-    const told = (before: RawObject, nowMs: number, ...answers: PodAnswer[]) =>
+    const reported = (before: RawObject, nowMs: number, ...answers: PodAnswer[]) =>
       look(before, VERDICT, { health: healthOf(...answers), nowMs });
 
-    test('is told within a minute, and not more often; since when it fails stays told', () => {
+    test('is reported within a minute, and not more often; since when it fails stays reported', () => {
       const before = stored(failsFor('tls_failed'));
-      expect(told(before, at(20), failsFor('status_404'))).toEqual({ type: 'wait', untilMs: at(60) });
-      const status = written(told(before, at(60), failsFor('status_404')));
+      expect(reported(before, at(20), failsFor('status_404'))).toEqual({ type: 'wait', untilMs: at(60) });
+      const status = written(reported(before, at(60), failsFor('status_404')));
       expect(say(status, 'Healthy')).toContain('False Unhealthy: every call fails: HTTP 404');
       const since = status.conditions?.find(({ type }) => type === 'Healthy')?.lastTransitionTime;
       expect(since).toBe('2026-06-01T00:00:00Z');
       const after = withStatus(PROVIDER, status);
-      expect(told(after, at(61), failsFor('tls_failed'))).toEqual({ type: 'wait', untilMs: at(120) });
-      expect(told(after, at(61), failsFor('status_404'))).toEqual({ type: 'same' });
+      expect(reported(after, at(61), failsFor('tls_failed'))).toEqual({ type: 'wait', untilMs: at(120) });
+      expect(reported(after, at(61), failsFor('status_404'))).toEqual({ type: 'same' });
     });
 
     test('is no event of its own', () => {
-      expect(told(stored(failsFor('tls_failed')), at(60), failsFor('status_404'))).toMatchObject({
+      expect(reported(stored(failsFor('tls_failed')), at(60), failsFor('status_404'))).toMatchObject({
         type: 'write',
         transitions: [],
       });
     });
 
-    test('is told where pods find another thing than before, not where one more uses it', () => {
+    test('learns where pods find another thing than before, not where one more uses it', () => {
       const most = Array.from({ length: 9 }, () => working);
       const before = stored(open, ...most);
-      expect(told(before, at(900), open, ...most, working)).toEqual({ type: 'same' });
-      expect(told(before, at(900), open, ...most.slice(1))).toEqual({ type: 'same' });
+      expect(reported(before, at(900), open, ...most, working)).toEqual({ type: 'same' });
+      expect(reported(before, at(900), open, ...most.slice(1))).toEqual({ type: 'same' });
       const nine = Array.from({ length: 9 }, () => open);
-      expect(told(before, at(20), ...nine, working)).toEqual({ type: 'wait', untilMs: at(60) });
-      expect(written(told(before, at(900), ...nine, working))).toMatchObject({
+      expect(reported(before, at(20), ...nine, working)).toEqual({ type: 'wait', untilMs: at(60) });
+      expect(written(reported(before, at(900), ...nine, working))).toMatchObject({
         health: { healthyPods: 1, totalPods: 10, troubles: [{ podCount: 9 }] },
       });
     });
 
-    test('is told together with the pods that are in trouble, once a minute for both', () => {
+    test('is reported together with the pods that are in trouble, once a minute for both', () => {
       const before = withStatus(
         PROVIDER,
-        written(told(stored(open, working, working), at(70), working, open, working)),
+        written(reported(stored(open, working, working), at(70), working, open, working)),
       );
       expect(before).toMatchObject({ status: { health: { troublesObservedAt: '2026-06-01T00:01:10Z' } } });
-      expect(told(before, at(80), open, open, working)).toEqual({ type: 'wait', untilMs: at(130) });
-      expect(written(told(before, at(130), open, open, working))).toMatchObject({
+      expect(reported(before, at(80), open, open, working)).toEqual({ type: 'wait', untilMs: at(130) });
+      expect(written(reported(before, at(130), open, open, working))).toMatchObject({
         health: { healthyPods: 1, totalPods: 3, troublesObservedAt: '2026-06-01T00:02:10Z' },
       });
     });
@@ -337,7 +337,7 @@ describe('in the status', () => {
       expect(say(written(look(before, VERDICT, other)), 'Healthy')).toContain('fails: GET it: no answer');
     });
 
-    test('of one that works: that it is called is told, that it is called no more is not', () => {
+    test('of one that works: that it is called is reported, that it is called no more is not', () => {
       const first = written(look(PROVIDER, VERDICT, { health: found('healthy', reports()) }));
       expect(say(first, 'Healthy')).toContain('no call was made lately');
       const before = withStatus(PROVIDER, first);
@@ -354,18 +354,18 @@ describe('in the status', () => {
       if (health === undefined) throw new Error('every pod was heard');
       return { health: { ...health, ...(lastError === undefined ? {} : { lastError }) } };
     };
-    const told = (lastError?: string) => ({
+    const reported = (lastError?: string) => ({
       health: lastError === undefined ? { totalPods: 1 } : { totalPods: 1, lastError },
     });
     const before = stored(working);
     const failed = (lastError?: string) =>
       withStatus(PROVIDER, written(look(before, VERDICT, { ...failing(lastError), nowMs: at(10) })));
 
-    test('is told with the turn for the worse, bounded', () => {
+    test('is reported with the turn for the worse, bounded', () => {
       expect(failed('GET it was answered with 500')).toMatchObject({
-        status: told('GET it was answered with 500'),
+        status: reported('GET it was answered with 500'),
       });
-      expect(failed('x'.repeat(5_000))).toMatchObject({ status: told(`${'x'.repeat(1_023)}…`) });
+      expect(failed('x'.repeat(5_000))).toMatchObject({ status: reported(`${'x'.repeat(1_023)}…`) });
       expect(failed()).not.toHaveProperty('status.health.lastError');
     });
 
@@ -376,7 +376,7 @@ describe('in the status', () => {
       expect(look(failed('one'), VERDICT, { ...failing(), nowMs: at(900) })).toEqual({ type: 'same' });
     });
 
-    test('is told once where the check learns it after the calls', () => {
+    test('is reported once where the check learns it after the calls', () => {
       const status = written(look(failed(), VERDICT, { ...failing('late'), nowMs: at(60) }));
       expect(status).toMatchObject({
         health: { lastError: 'late', lastTransitionTime: '2026-06-01T00:00:10Z' },
@@ -385,7 +385,7 @@ describe('in the status', () => {
       expect(look(again, VERDICT, { ...failing('later'), nowMs: at(900) })).toEqual({ type: 'same' });
     });
 
-    test('stays told when it works again; the next trouble does not begin with it, nor does a new spec', () => {
+    test('stays reported when it works again; the next trouble does not begin with it, nor does a new spec', () => {
       const health = healthOf(working);
       const mended = written(look(failed('one'), VERDICT, { health, nowMs: at(60) }));
       expect(mended).toMatchObject({ health: { healthyPods: 1, lastError: 'one' } });
@@ -428,7 +428,7 @@ describe('in the status', () => {
     expect(say(status, 'Healthy')).toContain('Unknown NoTraffic');
   });
 
-  test('while the pods were not heard, what was said stands', () => {
+  test('while the pods were not heard, what was said is', () => {
     const limited = stored(reports(key('main', 'rate-limited'), about('working')));
     for (const before of [limited, stored(open)]) {
       expect(look(before, VERDICT, { health: undefined, nowMs: at(900) })).toEqual({ type: 'same' });
@@ -450,7 +450,7 @@ describe('in the status', () => {
 
   test('a new value in its Secret is news at once', () => {
     const before = stored(reports(key('main', 'rejected')));
-    const verdict = judge('Provider', lent({ main: 'sk-new', spare: 'sk-b' }));
+    const verdict = judge('Provider', shared({ main: 'sk-new', spare: 'sk-b' }));
     const status = written(look(before, verdict, { health: healthOf(reports()), nowMs: at(1) }));
     expect(status).toMatchObject({ keys: [{ name: 'main', state: 'Active' }, { name: 'spare' }] });
   });

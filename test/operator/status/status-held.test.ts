@@ -34,7 +34,7 @@ const wrong: RawObject = { ...bad, status: served.status };
 const said = (status: ReturnType<typeof written>, type: string) =>
   status.conditions?.find((one) => one.type === type);
 
-test('what was accepted stays told at its own generation; what is wrong stands in Degraded; kstatus reads a failure', () => {
+test('what was accepted stays reported at its own generation; what is wrong is in Degraded; kstatus reads a failure', () => {
   const decision = look(wrong, judgeHeld(wrong));
   const status = written(decision);
   expect(status.observedGeneration).toBe(4);
@@ -53,7 +53,7 @@ test('what was accepted stays told at its own generation; what is wrong stands i
   expect(eventsFor(decision.transitions)).toMatchObject([{ type: 'Warning', reason: 'LastKnownGood' }]);
 });
 
-test('where a Secret is gone, the reference is told as broken and the object as ready', () => {
+test('where a Secret is gone, the reference is reported as broken and the object as ready', () => {
   const object: RawObject = { ...good, status: served.status };
   const status = written(look(object, judgeHeld(object, NOW_MS, [])));
   expect(say(status, 'ResolvedRefs')).toMatch(/^False SecretNotFound/);
@@ -106,6 +106,6 @@ test('when the hour is over it is refused, and a warning tells; when it is put r
   expect(eventsFor(right.transitions)).toMatchObject([{ type: 'Normal', reason: 'LastKnownGood' }]);
 });
 
-test('an object that was made anew under the name has no status, and no claim on what served before', () => {
+test('an object that was made again under the name has no status, and no claim on what served before', () => {
   expect(judgeHeld(bad)).toMatchObject({ isInTable: false });
 });

@@ -78,7 +78,7 @@ describe('calls to a target fail', () => {
     expect(failingOf(...answers)).toEqual(expected);
   });
 
-  test('and a model that the upstream does not know is told apart, whatever else is answered there', () => {
+  test('and a model that the upstream does not know is distinguished, whatever else is answered there', () => {
     const misconfigured = [{ provider: 'team-a/openai', upstreamModel: 'm' }];
     const { watch, changed } = targetWatch([reports(about('working'))]);
     expect(changed([runs(1, { health: [about('working')], misconfigured })])).toEqual([
@@ -89,7 +89,7 @@ describe('calls to a target fail', () => {
     expect([...(watch.failingTargets(VERDICT) ?? [])]).toEqual([['main', { kind: 'failing' }]]);
   });
 
-  test('and that it is for want of money is told apart, where it is so for every pod', () => {
+  test('and that it is for want of money is distinguished, where it is so for every pod', () => {
     const exhausted = about('out-of-money', { key: 'main' });
     const { watch, changed } = targetWatch([reports(about('open'))]);
     expect(changed([reports(exhausted)])).toEqual(['ModelRoute/team-a/chat']);
@@ -149,7 +149,7 @@ describe('in the status', () => {
     });
   });
 
-  test('a target whose keys are out of money says so, and where more is told', () => {
+  test('a target whose keys are out of money says so, and where more is reported', () => {
     expect(written(look(ROUTE, VERDICT, { failingTargets: exhausted }))).toMatchObject({
       usableTargets: 1,
       totalTargets: 2,
@@ -165,7 +165,7 @@ describe('in the status', () => {
     });
   });
 
-  test('the first word is told at once, the next not before a minute', () => {
+  test('the first word is reported at once, the next not before a minute', () => {
     const working = stored(none);
     const failing = withStatus(
       working,
@@ -257,7 +257,7 @@ describe('in the status', () => {
     }
   });
 
-  test('while the pods were not heard, what was said stands', () => {
+  test('while the pods were not heard, what was said is', () => {
     for (const failing of [fails, unknown, exhausted]) {
       expect(look(stored(failing), VERDICT, { failingTargets: undefined, nowMs: at(900) })).toEqual({
         type: 'same',
@@ -265,7 +265,7 @@ describe('in the status', () => {
     }
   });
 
-  test('what the compile says of a target is told at once', () => {
+  test('what the compile says of a target is reported at once', () => {
     const verdict = judge('ModelRoute', { modelRoutes: [ROUTE] });
     const status = written(look(stored(fails), verdict, { failingTargets: none, nowMs: at(2) }));
     expect(status).toMatchObject({ targets: [{ state: 'RefNotFound' }, { state: 'RefNotFound' }] });

@@ -121,10 +121,10 @@ describe('is written', () => {
     const healthy = first(served, served, served);
     const limited = reports(about('working'), about('rate-limited', { key: 'main' }));
     expect(then(healthy, [served, limited, served], at(20))).toEqual({ type: 'wait', untilMs: at(60) });
-    const told = written(then(healthy, [served, limited, served], at(70)));
-    expect(told).toMatchObject({ health: { troubles: [{ key: 'main', pods: [{ name: 'b' }] }] } });
-    expect(then(told, [limited, limited, served], at(90))).toEqual({ type: 'wait', untilMs: at(130) });
-    expect(written(then(told, [limited, limited, served], at(130)))).toMatchObject({
+    const reported = written(then(healthy, [served, limited, served], at(70)));
+    expect(reported).toMatchObject({ health: { troubles: [{ key: 'main', pods: [{ name: 'b' }] }] } });
+    expect(then(reported, [limited, limited, served], at(90))).toEqual({ type: 'wait', untilMs: at(130) });
+    expect(written(then(reported, [limited, limited, served], at(130)))).toMatchObject({
       health: {
         troubles: [
           {
@@ -157,7 +157,7 @@ describe('is written', () => {
     expect(then(first(...eleven, working), [...eleven, open, working], at(900))).toEqual({ type: 'same' });
   });
 
-  test('not while some pod was not heard; then what was said stands', () => {
+  test('not while some pod was not heard; then what was said is', () => {
     expect(then(half, [working, undefined], at(900))).toEqual({ type: 'same' });
   });
 
@@ -168,7 +168,7 @@ describe('is written', () => {
   });
 });
 
-test('whatever pods say in whichever order, it is told the same, and what is told is not written again', () => {
+test('whatever pods say in whichever order, it is reported the same, and what is reported is not written again', () => {
   const entry = fc.record(
     {
       state: fc.constantFrom<UpstreamHealth['state']>('working', 'open', 'rate-limited', 'rejected'),
@@ -193,11 +193,11 @@ test('whatever pods say in whichever order, it is told the same, and what is tol
       const usedKeys = ['main', 'spare'];
       const troubles = troublesOf(all, usedKeys);
       expect(troublesOf(all.toReversed(), usedKeys)).toEqual(troubles);
-      const { againMs: _, ...told } = settleTroubles(troubles, undefined, NOW_MS, false);
-      expect(providerStatusSchema.safeParse({ health: told }).success).toBe(true);
-      expect(settleTroubles(troubles, told, at(900), true)).toEqual(told);
+      const { againMs: _, ...reported } = settleTroubles(troubles, undefined, NOW_MS, false);
+      expect(providerStatusSchema.safeParse({ health: reported }).success).toBe(true);
+      expect(settleTroubles(troubles, reported, at(900), true)).toEqual(reported);
       const names = new Set(all.map(({ pod }) => pod));
-      for (const { podCount, pods } of told.troubles ?? []) {
+      for (const { podCount, pods } of reported.troubles ?? []) {
         expect(pods.length).toBe(Math.min(podCount, 10));
         expect(pods.every(({ name }) => names.has(name))).toBe(true);
       }

@@ -133,7 +133,7 @@ describe('a status', () => {
     expect(say(status, 'Degraded')).toMatch(/😀…$/u);
   });
 
-  test('written by somebody else in a form of its own is written anew as a whole', () => {
+  test('written by somebody else in a form of its own is written again as a whole', () => {
     const odd = { ...KEY, status: { conditions: 'all is well' } };
     expect(say(written(look(odd, keyVerdict())), 'Ready')).toBe('True Programmed');
     expect(
@@ -154,9 +154,8 @@ describe('Programmed', () => {
 
   test('counts the pods of a Provider or ModelRoute again when they come and go, without a word beside', () => {
     const verdict = judge('ModelRoute', ROUTE_PARTS);
-    const stands = withStatus(route({}, META), written(look(route({}, META), verdict)));
-    const countAgain = (...pods: (PodAnswer | undefined)[]) =>
-      look(stands, verdict, { pods: fleet(...pods) });
+    const is = withStatus(route({}, META), written(look(route({}, META), verdict)));
+    const countAgain = (...pods: (PodAnswer | undefined)[]) => look(is, verdict, { pods: fleet(...pods) });
     const three = countAgain(runs(7), runs(8), runs(7));
     expect(written(three).programmed).toMatchObject({ runningPods: 3, readyPods: 3 });
     expect(three).toMatchObject({ type: 'write', transitions: [] });
@@ -405,7 +404,7 @@ describe('the Secret of a key', () => {
     expect(eventsFor(decision.transitions).map(({ type }) => type)).not.toContain('Warning');
   });
 
-  test('that cannot be written is told at once, and why', () => {
+  test('that cannot be written is reported at once, and why', () => {
     const status = written(
       look(pendingKey, keyVerdict({ imports: undefined }), { issueFailure: 'quota is used up' }),
     );
@@ -420,7 +419,7 @@ describe('the Secret of a key', () => {
     expect(say(written(look(pendingKey, verdict)), 'Issued')).toMatch(/once spec.disabled is false$/);
   });
 
-  test('that belongs to somebody else is told at once', () => {
+  test('that belongs to somebody else is reported at once', () => {
     const secrets = [secret({ name: 'bot-key', labels: { [ISSUED_SECRET_LABEL]: 'other' } })];
     const verdict = keyVerdict({ imports: undefined }, {}, { secrets });
     expect(say(written(look(pendingKey, verdict)), 'Issued')).toMatch(/^False SecretTaken/);

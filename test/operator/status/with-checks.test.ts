@@ -46,7 +46,7 @@ test('without a check it is what the calls say', () => {
   expect(withChecks(undefined, undefined, [])).toBeUndefined();
 });
 
-test('what fails is told in a sentence', () => {
+test('what fails is reported in a sentence', () => {
   expect(withChecks(undefined, checks('unhealthy'), [])?.message).toBe(
     'the check by the operator fails: GET it was answered with 500',
   );

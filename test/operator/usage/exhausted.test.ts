@@ -1,4 +1,4 @@
-// Does a status say which budget refuses calls, from when it does until it begins anew, and no longer?
+// Does a status say which budget refuses calls, from when it does until it begins again, and no longer?
 
 import { expect, test } from 'vitest';
 import { eventsFor } from '../../../operator/status/events.ts';
@@ -28,7 +28,7 @@ const object = apiKey({}, {});
 const verdict = judge('ApiKey', { apiKeys: [object] });
 const exhaustedBy = (micros: number, limits = [limit()]) => exhaustedOf(limits, spentMicros(micros), NOW_MS);
 
-test('the condition names the period, the limit, the spend and when it begins anew, and Ready stays', () => {
+test('the condition names the period, the limit, the spend and when it begins again, and Ready stays', () => {
   const decision = look(object, verdict, { exhausted: exhaustedBy(100_020_000) });
   const status = written(decision);
   expect(say(status, 'BudgetExhausted')).toBe(
@@ -48,7 +48,7 @@ test('of all time, it says the way out', () => {
   );
 });
 
-test('what calls under way still add is no reason to write it anew; another limit is', () => {
+test('what calls under way still add is no reason to write it again; another limit is', () => {
   const exhausted = written(look(object, verdict, { exhausted: exhaustedBy(100_020_000) }));
   const present = withStatus(object, exhausted);
   expect(look(present, verdict, { exhausted: exhaustedBy(101_000_000) }).type).not.toBe('write');

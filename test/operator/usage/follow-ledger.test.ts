@@ -52,15 +52,15 @@ test.each<[string, RequestListener, RegExp]>([
     /^its answer is not understood: ledger: /,
   ],
   ['breaks off', (_, response) => response.socket?.destroy(), /^it does not answer \(ECONNRESET\)$/],
-])('where it %s, the reason is told without a token', async (_, answer, reason) => {
+])('where it %s, the reason is reported without a token', async (_, answer, reason) => {
   const address = await serve(answer);
   await expect(askAt(address)).rejects.toThrow(reason);
 });
 
-test('it is asked every second, at once while it has more to tell, ever more seldom while it fails, and told away once', async () => {
+test('it is asked every second, at once while it has more to tell, ever more seldom while it fails, and reported away once', async () => {
   const clock = makeClock();
   const asked: number[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const news: SpendNews[] = [];
   let answer: () => Promise<SpendReport> = async () =>
     makePage({ sequence: asked.length, hasMore: asked.length < 3 });
@@ -75,8 +75,8 @@ test('it is asked every second, at once while it has more to tell, ever more sel
     tokenOf: () => 'token',
     onNews: (one) => news.push(one),
     onFault: (error) => expect.unreachable(String(error)),
-    onAway: (reason) => told.push(reason),
-    onBack: () => told.push('back'),
+    onAway: (reason) => reported.push(reason),
+    onBack: () => reported.push('back'),
   });
   const pass = async (ms: number, stepMs = 250) => {
     for (let at = 0; at < ms; at += stepMs) {
@@ -94,9 +94,9 @@ test('it is asked every second, at once while it has more to tell, ever more sel
   answer = () => Promise.reject(new Error('it does not answer (ECONNREFUSED)'));
   asked.length = 0;
   await pass(55_000);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   await pass(65_000);
-  expect(told).toEqual(['it does not answer (ECONNREFUSED)']);
+  expect(reported).toEqual(['it does not answer (ECONNREFUSED)']);
   // One, half a second, one, two, four, eight, and then fifteen.
   expect(asked.length).toBeGreaterThan(8);
   expect(asked.length).toBeLessThan(16);
@@ -104,7 +104,7 @@ test('it is asked every second, at once while it has more to tell, ever more sel
 
   answer = async () => makePage({ sequence: 9 });
   await pass(16_000);
-  expect(told).toEqual(['it does not answer (ECONNREFUSED)', 'back']);
+  expect(reported).toEqual(['it does not answer (ECONNREFUSED)', 'back']);
   expect(follower.newsAgeMs()).toBeLessThanOrEqual(1_000);
   const closing = follower.close();
   await settle();
@@ -112,7 +112,7 @@ test('it is asked every second, at once while it has more to tell, ever more sel
   expect(clock.pending()).toEqual([]);
 });
 
-test('a fault of the operator is not told of the ledger, and the next answer is asked for as ever', async () => {
+test('a fault of the operator does not learn of the ledger, and the next answer is asked for as ever', async () => {
   const clock = makeClock();
   const asked: number[] = [];
   const faults: unknown[] = [];

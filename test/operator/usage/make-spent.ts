@@ -1,4 +1,4 @@
-// What has the ledger told of a key? Amounts in millionths of a dollar, on the day of `at`; a test shows only what it is about.
+// What has the ledger reported of a key? Amounts in millionths of a dollar, on the day of `at`; a test shows only what it is about.
 
 import { type BudgetPeriod, periodAt } from '../../../core/contract/budget.ts';
 import type { SpendReport, SpendUse, Spent } from '../../../core/contract/spend.ts';

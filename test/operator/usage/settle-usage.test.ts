@@ -87,13 +87,13 @@ describe('a budget that refuses', () => {
     });
   });
 
-  test('says it anew when it is more than was said, after five minutes', () => {
+  test('says it again when it is more than was said, after five minutes', () => {
     expect(said(written(of(9, ofTwo)))?.[1]).toEqual({ requests: 9, dollars: '80.00' });
     expect(of(9, ofTwo, false, AT_MS + 1_000)).toEqual({ type: 'wait', untilMs: AT_MS + USAGE_GAP_MS });
     expect(of(1, ofTwo)).toEqual({ type: 'same' });
   });
 
-  test('says it anew where the store may be away, which was not said before', () => {
+  test('says it again where the store may be away, which was not said before', () => {
     const together = written(of(2, undefined, true, AT_MS));
     expect(of(2, together, true)).toEqual({ type: 'same' });
     expect(said(written(of(3, together, true)))?.[1]?.withoutStore?.requests).toBe(3);
@@ -167,7 +167,7 @@ describe('a budget that is passed', () => {
     settle({ budgets, spent: makeSpent({ micros, atMs: nowMs }), present, nowMs });
   const below = written(at(79_999_999));
 
-  test('is written at once, at the very millionth, and told once', () => {
+  test('is written at once, at the very millionth, and reported once', () => {
     expect(crossed(at(79_999_999))).toEqual([]);
     const warned = at(80_000_000, below, AT_MS + 1_000);
     expect(crossed(warned)).toEqual(['Month warning']);
@@ -178,17 +178,17 @@ describe('a budget that is passed', () => {
     expect(crossed(at(99_999_999, written(warned), AT_MS + 3_000))).toBe('wait');
   });
 
-  test('in one step is told by the limit alone', () => {
+  test('in one step is reported by the limit alone', () => {
     expect(crossed(at(150_000_000, below))).toEqual(['Month limit']);
   });
 
-  test('is told anew in the next period', () => {
+  test('is reported again in the next period', () => {
     const reached = written(at(100_000_000, below));
     const next = Date.UTC(2026, 11, 1, 12);
     expect(crossed(at(80_000_000, reached, next))).toEqual(['Month warning']);
   });
 
-  test('because it was set below what is spent already is told at once', () => {
+  test('because it was set below what is spent already is reported at once', () => {
     const spent = makeSpent({ micros: 60_000_000 });
     const present = written(settle({ spent }));
     const nowMs = AT_MS + 1_000;
@@ -198,7 +198,7 @@ describe('a budget that is passed', () => {
     expect(crossed(settle({ budgets: [budget({ limit: '500' })], spent, present, nowMs }))).toBe('wait');
   });
 
-  test('because its limit was lowered is told too; after it was raised, again when the new one is passed', () => {
+  test('because its limit was lowered is reported too; after it was raised, again when the new one is passed', () => {
     const lowered = settle({
       budgets: [budget({ limit: '50' })],
       spent: makeSpent({ micros: 60_000_000 }),
@@ -224,7 +224,7 @@ describe('a budget that is passed', () => {
       });
     const unwarned = written(at(60_000_000));
 
-    test('is told at once, and once, whether more was spent meanwhile or not', () => {
+    test('is reported at once, and once, whether more was spent at the same time or not', () => {
       for (const micros of [60_000_000, 61_000_000]) {
         const warned = early(50, micros, unwarned);
         expect(crossed(warned)).toEqual(['Month warning']);
@@ -235,20 +235,20 @@ describe('a budget that is passed', () => {
       }
     });
 
-    test('and then later is told again when that is passed, though nothing was written in between', () => {
+    test('and then later is reported again when that is passed, though nothing was written in between', () => {
       const warned = written(early(50, 60_000_000, unwarned));
       expect(early(90, 60_000_000, warned, 2_000)).toEqual({ type: 'same' });
       expect(crossed(early(90, 95_000_000, warned, 2_000))).toEqual(['Month warning']);
     });
 
-    test('is not told where nobody knows any more when the warning was asked for before', () => {
+    test('does not learn where nobody knows any more when the warning was asked for before', () => {
       const periods = unwarned.periods?.map(({ warnPercent: _, ...period }) => period);
       expect(crossed(early(50, 61_000_000, { ...unwarned, periods }))).toBe('wait');
     });
   });
 });
 
-test('whatever is spent when: writes without news are five minutes apart, and each share of each period is told once', () => {
+test('whatever is spent when: writes without news are five minutes apart, and each share of each period is reported once', () => {
   const step = fc.record({
     afterMs: fc.integer({ min: 1_000, max: 40_000_000 }),
     micros: fc.integer({ min: 0, max: 60_000_000 }),
@@ -259,7 +259,7 @@ test('whatever is spent when: writes without news are five minutes apart, and ea
       const spends = { Day: 0, Month: 0 };
       let present: ApiKeyUsage | undefined;
       let nowMs = AT_MS;
-      const told = new Set<string>();
+      const reported = new Set<string>();
       for (const { afterMs, micros } of steps) {
         const before = new Date(nowMs);
         nowMs += afterMs;
@@ -278,8 +278,8 @@ test('whatever is spent when: writes without news are five minutes apart, and ea
           expect(nowMs - Date.parse(present.observedAt)).toBeGreaterThanOrEqual(USAGE_GAP_MS);
         for (const { budget: of, passed, period } of decision.crossings) {
           const name = `${of.period} ${period.start} ${passed}`;
-          expect(told.has(name), name).toBe(false);
-          told.add(name);
+          expect(reported.has(name), name).toBe(false);
+          reported.add(name);
         }
         present = decision.usage;
       }

@@ -30,7 +30,7 @@ test.each([
 ])('%s is asked from its beginning, and what the other said is forgotten', (_, answer) => {
   const book = createSpendBook();
   book.take(makePage({ keys: [entry('a/one', 1)], sequence: 2 }));
-  expect(book.take(makePage({ ...answer, keys: [entry('a/two', 2)] }))).toEqual({ type: 'anew' });
+  expect(book.take(makePage({ ...answer, keys: [entry('a/two', 2)] }))).toEqual({ type: 'again' });
   expect([book.isWhole(), book.after(), book.ofKey('a/one'), book.ofKey('a/two')]).toEqual([
     false,
     0,

@@ -101,9 +101,9 @@ interface Term {
   readonly spending: Spending;
   /** What it asked the ledger for: what comes after these sequences. */
   readonly asked: number[];
-  /** Told by `onBudget`, in turn. */
+  /** Reported by `onBudget`, in turn. */
   readonly budgets: string[];
-  readonly told: EventFact[];
+  readonly reported: EventFact[];
   /** Writes of usages. */
   readonly writes: KubeRequest[];
 }
@@ -113,7 +113,7 @@ async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
   const ledger = openLedgerClient({ address }, clock);
   const asked: number[] = [];
   const budgets: string[] = [];
-  const told: EventFact[] = [];
+  const reported: EventFact[] = [];
   const writes: KubeRequest[] = [];
   const counted: KubeClient = {
     ...client,
@@ -145,7 +145,7 @@ async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
     tokenOf: () => token,
     events: {
       record(object, fact) {
-        told.push(fact);
+        reported.push(fact);
         recorder.record(object, fact);
       },
     },
@@ -162,7 +162,7 @@ async function lead(more: Partial<SpendingParts> = {}): Promise<Term> {
     await recorder.close();
     await watched.close();
   });
-  return { spending, asked, budgets, told, writes };
+  return { spending, asked, budgets, reported, writes };
 }
 
 async function create(name: string, spec: Readonly<Record<string, unknown>> = {}): Promise<void> {
@@ -245,7 +245,7 @@ test('it is written once in five minutes, by its own manager, and again only whe
   await spendOf('busy', '1.00');
   await spend('busy', 1);
   await hearsAll(first);
-  // Whoever leads next goes by what stands in the object.
+  // Anyone who leads next goes by what is in the object.
   const second = await lead();
   await hearsAll(second);
   expect([first.writes.length, second.writes.length]).toEqual([1, 0]);
@@ -260,13 +260,13 @@ test('it is written once in five minutes, by its own manager, and again only whe
   expect(managers).toContain('penstock-usage');
 }, 30_000);
 
-test('a budget that is passed is told at once, by an event and to whoever writes the status; and ends with its period', async () => {
+test('a budget that is passed is reported at once, by an event and to anyone who writes the status; and ends with its period', async () => {
   await create('bot', { budgets: [{ period: 'Day', limit: '10' }] });
   const term = await lead();
   await spendOf('bot', '0.00');
   await spend('bot', 8);
   await spendOf('bot', '8.00');
-  expect(term.told.map(({ reason }) => reason)).toEqual(['BudgetWarning']);
+  expect(term.reported.map(({ reason }) => reason)).toEqual(['BudgetWarning']);
   expect(term.budgets).toEqual([]);
   await spend('bot', 2);
   await until(async () => term.budgets.includes(`ApiKey/${namespace}/bot`));
@@ -275,8 +275,8 @@ test('a budget that is passed is told at once, by an event and to whoever writes
   const object = { metadata, spec: { budgets: [{ period: 'Day', limit: '10' }] } };
   expect(term.spending.exhausted(object)).toMatchObject([{ period: 'Day', spend: '10.00', limit: '10' }]);
   expect(term.spending.reading()?.exhaustedKeys).toBe(1);
-  // Told by its condition.
-  expect(term.told).toHaveLength(1);
+  // Reported by its condition.
+  expect(term.reported).toHaveLength(1);
   const events = await plane().mustKubectl(['get', 'events', '-n', namespace, '-o', 'json']);
   expect(JSON.parse(events).items).toMatchObject([
     { reason: 'BudgetWarning', type: 'Warning', involvedObject: { kind: 'ApiKey', name: 'bot' } },
@@ -319,7 +319,7 @@ test('a budget that only warns goes on, and an event says that it is used up', a
   const term = await lead();
   await spend('bot', 2);
   await spendOf('bot', '2.00');
-  expect(term.told.map(({ reason, note }) => [reason, note])).toEqual([
+  expect(term.reported.map(({ reason, note }) => [reason, note])).toEqual([
     [
       'BudgetExceeded',
       'Total: 2.00 of 1 dollars were spent: the budget is used up, and calls go on (action: Warn)',
@@ -340,27 +340,27 @@ test('a budget of a namespace is an event of the namespace, and writes the statu
   });
   await spendOf('one', '1.00');
   await spend('one', 7.5);
-  await until(async () => term.told.length === 1);
-  expect(term.told[0]).toMatchObject({ reason: 'TenantBudgetWarning', type: 'Warning' });
+  await until(async () => term.reported.length === 1);
+  expect(term.reported[0]).toMatchObject({ reason: 'TenantBudgetWarning', type: 'Warning' });
   await spend('two', 1.5);
-  await until(async () => term.told.length === 2);
+  await until(async () => term.reported.length === 2);
   expect([term.budgets, term.spending.reading()?.exhaustedKeys]).toEqual([[], 0]);
   expect(looks).toBeGreaterThanOrEqual(3);
   expect(term.spending.ofNamespace()?.(namespace)?.total.costPicodollars).toBe('10000000000000');
   const note =
     `the budget of the month that the platform gives the namespace ${namespace}: ` +
     '10.00 of 10 dollars were spent since 2026-11-01; calls of its keys are refused';
-  expect(term.told.slice(1)).toMatchObject([{ reason: 'TenantBudgetExhausted', note }]);
+  expect(term.reported.slice(1)).toMatchObject([{ reason: 'TenantBudgetExhausted', note }]);
   // The API server takes it as one of the namespace.
-  const told = await until(async () => {
+  const reported = await until(async () => {
     const text = await plane().mustKubectl(['get', 'events', '-n', namespace, '-o', 'json']);
     const { items } = JSON.parse(text);
     return items.length === 2 && items;
   });
-  expect(told[0]).toMatchObject({ involvedObject: { kind: 'Namespace', name: namespace } });
+  expect(reported[0]).toMatchObject({ involvedObject: { kind: 'Namespace', name: namespace } });
 });
 
-test('a budget of a namespace that only warns is told at its own percentage, and refuses nothing', async () => {
+test('a budget of a namespace that only warns is reported at its own percentage, and refuses nothing', async () => {
   await create('bot');
   await spend('bot', 1);
   const term = await lead({
@@ -368,40 +368,40 @@ test('a budget of a namespace that only warns is told at its own percentage, and
   });
   await spendOf('bot', '1.00');
   await spend('bot', 4);
-  await until(async () => term.told.length === 1);
-  expect(term.told[0]).toMatchObject({
+  await until(async () => term.reported.length === 1);
+  expect(term.reported[0]).toMatchObject({
     reason: 'TenantBudgetWarning',
     note: expect.stringContaining('that is more than 50 %'),
   });
   await spend('bot', 5);
-  await until(async () => term.told.length === 2);
-  expect(term.told[1]).toMatchObject({
+  await until(async () => term.reported.length === 2);
+  expect(term.reported[1]).toMatchObject({
     reason: 'TenantBudgetExhausted',
     note: expect.stringContaining('calls go on'),
   });
   expect([term.budgets, term.spending.reading()?.exhaustedKeys]).toEqual([[], 0]);
 });
 
-test('what a fault of ours kept from being told is told with the next answer', async () => {
+test('what a fault of ours kept from being reported is reported with the next answer', async () => {
   await create('bot', { budgets: [{ period: 'Day', limit: '10' }] });
   const faults: unknown[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const fault = new TypeError('ours');
   const term = await lead({
     queue: { random: () => 0, onError: (...fact) => faults.push(fact) },
     onBudget(key) {
       if (faults.length === 0) throw fault;
-      told.push(key);
+      reported.push(key);
     },
   });
   await spendOf('bot', '0.00');
   await spend('bot', 10);
-  await until(async () => told.includes(`ApiKey/${namespace}/bot`));
+  await until(async () => reported.includes(`ApiKey/${namespace}/bot`));
   expect(faults).toEqual([['spend', fault, 1_000]]);
   expect(term.spending.reading()?.exhaustedKeys).toBe(1);
 });
 
-test('a ledger that goes disturbs nothing; one that was begun anew in its place is believed', async () => {
+test('a ledger that goes disturbs nothing; one that was begun again in its place is believed', async () => {
   await create('bot');
   await spend('bot', 5);
   const term = await lead();

@@ -88,7 +88,7 @@ async function createSecret(name: string, options: SecretOptions = {}): Promise<
   await post(`/api/v1/namespaces/${namespace}/secrets`, { metadata, stringData: { key: value } });
 }
 
-const lent = { 'penstock.dev/provider-credential': 'true' };
+const shared = { 'penstock.dev/provider-credential': 'true' };
 const issuedFor = (name: string) => ({ 'penstock.dev/api-key': name });
 
 function keyOf({ cluster }: Watched, name: string, namespace = team): RawObject | undefined {
@@ -133,7 +133,7 @@ describe('the snapshot', () => {
     await create(route());
     await create(apiKey());
     await createSecret('openai', {
-      labels: lent,
+      labels: shared,
       annotations: { 'penstock.dev/allowed-hosts': 'h.example' },
     });
     const { cluster } = await watch();
@@ -148,7 +148,7 @@ describe('the snapshot', () => {
       {
         namespace: team,
         name: 'openai',
-        labels: lent,
+        labels: shared,
         annotations: { 'penstock.dev/allowed-hosts': 'h.example' },
         type: 'Opaque',
         data: { key: 'sk-1' },
@@ -210,7 +210,7 @@ describe('the snapshot', () => {
     expect(keyOf(watched, 'other')).toBe(other);
   });
 
-  test('an object that was deleted and made anew unseen is another one', async () => {
+  test('an object that was deleted and made again unseen is another one', async () => {
     const connection = breakable(plane().client);
     await create(apiKey());
     const watched = await watch({}, connection);
@@ -321,7 +321,7 @@ describe('ConfigMaps', () => {
     },
   );
 
-  test('a Provider that names another one stands as it was until that one is read', async () => {
+  test('a Provider that names another one is as it was until that one is read', async () => {
     await createMap('first-ca', { 'ca.crt': 'one' });
     await createMap('second-ca', { 'ca.crt': 'two' });
     await create(withCa('first-ca'));
@@ -349,7 +349,7 @@ describe('ConfigMaps', () => {
     ]);
   });
 
-  test('one that cannot be read is told, and read as soon as it can be; what was read before holds meanwhile', async () => {
+  test('one that cannot be read is reported, and read as soon as it can be; what was read before holds at the same time', async () => {
     await createMap('internal-ca', { 'ca.crt': 'one' });
     await create(withCa('internal-ca'));
     const { client } = listening();
@@ -381,7 +381,7 @@ describe('ConfigMaps', () => {
 });
 
 describe('Secrets', () => {
-  test('of one that is none of our business, no value, label or annotation stands in memory', async () => {
+  test('of one that is none of our business, no value, label or annotation is in memory', async () => {
     await createSecret('private', {
       labels: { 'penstock.dev/provider-credential': 'no', marker: 'label-value' },
       annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"cHJpdmF0ZQ=="}' },
@@ -427,7 +427,7 @@ describe('Secrets', () => {
   });
 
   test('one whose labels are flipped back and forth is never missing, and ends as what it is', async () => {
-    await createSecret('flip', { labels: lent });
+    await createSecret('flip', { labels: shared });
     const watched = await watch();
     let wasMissing = false;
     const look = watched.until(() => {
@@ -447,11 +447,11 @@ describe('Secrets', () => {
       await patch(secretPath('flip'), { metadata: { labels }, data });
     }
     await watched.until(() => secretOf(watched, 'flip')?.data.key === 'value-79');
-    expect(secretOf(watched, 'flip')?.labels).toEqual(lent);
+    expect(secretOf(watched, 'flip')?.labels).toEqual(shared);
     expect(wasMissing).toBe(false);
   });
 
-  test('one that is lent, changed, taken back and deleted is told each time, as a revocation once it was in use', async () => {
+  test('one that is shared, changed, taken back and deleted is reported each time, as a revocation once it was in use', async () => {
     await createSecret('openai');
     const watched = await watch();
     watched.takeChanges();
@@ -464,7 +464,7 @@ describe('Secrets', () => {
     const revocation = [{ type: 'resources', urgency: 'revocation' }];
     expect(
       await step(
-        () => patch(secretPath('openai'), { metadata: { labels: lent } }),
+        () => patch(secretPath('openai'), { metadata: { labels: shared } }),
         () => value() === 'sk-1',
       ),
     ).toEqual([{ type: 'resources', urgency: 'edit' }]);
@@ -512,7 +512,7 @@ describe('changes', () => {
     expect(watched.takeChanges()).toEqual([{ type: 'resources', urgency }]);
   });
 
-  test('nothing is told before everything was read; then, one of each', async () => {
+  test('nothing is reported before everything was read; then, one of each', async () => {
     await create(key);
     const watched = await watch();
     const [resources, pods, pointer, ...later] = watched.takeChanges();
@@ -521,7 +521,7 @@ describe('changes', () => {
       { type: 'pods' },
       { type: 'pointer' },
     ]);
-    // That the watch of pods is open is told on its own, where it opens behind all the rest.
+    // That the watch of pods is open is reported on its own, where it opens behind all the rest.
     expect(later.every(({ type }) => type === 'pods')).toBe(true);
   });
 });
@@ -529,7 +529,7 @@ describe('changes', () => {
 describe('deletions', () => {
   const id = () => `${team}/bot`;
 
-  test('one that was told is known, until the object is back', async () => {
+  test('one that was reported is known, until the object is back', async () => {
     await create(apiKey());
     const watched = await watch();
     expect(watched.cluster.wasSeenDeleted('ApiKey', id())).toBe(false);
@@ -553,7 +553,7 @@ describe('deletions', () => {
     await patch(pathOf('ApiKey', 'bot'), { metadata: { finalizers: null } });
   });
 
-  test('what happens while the line is cut is told once it is mended', async () => {
+  test('what happens while the line is cut is reported once it is mended', async () => {
     const connection = breakable(plane().client);
     await create(apiKey());
     const watched = await watch({}, connection);
@@ -590,7 +590,7 @@ describe('tenant namespaces', () => {
     for (const name of [other, outside]) await makeNamespace(name);
     for (const namespace of [team, other, outside]) {
       await create(apiKey(), namespace);
-      await createSecret('openai', { namespace, labels: lent });
+      await createSecret('openai', { namespace, labels: shared });
       await createSecret('private', { namespace });
     }
     const watched = await watch({ tenantNamespaces: [team, other] });
@@ -612,7 +612,7 @@ describe('tenant namespaces', () => {
 });
 
 describe('gateways and their table', () => {
-  test('a pod counts while it is ready and not on its way out', async () => {
+  test('a pod counts while it is ready and not in flight out', async () => {
     const namespace = `${team}-release`;
     await makeNamespace(namespace);
     const watched = await watch({ namespace });
@@ -638,7 +638,7 @@ describe('gateways and their table', () => {
     for (const pod of [first, second, stranger]) await pod.remove();
   });
 
-  test('whether the pods are known is told: while their watch is broken there may be others', async () => {
+  test('whether the pods are known is reported: while their watch is broken there may be others', async () => {
     const connection = breakable(plane().client);
     const watched = await watch({}, connection);
     connection.cut();
@@ -647,7 +647,7 @@ describe('gateways and their table', () => {
     await watched.until(watched.cluster.areGatewayPodsKnown);
   });
 
-  test('the pointer is told when it changes, but not for a heartbeat', async () => {
+  test('the pointer learns when it changes, but not for a heartbeat', async () => {
     const watched = await watch();
     const path = secretPath('penstock-current', TABLE_NAMESPACE);
     const encode = (text: string) => Buffer.from(text).toString('base64');
@@ -669,11 +669,11 @@ describe('gateways and their table', () => {
     await patch(path, { data: { manifest: encode('{"format":1}') } });
     await watched.until(() => watched.cluster.pointer()?.data.manifest !== '{}');
     expect(watched.cluster.pointer()?.data.heartbeat).toBe('2');
-    const told = () => watched.takeChanges().filter(({ type }) => type === 'pointer').length;
-    expect(told()).toBe(2);
+    const reported = () => watched.takeChanges().filter(({ type }) => type === 'pointer').length;
+    expect(reported()).toBe(2);
     await remove(path);
     await watched.until(() => watched.cluster.pointer() === undefined);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
   });
 
   test('what the operator writes into it is no change of the resources', async () => {
@@ -697,7 +697,7 @@ describe('gateways and their table', () => {
     await createSecret('blue-k-00-a', { ...place, labels: shard('blue') });
     await createSecret('no-shard', { ...place, labels: { [INSTANCE_LABEL]: 'penstock' } });
     const watched = await watch();
-    // Told first, were they told at all: those of another installation, and what is no shard.
+    // Reported first, were they reported at all: those of another installation, and what is no shard.
     for (const name of ['blue-k-00-a', 'no-shard', 'penstock-k-00-a']) {
       await remove(secretPath(name, TABLE_NAMESPACE));
     }

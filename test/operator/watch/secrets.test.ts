@@ -1,5 +1,5 @@
 // Three watches tell of the same Secrets, each at its own pace. Is every Secret known for what it is, and none
-// lost on its way from one to another?
+// lost in flight from one to another?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,14 +14,14 @@ import {
 const key = 'team-a/openai';
 
 interface State {
-  readonly isLent: boolean;
+  readonly isShared: boolean;
   readonly isIssued: boolean;
   readonly value: string;
 }
 
-function secretOf({ isLent, isIssued, value }: State): KubeObject {
+function secretOf({ isShared, isIssued, value }: State): KubeObject {
   const labels = {
-    ...(isLent ? { 'penstock.dev/provider-credential': 'true' } : {}),
+    ...(isShared ? { 'penstock.dev/provider-credential': 'true' } : {}),
     ...(isIssued ? { 'penstock.dev/api-key': 'bot' } : {}),
   };
   const data = { key: Buffer.from(value).toString('base64') };
@@ -30,15 +30,15 @@ function secretOf({ isLent, isIssued, value }: State): KubeObject {
 
 /** What a watch with the selector of a view would hold of it. */
 function viewOf(state: State): SecretView | undefined {
-  if (state.isLent) return 'credentials';
+  if (state.isShared) return 'credentials';
   return state.isIssued ? 'issued' : undefined;
 }
 
 type Index = ReturnType<typeof createSecretIndex>;
 
-const lent: State = { isLent: true, isIssued: false, value: 'sk-1' };
-const issued: State = { isLent: false, isIssued: true, value: 'psk-1' };
-const foreign: State = { isLent: false, isIssued: false, value: 'private' };
+const shared: State = { isShared: true, isIssued: false, value: 'sk-1' };
+const issued: State = { isShared: false, isIssued: true, value: 'psk-1' };
+const foreign: State = { isShared: false, isIssued: false, value: 'private' };
 
 /** One thing that one of the watches has to say. */
 function place(index: Index, state: State | undefined) {
@@ -49,10 +49,10 @@ function value(index: Index, view: SecretView, state: State) {
 }
 
 describe('what is known of a Secret', () => {
-  test('one that is lent to Providers, all of it, decoded', () => {
+  test('one that is shared to Providers, all of it, decoded', () => {
     const index = createSecretIndex();
-    expect(value(index, 'credentials', lent)).toBe('none');
-    expect(place(index, lent)).toBe('edit');
+    expect(value(index, 'credentials', shared)).toBe('none');
+    expect(place(index, shared)).toBe('edit');
     expect(index.records.get(key)).toEqual({
       namespace: 'team-a',
       name: 'openai',
@@ -79,7 +79,7 @@ describe('what is known of a Secret', () => {
   });
 
   test('the copy that kubectl apply leaves in an annotation is not kept', () => {
-    const object = secretOf(lent);
+    const object = secretOf(shared);
     const annotations = {
       'penstock.dev/allowed-hosts': 'api.example',
       'kubectl.kubernetes.io/last-applied-configuration': '{"data":"c2stMQ=="}',
@@ -90,14 +90,14 @@ describe('what is known of a Secret', () => {
 
   test('bytes that are no text become a value that no check lets pass', () => {
     const record = readSecret({
-      ...secretOf(lent),
+      ...secretOf(shared),
       data: { key: Buffer.from([0x73, 0xff]).toString('base64') },
     });
     expect(record.data.key).toBe('s\ufffd');
   });
 
   test('a key of any name is kept as data', () => {
-    const record = readSecret({ ...secretOf(lent), data: JSON.parse('{"__proto__":"eA=="}') });
+    const record = readSecret({ ...secretOf(shared), data: JSON.parse('{"__proto__":"eA=="}') });
     expect(Object.hasOwn(record.data, '__proto__')).toBe(true);
   });
 });
@@ -111,16 +111,16 @@ describe('changes', () => {
     return index;
   }
 
-  test('a new value is told as one withdrawn', () => {
-    const index = settled(lent);
-    expect(value(index, 'credentials', { ...lent, value: 'sk-2' })).toBe('revocation');
+  test('a new value is reported as one withdrawn', () => {
+    const index = settled(shared);
+    expect(value(index, 'credentials', { ...shared, value: 'sk-2' })).toBe('revocation');
   });
 
   test('a Secret that was written again without a change is the same as before', () => {
-    const index = settled(lent);
+    const index = settled(shared);
     const before = index.records.get(key);
-    expect(value(index, 'credentials', lent)).toBe('none');
-    expect(place(index, lent)).toBe('none');
+    expect(value(index, 'credentials', shared)).toBe('none');
+    expect(place(index, shared)).toBe('none');
     expect(index.records.get(key)).toBe(before);
   });
 
@@ -131,35 +131,35 @@ describe('changes', () => {
     expect(index.records.get(key)).toBe(before);
   });
 
-  test('a Secret that is gone is told as withdrawn, whichever watch says so first', () => {
-    const first = settled(lent);
+  test('a Secret that is gone is reported as withdrawn, whichever watch says so first', () => {
+    const first = settled(shared);
     expect(place(first, undefined)).toBe('revocation');
     expect(first.unvalued('credentials', key)).toBe('none');
-    const second = settled(lent);
+    const second = settled(shared);
     expect(second.unvalued('credentials', key)).toBe('none');
     expect(place(second, undefined)).toBe('revocation');
     expect(second.records.size + first.records.size).toBe(0);
   });
 
   test('once the label is taken off, the value is known no more', () => {
-    const index = settled(lent);
+    const index = settled(shared);
     expect(place(index, foreign)).toBe('revocation');
     expect(index.records.get(key)?.data).toEqual({});
   });
 
-  test('until the value comes, a Secret that is newly lent stays what it was', () => {
+  test('until the value comes, a Secret that is newly shared stays what it was', () => {
     const index = settled(foreign);
     const before = index.records.get(key);
-    expect(place(index, lent)).toBe('none');
+    expect(place(index, shared)).toBe('none');
     expect(index.records.get(key)).toBe(before);
-    expect(value(index, 'credentials', lent)).toBe('edit');
+    expect(value(index, 'credentials', shared)).toBe('edit');
   });
 
   describe('one with a key that was made here', () => {
-    const both: State = { isLent: true, isIssued: true, value: 'psk-1' };
+    const both: State = { isShared: true, isIssued: true, value: 'psk-1' };
     const read = (state: State) => readSecret(secretOf(state));
 
-    test('can be written over while it is lent too, in the form in which it was read', () => {
+    test('can be written over while it is shared too, in the form in which it was read', () => {
       const index = createSecretIndex();
       place(index, both);
       expect(index.issued(key)).toBeUndefined();
@@ -171,7 +171,7 @@ describe('changes', () => {
       expect(index.issued(key)).toBeUndefined();
     });
 
-    test('has the version of the view from which its record is, when it is lent and when it is not any more', () => {
+    test('has the version of the view from which its record is, when it is shared and when it is not any more', () => {
       const index = createSecretIndex();
       place(index, issued);
       index.valued('issued', key, read(issued), '1');
@@ -186,17 +186,17 @@ describe('changes', () => {
       expect(index.issued(key)).toEqual({ record: read(issued), resourceVersion: '3' });
     });
 
-    test('is a lent one alone once its label is taken off', () => {
+    test('is a shared one alone once its label is taken off', () => {
       const index = createSecretIndex();
       place(index, both);
       index.valued('credentials', key, read(both), '2');
-      index.valued('credentials', key, read(lent), '3');
+      index.valued('credentials', key, read(shared), '3');
       expect(index.issued(key)).toBeUndefined();
     });
   });
 
   test('a Secret that goes from one kind of ours to the other keeps its value all the way', () => {
-    const both: State = { isLent: true, isIssued: true, value: 'psk-1' };
+    const both: State = { isShared: true, isIssued: true, value: 'psk-1' };
     const index = settled(both);
     index.unvalued('credentials', key);
     expect(index.records.get(key)?.data).toEqual({ key: 'psk-1' });
@@ -212,7 +212,7 @@ describe('changes', () => {
 // comes late and puts an old record over a new one: each would show as a missing or a wrong record here.
 test('however the three watches are ahead of each other, a Secret that is there is never missing', () => {
   const state = fc.record({
-    isLent: fc.boolean(),
+    isShared: fc.boolean(),
     isIssued: fc.boolean(),
     value: fc.constantFrom('one', 'two', 'three'),
   });

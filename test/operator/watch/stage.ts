@@ -14,7 +14,7 @@ import { PLATFORM } from '../make.ts';
 export const TABLE_NAMESPACE = 'penstock-tables';
 export const RELEASE_NAMESPACE = 'penstock-system';
 
-/** Retries soon, however often it was refused. Whoever waits for longer sets the timer again. */
+/** Retries soon, however often it was refused. Anyone who waits for longer sets the timer again. */
 const impatientClock: Clock = {
   ...systemClock,
   setTimer: (ms, callback) => systemClock.setTimer(Math.min(ms, 200), callback),
@@ -25,7 +25,7 @@ export interface Watched {
   /** Since they were last asked for. */
   takeChanges(): ClusterChange[];
   readonly troubles: readonly WatchTrouble[];
-  /** Settled as soon as it holds: looked at now and after every change that is told. */
+  /** Settled as soon as it holds: looked at now and after every change that is reported. */
   until(holds: () => boolean): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface Connection extends KubeClient {
   /** Whatever is open breaks off, and nothing comes through. */
   cut(): void;
   mend(): void;
-  /** The same; and what happened meanwhile is compacted away, so that no watch can go on where it was. */
+  /** The same; and what happened at the same time is compacted away, so that no watch can go on where it was. */
   mendTooLate(): void;
 }
 
@@ -72,7 +72,7 @@ export async function watchCluster(
       look();
     });
   await cluster.synced;
-  // That their watch is open is told as well, at a moment that no test knows.
+  // That their watch is open is reported as well, at a moment that no test knows.
   await until(cluster.areGatewayPodsKnown);
   return {
     cluster,

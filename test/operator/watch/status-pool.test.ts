@@ -19,7 +19,7 @@ test('what is no status of ours stays as it is', () => {
   for (const odd of [undefined, null, 'text', { conditions: 'none' }]) expect(pool.share(odd)).toEqual(odd);
 });
 
-test('a pool that is full begins anew', () => {
+test('a pool that is full begins again', () => {
   const pool = createStatusPool(2);
   const first = pool.share(status('Ready'));
   pool.share(status('Issued', 'Accepted'));

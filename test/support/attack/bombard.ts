@@ -101,9 +101,9 @@ async function statusOf(connection: RawConnection, bytes: Buffer, isWellFormed: 
   await connection.send(bytes).catch(() => {});
   // Of one with a broken head, nobody knows where it ends.
   if (!isWellFormed) connection.halfClose();
-  const told = await answer;
-  await told?.finished;
-  return told?.status ?? 0;
+  const reported = await answer;
+  await reported?.finished;
+  return reported?.status ?? 0;
 }
 
 function pick<T>(values: readonly T[], random: () => number): T {

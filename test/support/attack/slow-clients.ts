@@ -34,7 +34,7 @@ export function stallReaders({ port, authorization, model }: AttackTarget, count
 }
 
 /**
- * A third is slow in its headers, a third in a body of known length, a third in chunks. Who is let go comes again, from 16 addresses in
+ * A third is slow in its headers, a third in a body of known length, a third in chunks. Who is released comes again, from 16 addresses in
  * turn.
  */
 export function trickle({ port, authorization }: AttackTarget, count: number, everyMs: number): Attack {

@@ -30,8 +30,8 @@ export interface Collector {
 const attribute = z.object({
   key: z.string(),
   value: z.record(z.string(), z.unknown()).transform((value) => {
-    const [type, told] = Object.entries(value)[0] ?? [];
-    return type === 'intValue' ? Number(told) : told;
+    const [type, reported] = Object.entries(value)[0] ?? [];
+    return type === 'intValue' ? Number(reported) : reported;
   }),
 });
 const attributes = z

@@ -8,7 +8,7 @@ export type Direction = 'down' | 'up';
 /** What becomes of a connection at byte `atByte` of one direction, counted from 0 over all that it carries. */
 export type LinkFault =
   | { readonly type: 'none' }
-  /** Each run of bytes waits; what comes meanwhile waits behind it. */
+  /** Each run of bytes waits; what comes at the same time waits behind it. */
   | {
       readonly type: 'delay';
       readonly direction?: Direction;
@@ -30,7 +30,7 @@ export type LinkFault =
       readonly atByte: number;
       readonly mask?: number;
     }
-  /** From that byte on nothing passes any more, in neither direction, and nobody is told. */
+  /** From that byte on nothing passes any more, in neither direction, and nobody is reported. */
   | { readonly type: 'black-hole'; readonly direction?: Direction; readonly atByte: number };
 
 export type LinkFaultType = LinkFault['type'];

@@ -111,7 +111,7 @@ async function streamOne(): Promise<void> {
       tail = (tail + piece).slice(-2_000);
       hasContent ||= contentOf.test(tail);
     }
-    // The marker alone also stands behind half an answer, where somebody ends it as if it were whole.
+    // The marker alone also is behind half an answer, where somebody ends it as if it were whole.
     if (!hasContent || !reasonOf.test(tail) || !tail.includes('data: [DONE]'))
       throw new Error(`no whole stream, it ends ${tail.slice(-300)}`);
   } finally {

@@ -1,4 +1,4 @@
-// What is a load told, and what does it tell?
+// What is a load reported, and what does it tell?
 
 import { z } from 'zod';
 

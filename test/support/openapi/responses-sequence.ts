@@ -1,6 +1,6 @@
 // Does a stream of response events tell one story? Each event is checked against its schema; together
 // they are counted without gaps, open every item and part before they fill it, close it before the
-// next begins, and end with the output they have told.
+// next begins, and end with the output they have reported.
 
 import { isDeepStrictEqual } from 'node:util';
 import { parseJson } from '../../../core/parse-json.ts';
@@ -36,7 +36,7 @@ function checkSequence(events: readonly ResponseEvent[]): void {
     };
     must(event.sequence_number === at, 'the sequence number has a gap');
     must((at === 0) === (event.type === 'response.created'), 'the first event is response.created');
-    must(!isOver || event.type === 'error', 'nothing but an error comes behind the end');
+    must(!isOver || event.type === 'error', 'nothing but an error comes after the end');
     if ('output_index' in event) must(event.output_index === done.length, 'output_index counts items');
     if ('item_id' in event) must(event.item_id === open?.id, 'the item is the open one');
     switch (event.type) {
@@ -88,7 +88,7 @@ function checkSequence(events: readonly ResponseEvent[]): void {
       case 'response.completed':
       case 'response.incomplete':
         must(open === undefined, 'all items are closed');
-        must(isDeepStrictEqual(event.response.output, done), 'the output is what was told');
+        must(isDeepStrictEqual(event.response.output, done), 'the output is what was reported');
         must(event.response.usage !== null, 'the counts are there');
         isOver = true;
         break;
@@ -96,7 +96,7 @@ function checkSequence(events: readonly ResponseEvent[]): void {
         isOver = true;
         break;
       case 'error':
-        must(isOver, 'an error stands behind the failed response');
+        must(isOver, 'an error is behind the failed response');
         break;
       case 'response.created':
       case 'response.in_progress':

@@ -31,7 +31,7 @@ export interface AnswerSink {
 }
 
 export interface AnswerParser {
-  /** Gives back what lies behind the end of this answer. */
+  /** Gives back what lies after the end of this answer. */
   feed(bytes: Buffer): Buffer;
   /** The connection ended. */
   close(how: 'fin' | 'reset'): void;

@@ -21,14 +21,14 @@ export interface SseSplitter {
   feed(bytes: Buffer, atMs: number): SseEvent[];
   /** The body has ended: a CR at its very end is a line end after all. */
   end(atMs: number): SseEvent[];
-  /** What is left behind the last blank line: an event that was never finished. */
+  /** What is left after the last blank line: an event that was never finished. */
   rest(): string;
 }
 
 export function makeSseSplitter(): SseSplitter {
   const decoder = new StringDecoder('utf8');
   let text = '';
-  /** Behind the text, without a line end: joined once, however many reads a line takes. */
+  /** After the text, without a line end: joined once, however many reads a line takes. */
   let more: string[] = [];
   let lines: string[] = [];
   let isFirst = true;

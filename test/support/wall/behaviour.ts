@@ -59,7 +59,7 @@ export interface SseStyle {
   noSpace?: boolean;
   /** An `id:` line in each event. */
   ids?: boolean;
-  /** A `retry:` line in front of the first event. */
+  /** A `retry:` line before the first event. */
   retryMs?: number;
   /** A comment in front of each event. */
   comments?: boolean;
@@ -69,7 +69,7 @@ export interface SseStyle {
   multiline?: boolean;
   /** An `event:` name on every event that has none of its own. */
   eventName?: string;
-  /** A byte order mark in front of the stream. */
+  /** A byte order mark before the stream. */
   byteOrderMark?: boolean;
 }
 
@@ -112,7 +112,7 @@ export interface ProviderError {
 }
 
 /**
- * How an error is told inside a stream. `data`: `data: {"error":{…}}` without a name. `event`: `event: error` with a
+ * How an error is reported inside a stream. `data`: `data: {"error":{…}}` without a name. `event`: `event: error` with a
  * nested error. `chunk`: in an ordinary event of the dialect, such as a chunk with `finish_reason: "error"` and an
  * `error` beside the choices, or `response.failed`.
  */

@@ -1,4 +1,4 @@
-// What does an answer consist of before it is framed? Pieces of body and pauses, and how to divide them at a point.
+// What does an answer consist from before it is framed? Pieces of body and pauses, and how to divide them at a point.
 
 import { gzipSync } from 'node:zlib';
 import type { Answer, Delay, Framing, Point } from './behaviour.ts';
@@ -120,7 +120,7 @@ export function divideItems(body: Body, point: Exclude<Point, { wireBytes: numbe
   );
 }
 
-/** The byte of a plain body that stands for an event point: the same share of it, never all. */
+/** The byte of a plain body that represents an event point: the same share of it, never all. */
 function plainShare(body: Body, events: number): number {
   const total = Math.max(events + 1, body.said.usage.outputTokens);
   return Math.floor((bodyLength(body.items) * events) / total);

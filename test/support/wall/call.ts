@@ -38,7 +38,7 @@ export interface CallTokens {
   cacheWriteTokens: number;
   outputTokens: number;
   reasoningTokens: number;
-  /** Whether the caller was told, in bytes that left the wall. */
+  /** Whether the caller was reported, in bytes that left the wall. */
   isReported: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Where does nobody listen? A port that refuses connections, and that no other test is given meanwhile.
+// Where does nobody listen? A port that refuses connections, and that no other test is given at the same time.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -14,7 +14,7 @@ export interface ClosedPort {
 /**
  * A port that was free a moment ago may be taken by another test file. This one is taken for good: it is the local
  * port of an outgoing connection, so nobody else is given it, and a connection to it is refused. It is bound by an address:
- * a port that the system only lends may be lent once more to the very connection that goes to it, which then meets itself.
+ * a port that the system only lends may be shared once more to the very connection that goes to it, which then meets itself.
  */
 export async function closedPort(): Promise<ClosedPort> {
   const server = createServer();

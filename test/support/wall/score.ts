@@ -13,7 +13,7 @@ export interface Score {
   wholeAt: 'start' | 'end' | 'never';
 }
 
-/** Throws a RangeError when the behaviour cannot happen in this answer, such as a cut behind its end. */
+/** Throws a RangeError when the behaviour cannot happen in this answer, such as a cut after its end. */
 export function scoreBehaviour(behaviour: Behaviour, voice: Voice, call: ScoredCall): Score {
   const answered = (answer: Answer = {}): Body => buildBody(answer, voice, call);
   const streamed = (answer: Answer = {}): Body => answered({ ...answer, mode: 'stream' });
@@ -212,12 +212,12 @@ function errorEventScore(
   const afterEvents = behaviour.afterEvents ?? 0;
   const then = behaviour.followedBy ?? 'end';
   const [kept] = divideItems(body, { events: afterEvents });
-  const told = voice.errorEvents(behaviour.shape, behaviour.error ?? {}, {
+  const reported = voice.errorEvents(behaviour.shape, behaviour.error ?? {}, {
     said: body.said,
     place: afterEvents,
   });
-  if (then === 'end-marker') told.push(voice.endMarker());
-  const pieces = told.map((event, index) => eventPiece(event, afterEvents + 1 + index, body.answer));
+  if (then === 'end-marker') reported.push(voice.endMarker());
+  const pieces = reported.map((event, index) => eventPiece(event, afterEvents + 1 + index, body.answer));
   const items = [...kept, ...pieces];
   const isEnded = then === 'end' || then === 'end-marker';
   const acts = frameBody({ ...body, items }, { isEnded });

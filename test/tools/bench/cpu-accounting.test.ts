@@ -13,7 +13,7 @@ import { cpuUsed, readCpu } from '../../../tools/bench/measure/cpu.ts';
 import { readRssKib } from '../../../tools/bench/measure/memory.ts';
 import { processTree } from '../../../tools/bench/measure/process-tree.ts';
 
-// The child burns 100 ms of CPU when told and answers how much it says it used; the parent only passes lines on.
+// The child burns 100 ms of CPU when reported and answers how much it says it used; the parent only passes lines on.
 const child = `
 process.stdin.once('data', () => {
   const start = process.cpuUsage();

@@ -31,7 +31,7 @@ const around = { limitStoreUrl: 'redis://127.0.0.1:1', collectorUrl: 'http://127
 describe('the parts', () => {
   const featuresOf = (name: string) => parts.find((part) => part.name === name)?.features;
 
-  test('are told against two gateways that have none of them', () => {
+  test('are reported against two gateways that have none of them', () => {
     expect(baseNames.map(featuresOf)).toEqual([[], []]);
   });
 
@@ -101,7 +101,7 @@ describe('a part at work', () => {
     traceExports: 0,
   };
 
-  test('shows by its sign, and any sign that is missing or too many is told', () => {
+  test('shows by its sign, and any sign that is missing or too many is reported', () => {
     const featuresArbitrary = fc.subarray([...allFeatures]);
     const signArbitrary = fc.constantFrom(...new Set(Object.values(signOf)));
     fc.assert(

@@ -62,7 +62,7 @@ describe('a translated scenario', () => {
   });
 });
 
-/** What is put on, and what its cost is told per. */
+/** What is put on, and what its cost is reported per. */
 function loadOf({ model, bodyBytes, connections, events, rampMs, unit }: LoadScenario) {
   return { model, bodyBytes, connections, events, rampMs, unit };
 }

@@ -1,4 +1,4 @@
-// Medians and ratios: the arithmetic that every verdict stands on.
+// Medians and ratios: the arithmetic that every verdict is on.
 
 import { describe, expect, test } from 'vitest';
 import { differencesByRound, median, ratiosByRound, spread } from '../../../tools/bench/statistics.ts';

@@ -53,7 +53,7 @@ describe('the last stage of the Dockerfile', () => {
     expect(last.filter(({ name }) => !known.includes(name))).toEqual([]);
   });
 
-  test('stands on a base that can be chosen, by default the Node of this project', () => {
+  test('is on a base that can be chosen, by default the Node of this project', () => {
     const node = `node:${packageJson.devDependencies.node}-slim`;
     expect(stages.at(-1)?.base).toBe(['$', '{BASE}'].join(''));
     expect(instructions.filter(({ name }) => name === 'ARG').map(({ rest }) => rest)).toEqual([

@@ -184,7 +184,7 @@ describe('the unpacked image', () => {
     expect(stdout.trim()).toMatch(/^open(Gateway)?Telemetry$/);
   });
 
-  test('runs a gateway that sends its metrics where it is told to', async () => {
+  test('runs a gateway that sends its metrics where it is asked to', async () => {
     const asked = Promise.withResolvers<string | undefined>();
     const collector = createServer((request, response) => {
       request.resume().once('end', () => response.end());
@@ -208,13 +208,13 @@ describe('the unpacked image', () => {
     }
   });
 
-  test('runs an operator that says what it must be told', async () => {
+  test('runs an operator that says what it must be reported', async () => {
     const operator = await startInRoot('operator', {});
     await operator.line(/could not start.*PENSTOCK_NAMESPACE: must be the name of a namespace/);
     expect(await operator.exit).toEqual({ code: 1, signal: null });
   });
 
-  test('runs a dashboard that gives its page to whoever opens it, and its answers to nobody who is not signed in', async () => {
+  test('runs a dashboard that gives its page to anyone who opens it, and its answers to nobody who is not signed in', async () => {
     const dashboard = await startInRoot('dashboard', {
       PENSTOCK_DASHBOARD_HOST: '127.0.0.1',
       PENSTOCK_DASHBOARD_PORT: '0',

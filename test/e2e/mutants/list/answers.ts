@@ -88,14 +88,14 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/kept-answers.test.ts'],
   },
   {
-    name: 'what a client is told once more counts until then',
+    name: 'what a client is reported once more counts until then',
     file: 'gateway/dialects/translate.ts',
     from: 'this.facts.keptBytes += keptBytes - this.encoderBytes;',
     to: '',
     tests: ['test/gateway/dialects/answer/kept-bytes.test.ts'],
   },
   {
-    name: 'what waits behind a call counts',
+    name: 'what waits after a call counts',
     file: 'gateway/dialects/answer/part-writer.ts',
     from: 'this.keepFor(part, pieceBytes + heapBytesOf(text) + heapBytesOf(logprobs));',
     to: '',
@@ -207,7 +207,7 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/stream/answer-room.test.ts', 'test/gateway/endpoints/answer-room.test.ts'],
   },
   {
-    name: 'whoever holds little has room for its answer beside those who hold much',
+    name: 'anyone who holds little has room for its answer beside those who hold much',
     file: 'gateway/stream/answer-room.ts',
     from: 'Math.max(leftFree, bytesMax * littleShare)',
     to: 'leftFree',
@@ -298,7 +298,7 @@ export const answers: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
-    name: 'series of what is gone are let go',
+    name: 'series of what is gone are released',
     file: 'gateway/meter/hot-metrics.ts',
     from: 'if (!isKept((name) => labels[names.indexOf(name)])) values.delete(key);',
     to: 'if (!isKept((name) => labels[names.indexOf(name)])) continue;',

@@ -11,7 +11,7 @@ export const credentials: readonly Mutant[] = [
     tests: ['test/gateway/endpoints/connection-members.test.ts'],
   },
   {
-    name: 'a body does not say where its request is sent, not even inside a member that stands for others',
+    name: 'a body does not say where its request is sent, not even inside a member that represents others',
     file: 'gateway/endpoints/connection-members.ts',
     from: 'refuseInside(body.read(member), member.name);',
     to: '',
@@ -154,7 +154,7 @@ export const credentials: readonly Mutant[] = [
     tests: ['test/gateway/process/watchdog.test.ts'],
   },
   {
-    name: 'a process that is told to by a signal writes no report',
+    name: 'a process that is asked to by a signal writes no report',
     file: 'gateway/process/leave-no-dump.ts',
     from: 'process.report.reportOnSignal = false;',
     to: '',

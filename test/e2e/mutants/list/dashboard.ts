@@ -11,7 +11,7 @@ const session = ['test/dashboard/session.test.ts'];
 
 export const dashboard: readonly Mutant[] = [
   {
-    name: 'a name that was made to point at the dashboard is told nothing',
+    name: 'a name that was made to point at the dashboard learns nothing',
     file: 'dashboard/guard/places.ts',
     from: 'return url === null ? undefined : placeOf(url);',
     to: "return placeOf(url ?? new URL('http://'.concat(named)));",
@@ -165,14 +165,14 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/rig/keys.test.ts'],
   },
   {
-    name: 'whoever stands between does not say that there is no such object',
+    name: 'anyone who is between does not say that there is no such object',
     file: 'dashboard/pages/shell/api.ts',
     from: "refusal.code === 'status_404'",
     to: 'false',
     tests: ['test/dashboard/rig/frame.test.ts'],
   },
   {
-    name: 'no key is called unused where the ledger has told of some alone',
+    name: 'no key is called unused where the ledger has reported some alone',
     file: 'dashboard/rows/spends.ts',
     from: 'offset === undefined ? spends : undefined',
     to: 'spends',
@@ -284,7 +284,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/key-lists.test.ts'],
   },
   {
-    name: 'what is told late does not take the place of a later list',
+    name: 'what is reported late does not take the place of a later list',
     file: 'dashboard/rows/key-lists.ts',
     from: ' || version < read.resourceVersion',
     to: '',
@@ -305,7 +305,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/watch.test.ts'],
   },
   {
-    name: 'a page whose watch cannot begin is told so, and waits for no change',
+    name: 'a page whose watch cannot begin is informed, and waits for no change',
     file: 'dashboard/kubernetes/watch.ts',
     from: 'throw new ClusterAway(error.message);',
     to: 'return;',
@@ -375,7 +375,7 @@ export const dashboard: readonly Mutant[] = [
     tests: rotate,
   },
   {
-    name: 'of an expired key nobody is told that there will be another',
+    name: 'of an expired key nobody learns that there will be another',
     file: 'dashboard/pages/keys/rotate.ts',
     from: 'if (expiresAt !== undefined && Date.parse(expiresAt) <= dueMs)',
     to: 'if (expiresAt !== undefined && dueMs < 0)',
@@ -389,14 +389,14 @@ export const dashboard: readonly Mutant[] = [
     tests: rotate,
   },
   {
-    name: 'an edit does not undo what somebody else changed meanwhile',
+    name: 'an edit does not undo what somebody else changed at the same time',
     file: 'dashboard/pages/shell/patch-seen.ts',
     from: 'metadata.uid !== uid || metadata.generation !== generation',
     to: "metadata.uid === ''",
     tests: ['test/dashboard/pages/patch-seen.test.ts'],
   },
   {
-    name: 'what never came to Kubernetes for want of a token is told as refused',
+    name: 'what never came to Kubernetes for want of a token is reported as refused',
     file: 'dashboard/pages/shell/send-surely.ts',
     from: " &&\n    error.code !== 'issuer_unreachable'",
     to: '',

@@ -18,7 +18,7 @@ export const drills: readonly Mutant[] = [
     tests: ['test/gateway/drill/as-written.test.ts', 'test/gateway/drill/no-trace.test.ts'],
   },
   {
-    name: 'each of the targets of one priority has its turn in drills, whatever keeps calls together',
+    name: 'each of the targets of one priority runs in drills, whatever keeps calls together',
     file: 'gateway/drill/as-written.ts',
     from: 'entry: { ...route.entry, failover },',
     to: 'entry: route.entry,',

@@ -53,7 +53,7 @@ export const egress: readonly Mutant[] = [
     tests: ['test/gateway/upstream/send.test.ts'],
   },
   {
-    name: 'a call that nobody waits for is not sent when its connection stands',
+    name: 'a call that nobody waits for is not sent when its connection is',
     file: 'gateway/upstream/send.ts',
     from: "if (!this.receiver) controller.abort(new Error('no longer wanted'));",
     to: '',

@@ -1,4 +1,4 @@
-// Which safeguards of the breaker, of failover and of what is told of it are noticed when they are gone?
+// Which safeguards of the breaker, of failover and of what learns of it are noticed when they are gone?
 
 import type { Mutant } from '../../../mutants/mutant.ts';
 
@@ -133,7 +133,7 @@ export const failover: readonly Mutant[] = [
     name: 'of several calls one is the trial of an upstream, and the others wait for it',
     file: 'gateway/pipeline/fan-out.ts',
     from: 'if (!isTurnedAway(outcome) || inFlight === 0) return outcome;',
-    to: 'if (!isTurnedAway(outcome) || underWay >= 0) return outcome;',
+    to: 'if (!isTurnedAway(outcome) || inFlight >= 0) return outcome;',
     tests: ['test/flow/several-calls.test.ts', 'test/gateway/pipeline/fan-out.test.ts'],
   },
   {
@@ -172,7 +172,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/bad-heads.test.ts'],
   },
   {
-    name: 'a date to come back at is read by the clock of whoever wrote it',
+    name: 'a date to come back at is read by the clock of anyone who wrote it',
     file: 'core/egress/retry-after.ts',
     from: 'untilMs - (Number.isNaN(sentMs) ? nowMs : sentMs)',
     to: 'untilMs - nowMs',
@@ -186,14 +186,14 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/failover.test.ts'],
   },
   {
-    name: 'what is told as Retry-After is a minute at most',
+    name: 'what is reported as Retry-After is a minute at most',
     file: 'gateway/request/errors.ts',
     from: 'Math.min(60, ',
     to: 'Math.max(0, ',
-    tests: ['test/gateway/request/errors.test.ts', 'test/flow/told-errors.test.ts'],
+    tests: ['test/gateway/request/errors.test.ts', 'test/flow/reported-errors.test.ts'],
   },
   {
-    name: 'SDKs are told where another try cannot help',
+    name: 'SDKs learn where another try cannot help',
     file: 'gateway/request/errors.ts',
     from: "...(entry.mayRetry ? {} : { 'x-should-retry': 'false' }),",
     to: '',
@@ -228,7 +228,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/shared-provider.test.ts'],
   },
   {
-    name: 'what breaks only an answer that is wanted whole is not told as a fault of its upstream',
+    name: 'what breaks only an answer that is wanted whole is not reported as a fault of its upstream',
     file: 'gateway/dialects/answer/gathered-stream.ts',
     from: 'else this.isUnread = true;',
     to: 'else this.facts.malformedFrames++;',
@@ -319,7 +319,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/table-swap.test.ts'],
   },
   {
-    name: 'what is in no table any more is not told of',
+    name: 'what is in no table any more does not learn of',
     file: 'gateway/route/health.ts',
     from: 'if (!circuits.has(id)) this.circuits.delete(id);',
     to: "if (id === '') this.circuits.delete(id);",
@@ -375,7 +375,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
-    name: 'what has side effects is not sent again for a credential that was replaced meanwhile',
+    name: 'what has side effects is not sent again for a credential that was replaced at the same time',
     file: 'gateway/attempt/call.ts',
     from: 'if (judgement?.mayHaveActed && job.hasSideEffects()) return undefined;',
     to: "if ('isStale' in failure && job.hasSideEffects()) return undefined;",
@@ -410,7 +410,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/policy-properties.test.ts'],
   },
   {
-    name: 'SDKs are told that the gateway has tried already',
+    name: 'SDKs learn that the gateway has tried already',
     file: 'core/catalog/error-codes.ts',
     from: "upstream_error: row(502, 'server_error', 'api_error', 'upstream', false),",
     to: "upstream_error: row(502, 'server_error', 'api_error', 'upstream', true),",
@@ -431,7 +431,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/attempt/judge-failure.test.ts'],
   },
   {
-    name: 'the wait that is told is that until the first key is back',
+    name: 'the wait that is reported is that until the first key is back',
     file: 'gateway/attempt/final-error.ts',
     from: '(facts.usableInMs || shortestWaitMs(failures)) / 1000',
     to: 'shortestWaitMs(failures) / 1000',
@@ -515,21 +515,21 @@ export const failover: readonly Mutant[] = [
     tests: ['test/flow/refused-accounts.test.ts'],
   },
   {
-    name: 'whoever counts is let go with the caller',
+    name: 'anyone who counts is released with the caller',
     file: 'gateway/operations/ask-once.ts',
     from: 'const stopListening = caller.onCancel(giveUp);',
     to: 'const stopListening = () => {};',
     tests: ['test/flow/count-tokens.test.ts'],
   },
   {
-    name: 'nobody is told to come back when money is what is missing',
+    name: 'nobody is asked to come back when money is what is missing',
     file: 'gateway/attempt/final-error.ts',
     from: "if (keyRest === 'out-of-money') return noMoney(facts);",
     to: '',
     tests: ['test/gateway/attempt/final-error.test.ts'],
   },
   {
-    name: 'a conversation that is too long is said to be, whoever failed besides',
+    name: 'a conversation that is too long is said to be, anyone who failed besides',
     file: 'gateway/attempt/final-error.ts',
     from: "|| reason === 'ContextLengthExceeded'",
     to: '',

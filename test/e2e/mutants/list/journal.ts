@@ -39,7 +39,7 @@ export const journal: readonly Mutant[] = [
     tests: ['test/gateway/meter/open-attempts.test.ts'],
   },
   {
-    name: 'what is told anew of an attempt is closed with its record too',
+    name: 'what is reported again of an attempt is closed with its record too',
     file: 'gateway/meter/open-attempts.ts',
     from: 'attempt.hasLine) this.ended.push(attempt.id);',
     to: 'attempt.writtenAt !== undefined) this.ended.push(attempt.id);',
@@ -102,7 +102,7 @@ export const journal: readonly Mutant[] = [
     tests: ['test/flow/mixed-route.test.ts'],
   },
   {
-    name: 'of several calls that were killed midway, those that had ended are told as they ended',
+    name: 'of several calls that were killed midway, those that had ended are reported as they ended',
     file: 'gateway/meter/metered-attempt.ts',
     from: 'if (this.rating === undefined) this.look(isUndelivered);\n    else this.isWasted = isUndelivered;',
     to: 'this.look(isUndelivered);',

@@ -130,14 +130,14 @@ export const limits: readonly Mutant[] = [
     tests: [DOWN],
   },
   {
-    name: 'what the store hears late is not added to what the ledger has told',
+    name: 'what the store hears late is not added to what the ledger has reported',
     file: 'gateway/limits/limiter.ts',
     from: 'const keptCost = isLate && this.ledger !== undefined ? 0 : cost;',
     to: 'const keptCost = cost;',
     tests: [IN_STORE],
   },
   {
-    name: 'what the store hears late counts until the ledger has told of it',
+    name: 'what the store hears late counts until the ledger has reported it',
     file: 'gateway/limits/limiter.ts',
     from: 'reported: { known: this.known(asked), ownSpent: asked.own.spent },',
     to: '',
@@ -193,7 +193,7 @@ export const limits: readonly Mutant[] = [
     tests: [BOUNDS],
   },
   {
-    name: 'a bound that the upstream does not know by its newer name is told by the older one',
+    name: 'a bound that the upstream does not know by its newer name is reported by the older one',
     file: 'gateway/dialects/openai-chat/relay.ts',
     from: 'return older && !body.isNull(older) ? undefined : newer;',
     to: 'return older && body.isNull(older) ? newer : undefined;',
@@ -347,7 +347,7 @@ export const limits: readonly Mutant[] = [
     tests: [SHARES],
   },
   {
-    name: 'why the ledger is not heard is told, and not each second',
+    name: 'why the ledger is not heard is reported, and not each second',
     file: 'gateway/limits/ledger-reader.ts',
     from: 'if (failure !== this.failure) onTurn',
     to: 'onTurn',
@@ -427,7 +427,7 @@ export const limits: readonly Mutant[] = [
     name: 'what one gateway has heard of the ledger holds for all',
     file: 'gateway/limits/scripts.ts',
     from: "if all[i] == 'ledger' then known = math.max(known, tonumber(number))",
-    to: "if all[i] == 'ledger' then known = told",
+    to: "if all[i] == 'ledger' then known = reported",
     tests: [IN_STORE],
   },
 ];

@@ -32,7 +32,7 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/dashboard/sign-in.test.ts'],
   },
   {
-    name: 'a manifest that somebody has changed meanwhile is not overwritten',
+    name: 'a manifest that somebody has changed at the same time is not overwritten',
     file: 'local/dashboard/write-file.ts',
     from: 'if (readPresent(path) !== before)',
     to: "if (readPresent(path) === '')",
@@ -74,7 +74,7 @@ export const localMode: readonly Mutant[] = [
     tests: ['test/local/saved-in-place.test.ts'],
   },
   {
-    name: 'a name that stands twice in a map is refused',
+    name: 'a name that is twice in a map is refused',
     file: 'local/read-yaml.ts',
     from: 'for (const document of documents) refuseRepeatedKeys(document);',
     to: '',

@@ -21,7 +21,7 @@ export const plan: readonly Mutant[] = [
     tests: sameAsServed,
   },
   {
-    name: 'whoever sees one namespace is told no provider by a plan',
+    name: 'anyone who sees one namespace is reported no provider by a plan',
     file: 'ledger/read-api/plan.ts',
     from: 'return path === PLAN_PATH && !seesProviders ? plainPlanAnswerSchema.parse(named) : named;',
     to: 'return named;',

@@ -116,7 +116,7 @@ export const streams: readonly Mutant[] = [
     tests: ['test/gateway/stream/client-stream.test.ts'],
   },
   {
-    name: 'a broken answer is not thrown away by what its caller has sent meanwhile',
+    name: 'a broken answer is not thrown away by what its caller has sent at the same time',
     file: 'gateway/stream/client-stream.ts',
     from: '      socket?.end();',
     to: '      socket?.destroy();',
@@ -165,7 +165,7 @@ export const streams: readonly Mutant[] = [
     tests: ['test/gateway/dialects/lost-events.test.ts'],
   },
   {
-    name: 'what is no object is seen also where it stands in braces',
+    name: 'what is no object is seen also where it is in braces',
     file: 'gateway/dialects/events/event-text.ts',
     from: '&& objectStart.test(trimmed)',
     to: '',

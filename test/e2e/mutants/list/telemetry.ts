@@ -4,7 +4,7 @@ import type { Mutant } from '../../../mutants/mutant.ts';
 
 export const telemetry: readonly Mutant[] = [
   {
-    name: 'a name that a caller gives its request stands in logs only where it is harmless',
+    name: 'a name that a caller gives its request is in logs only where it is harmless',
     file: 'gateway/request/request-id.ts',
     from: '.find((id) => wellFormed.test(id))',
     to: '.at(0)',

@@ -41,13 +41,7 @@ function keptAfter(stream: AnswerStream, begun: string, piece: string, times: nu
 describe('what is kept of a stream counts', () => {
   const patch = { tools: [{ kind: 'custom', name: 'patch' }] } as const;
   test.each([
-    [
-      'text that a responses client is told once more',
-      'openai-responses',
-      'openai-chat',
-      '',
-      chat({ content: long }),
-    ],
+    ['reported', 'openai-responses', 'openai-chat', '', chat({ content: long })],
     ['thoughts', 'openai-responses', 'openai-chat', '', chat({ reasoning_content: long })],
     ['input', 'openai-responses', 'openai-chat', call(0, '{"a":"'), call(0, long, {})],
     [
@@ -96,7 +90,7 @@ describe('what is kept of a stream counts', () => {
 });
 
 describe('nothing is kept', () => {
-  test('of what a client has been given and is not told again', () => {
+  test('of what a client has been given and is not reported again', () => {
     const stream = open('anthropic-messages', 'openai-chat');
     const kept = keptAfter(stream, chat({ content: long }) + call(0, '{"a":"'), call(0, long, {}), 30);
     expect(kept).toBeLessThan(1000);

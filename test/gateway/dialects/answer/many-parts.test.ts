@@ -22,7 +22,7 @@ const turnMs = 5_000;
 
 const tooMany = { kind: 'malformed', detail: expect.stringContaining('more than 1000') };
 
-/** Milliseconds that this thread worked: others may have its core meanwhile. */
+/** Milliseconds that this thread worked: others may have its core at the same time. */
 function timeOf(step: () => void): number {
   const workedMs = startCpuTimer();
   step();
@@ -98,7 +98,7 @@ test('a long input is looked at once, however many calls begin behind it', () =>
   expect(decoder.facts.fault).toBeUndefined();
 });
 
-test('parts that wait behind a call that does not end are not endless', () => {
+test('parts that wait after a call that does not end are not endless', () => {
   const decoder = chatDecoder();
   decoder.push(Buffer.from(toolCalls(callsOf(1, '{"a'))));
   const deltas = Array.from({ length: 10_000 }, () => [{ content: 'a' }, { refusal: 'b' }]).flat();

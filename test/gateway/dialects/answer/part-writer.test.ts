@@ -86,7 +86,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('of one id are told apart, the first keeps its own', () => {
+  test('of one id are distinguished, the first keeps its own', () => {
     const writer = new PartWriter(freshFacts(), names);
     for (const key of [0, 1, 2]) writer.call(key, f('call_0'));
     writer.end('tool-calls');

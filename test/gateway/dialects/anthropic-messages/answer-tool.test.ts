@@ -185,12 +185,12 @@ describe('the answer', () => {
   const said = (index: number, text: string) =>
     blockOf(index, { type: 'text', text: '' }, { type: 'text_delta', text });
 
-  test('in a stream stands alone, whatever else was said', () => {
+  test('in a stream is alone, whatever else was said', () => {
     const answered = said(0, 'Let me see.') + answerBlock('answer', '{"age":5}') + said(2, 'Done.');
     expect(decode(answered + endOf('tool_use'))).toEqual(['0 text', '0 + {"age":5}', '0 end', 'stop']);
   });
 
-  test('in one piece stands alone, whatever else was said', () => {
+  test('in one piece is alone, whatever else was said', () => {
     const content = [
       { type: 'text', text: 'Let me see.' },
       { type: 'tool_use', id: 'toolu_1', name: 'answer', input: { age: 5 } },
@@ -202,7 +202,7 @@ describe('the answer', () => {
     });
   });
 
-  test('that is only text is told when it has ended', () => {
+  test('that is only text learns when it has ended', () => {
     const decoder = opened().streamDecoder();
     expect(short(decoder.push(Buffer.from(start + said(0, 'I will not.'))))).toEqual([]);
     expect(short(decoder.push(Buffer.from(said(1, 'Really.') + endOf('end_turn'))))).toEqual([
@@ -216,7 +216,7 @@ describe('the answer', () => {
     ]);
   });
 
-  test('is not given yet where another tool is called: then text stands before the call', () => {
+  test('is not given yet where another tool is called: then text is before the call', () => {
     const parts = decode(said(0, 'Looking.') + answerBlock('look', '{}') + endOf('tool_use'), {
       tools: [look],
     });

@@ -7,17 +7,17 @@ import {
   usageOf,
 } from '../../../../gateway/dialects/anthropic-messages/convert-usage.ts';
 
-const read = (...told: unknown[]) => usageOf(told.reduce(mergeCounters, {}));
+const read = (...reported: unknown[]) => usageOf(reported.reduce(mergeCounters, {}));
 
 describe('input', () => {
   test('is what is fresh, what was read from the cache and what was written to it', () => {
-    const told = {
+    const reported = {
       input_tokens: 10,
       cache_read_input_tokens: 5,
       cache_creation_input_tokens: 3,
       output_tokens: 2,
     };
-    expect(read(told)).toEqual({ input: 18, cachedInput: 5, cacheWrite: 3, output: 2, reasoning: 0 });
+    expect(read(reported)).toEqual({ input: 18, cachedInput: 5, cacheWrite: 3, output: 2, reasoning: 0 });
   });
 
   test('tells apart what is written for an hour, by the latest value, and never more than is written', () => {
@@ -46,7 +46,7 @@ describe('input', () => {
       input: 17,
       cacheWrite: 7,
     });
-    // Told in both ways it is not counted twice.
+    // Reported in both ways it is not counted twice.
     const both = { cache_creation_input_tokens: 7, cache_creation: lifetimes };
     expect(read({ input_tokens: 10, ...both, output_tokens: 2 })).toMatchObject({ input: 17, cacheWrite: 7 });
   });
@@ -56,12 +56,12 @@ test('what has been put out does not become less', () => {
   expect(read({ input_tokens: 1, output_tokens: 9 }, { output_tokens: 4 })).toMatchObject({ output: 9 });
 });
 
-test('a message that ends with no output had none at its beginning either, and loses none that an end has told', () => {
+test('a message that ends with no output had none at its beginning either, and loses none that an end has reported', () => {
   const begun = mergeCounters({}, { input_tokens: 1, output_tokens: 1 });
   const none = mergeFinalCounters(begun, { output_tokens: 0 });
   expect(usageOf(none)).toMatchObject({ input: 1, output: 0 });
-  const told = mergeFinalCounters(none, { output_tokens: 9 });
-  expect(usageOf(mergeFinalCounters(told, { output_tokens: 0 }))).toMatchObject({ output: 9 });
+  const reported = mergeFinalCounters(none, { output_tokens: 9 });
+  expect(usageOf(mergeFinalCounters(reported, { output_tokens: 0 }))).toMatchObject({ output: 9 });
 });
 
 test.each([[-1], [1.5], [1e300], ['7'], [[7]], [{}], [true]])('%j tokens are no usage at all', (count) => {
@@ -117,13 +117,13 @@ describe('what other models were asked in between', () => {
     cache_read_input_tokens: 70,
     output_tokens: 1_612,
   };
-  const told = (...iterations: object[]) => ({ input_tokens: 412, output_tokens: 531, iterations });
+  const reported = (...iterations: object[]) => ({ input_tokens: 412, output_tokens: 531, iterations });
   const message = { type: 'message', model: 'claude-sonnet-4-6', input_tokens: 412, output_tokens: 531 };
   const alone = { input: 412, output: 531 };
 
   test('is used too, as often as they were asked', () => {
     const half = { ...message, output_tokens: 265 };
-    expect(read(told(half, advice, half, advice))).toEqual({
+    expect(read(reported(half, advice, half, advice))).toEqual({
       input: 412 + 2 * 8_300,
       cachedInput: 140,
       cacheWrite: 0,
@@ -134,7 +134,7 @@ describe('what other models were asked in between', () => {
 
   test('is used where it is of a kind to come', () => {
     const other = { type: 'critic_message', input_tokens: 5, output_tokens: 6 };
-    expect(read(told(message, other))).toMatchObject({ input: 417, output: 537 });
+    expect(read(reported(message, other))).toMatchObject({ input: 417, output: 537 });
   });
 
   test.each([
@@ -142,7 +142,7 @@ describe('what other models were asked in between', () => {
     ['nothing of the model that answered instead', [{ ...message, type: 'fallback_message' }]],
     ['nothing of what is of no kind', [{ input_tokens: 5, output_tokens: 6 }]],
   ])('%s is in there twice', (_, iterations) => {
-    expect(read(told(...iterations))).toMatchObject(alone);
+    expect(read(reported(...iterations))).toMatchObject(alone);
   });
 
   describe('and declined', () => {
@@ -151,17 +151,17 @@ describe('what other models were asked in between', () => {
     const served = { ...message, type: 'fallback_message' };
 
     test('is used too, where it had begun to answer', () => {
-      expect(read(told(declined, message, served))).toMatchObject({ input: 812, output: 621 });
-      expect(read(told(declined, message))).toMatchObject({ input: 812, output: 621 });
+      expect(read(reported(declined, message, served))).toMatchObject({ input: 812, output: 621 });
+      expect(read(reported(declined, message))).toMatchObject({ input: 812, output: 621 });
     });
 
     test('is nothing, where it had not: that is not billed', () => {
-      expect(read(told({ ...declined, output_tokens: 0 }, served))).toMatchObject(alone);
+      expect(read(reported({ ...declined, output_tokens: 0 }, served))).toMatchObject(alone);
     });
 
     test('is nothing, where nobody says whose it was', () => {
-      expect(read(told({ ...declined, model: null }, served))).toMatchObject(alone);
-      expect(read(told(declined, { ...served, model: undefined }))).toMatchObject(alone);
+      expect(read(reported({ ...declined, model: null }, served))).toMatchObject(alone);
+      expect(read(reported(declined, { ...served, model: undefined }))).toMatchObject(alone);
     });
   });
 });

@@ -7,7 +7,7 @@ import { asksOf, decodeBlocks, decodeRequest, question } from './talk.ts';
 const hint = { type: 'ephemeral' };
 
 describe('roles', () => {
-  test('system text stands before the turns, each block a part of its own', () => {
+  test('system text is before the turns, each block a part of its own', () => {
     const system = [
       { type: 'text', text: 'One', cache_control: hint },
       { type: 'text', text: 'Two' },
@@ -215,7 +215,7 @@ describe('blocks', () => {
     expect(decodeBlocks(role, content)).toEqual(parts);
   });
 
-  test('state that we have packed is known again, wherever it stands', () => {
+  test('state that we have packed is known again, wherever it is', () => {
     const state = { kind: 'encrypted', value: 'abc', id: 'rs_1' } as const;
     const packed = packOpaque('there', state);
     const opaque = { origin: 'there', state };
@@ -229,7 +229,7 @@ describe('blocks', () => {
     ]);
   });
 
-  test('state that was damaged on its way is left out', () => {
+  test('state that was damaged in flight is left out', () => {
     const signature = `${packOpaque('there', { kind: 'signature', value: 'abc' })}.x`;
     expect(decodeBlocks('assistant', [{ type: 'thinking', thinking: 'Hm', signature }])).toEqual([]);
   });

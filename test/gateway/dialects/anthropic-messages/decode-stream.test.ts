@@ -13,7 +13,7 @@ describe('blocks', () => {
   test.each<[string, string, readonly string[]]>([
     ['text', textBlock(0, 'a', 'b') + endOf('end_turn'), ['0 text', '0 + a', '0 + b', '0 end', 'stop']],
     [
-      'text that stands in the start of its block',
+      'text that is in the start of its block',
       blockOf(0, { type: 'text', text: 'a' }) + endOf('end_turn'),
       ['0 text', '0 + a', '0 end', 'stop'],
     ],
@@ -74,7 +74,7 @@ describe('blocks', () => {
       ['0 tool-call look', '0 + {}', '0 end', '1 tool-call look', '1 + {}', '1 end', 'tool-calls'],
     ],
     [
-      'a tool call whose input stands in the start of its block',
+      'a tool call whose input is in the start of its block',
       blockOf(0, { ...look, input: { at: 1 } }) + endOf('tool_use'),
       ['0 tool-call look', '0 + {"at":1}', '0 end', 'tool-calls'],
     ],
@@ -203,11 +203,11 @@ describe('the end', () => {
     expect(short(decodeStream(start + textBlock(0, 'a') + endOf(reason)).parts).at(-1)).toBe(finish);
   });
 
-  test('54: an end by itself behind a call is one for the call', () => {
+  test('54: an end by itself after a call is one for the call', () => {
     expect(short(decodeStream(start + blockOf(0, look) + endOf('end_turn')).parts).at(-1)).toBe('tool-calls');
   });
 
-  test('the stop sequence is told', () => {
+  test('the stop sequence is reported', () => {
     const { parts } = decodeStream(start + endOf('stop_sequence', {}, { stop_sequence: 'END' }));
     expect(parts).toContainEqual({
       type: 'choice-end',
@@ -217,7 +217,7 @@ describe('the end', () => {
     });
   });
 
-  test('why it was refused is told', () => {
+  test('why it was refused is reported', () => {
     const details = { type: 'refusal', category: 'cyber', explanation: 'No' };
     const { parts } = decodeStream(start + endOf('refusal', {}, { stop_details: details }));
     expect(parts.at(-1)).toEqual({
@@ -229,7 +229,7 @@ describe('the end', () => {
   });
 
   test.each<[string, string, string]>([
-    ['13: nothing behind the text', start + textBlock(0, 'a'), 'truncated'],
+    ['13: nothing after the text', start + textBlock(0, 'a'), 'truncated'],
     ['nothing at all', '', 'truncated'],
     ['half an event', `${start}${textBlock(0, 'a')}data: {"type":"message_st`, 'truncated'],
     ['what is no JSON', `${start}data: <html>\n\n`, 'malformed'],
@@ -311,16 +311,16 @@ describe('usage', () => {
     ['the input alone', { input_tokens: 10 }, { input: 17, cachedInput: 5 }],
     ['one that is none', { output_tokens: -1 }, undefined],
   ])(
-    'a message that ends with no count of its output, %s, lacks it: one token stands at its start',
-    (_, told, usage) => {
-      const { facts } = decodeStream(start + textBlock(0, 'a') + endOf('end_turn', told));
+    'a message that ends with no count of its output, %s, lacks it: one token is at its start',
+    (_, reported, usage) => {
+      const { facts } = decodeStream(start + textBlock(0, 'a') + endOf('end_turn', reported));
       expect(facts).toMatchObject({ isComplete: true, lacksOutput: true });
       if (usage === undefined) expect(facts.usage).toBeUndefined();
       else expect(facts.usage).toMatchObject(usage);
     },
   );
 
-  test('what is known at the start is told at once, and lacks the output', () => {
+  test('what is known at the start is reported at once, and lacks the output', () => {
     const { parts, facts } = decodeStream(start);
     expect(facts).toMatchObject({ usage: { input: 17 }, lacksOutput: true });
     expect(parts[1]).toMatchObject({ type: 'usage', usage: { input: 17, cachedInput: 5 } });

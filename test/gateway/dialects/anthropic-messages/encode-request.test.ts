@@ -74,7 +74,7 @@ describe('system text', () => {
 
   test.each([
     ['in front', [systemTurn('Be brief'), userTurn('a')]],
-    ['behind an answer', [userTurn('a'), assistantTurn('b'), systemTurn('Be brief')]],
+    ['after an answer', [userTurn('a'), assistantTurn('b'), systemTurn('Be brief')]],
   ])('system text %s is a reminder for every model', (_, turns) => {
     const roles = encodeRequest({ turns }, newest).messages.map(({ role }: { role: string }) => role);
     expect(roles).not.toContain('system');
@@ -513,7 +513,7 @@ describe('thinking', () => {
       );
     const result = userTurn(toolResult('c1', 'x'));
 
-    test('goes on behind a call that this provider thought of', () => {
+    test('goes on after a call that this provider thought of', () => {
       expect(thinks([userTurn('a'), assistantTurn(signed('Hm'), toolCall('c1')), result])).toBe(true);
     });
 

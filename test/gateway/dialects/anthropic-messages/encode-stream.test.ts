@@ -190,7 +190,7 @@ describe('the end', () => {
     expect(events.at(-2)?.data.delta).toMatchObject({ stop_reason: reason });
   });
 
-  test.each(['stop', 'tool-calls'] as const)('54: %s behind a call is tool_use', (finish) => {
+  test.each(['stop', 'tool-calls'] as const)('54: %s after a call is tool_use', (finish) => {
     const events = encode([...call(0, 'toolu_1', '{}'), end(finish)]);
     expect(events.at(-2)?.data.delta).toMatchObject({ stop_reason: 'tool_use' });
   });

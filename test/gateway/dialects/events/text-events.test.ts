@@ -86,7 +86,7 @@ test('events that differ in one text only are not parsed again', () => {
   expect(third).toEqual(parseJson(chunk('"\\n"')));
 });
 
-test('it learns anew where a stream goes on with another member', () => {
+test('it learns again where a stream goes on with another member', () => {
   const thought = (value: string) => `{"delta":{"reasoning_content":${value}}}`;
   const events = new TextEvents();
   const isReused = (data: readonly string[]) => {

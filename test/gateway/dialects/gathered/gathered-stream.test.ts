@@ -73,7 +73,7 @@ describe('chat, as vendors write it', () => {
   const more = (input: string) => ({ function: { arguments: input } });
   test.each<readonly [string, readonly object[], readonly string[]]>([
     [
-      'calls that are all numbered 0, told apart by their ids',
+      'calls that are all numbered 0, distinguished by their ids',
       [
         call({ index: 0, id: 'a', ...get('{"x"') }),
         call({ index: 0, ...more(':1}') }),
@@ -221,7 +221,7 @@ describe('a stream that nobody could use whole', () => {
   });
 });
 
-test('a response whose terminal event leaves its items out has those that were told', () => {
+test('a response whose terminal event leaves its items out has those that were reported', () => {
   const item = { type: 'message', id: 'i', content: [{ type: 'output_text', text: 'hello' }] };
   const events = [
     { type: 'response.created', response: { object: 'response', status: 'in_progress', output: [] } },

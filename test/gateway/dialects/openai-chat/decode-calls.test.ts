@@ -70,7 +70,7 @@ describe('a stream of tool calls', () => {
       [':f({"x":1})'],
     ],
     [
-      'without index, told apart by id',
+      'without index, distinguished by id',
       [
         calls(fn(undefined, 'a', 'f', '{')),
         calls(fn(undefined, 'b', 'g', '{"y"')),
@@ -184,7 +184,7 @@ describe('a plain answer', () => {
     return decoded.answer.choices[0];
   };
 
-  test('has its calls behind its text', () => {
+  test('has its calls after its text', () => {
     const tool_calls = [
       { id: 'a', type: 'function', function: { name: 'f', arguments: '' } },
       { type: 'function', function: { name: 'g', arguments: '{"y":1}' } },
@@ -200,7 +200,7 @@ describe('a plain answer', () => {
   });
 
   test.each([
-    ['equal ids, told apart', { id: 'a' }, ['a', 'a_2']],
+    ['equal ids, distinguished', { id: 'a' }, ['a', 'a_2']],
     ['empty ids', { id: '' }, ['', '']],
     ['no ids and the same index', { index: 0 }, ['', '']],
     ['all of that', { id: 'a', index: 0 }, ['a', 'a_2']],
@@ -289,7 +289,7 @@ describe('thinking', () => {
     ]);
   });
 
-  test('state that comes behind the text is kept', () => {
+  test('state that comes after the text is kept', () => {
     expect(parts({ content: 'a' }, { reasoning_details: [signed] })).toMatchObject([
       { type: 'text', text: 'a' },
       { type: 'thinking', opaque: { state: { value: signed } } },

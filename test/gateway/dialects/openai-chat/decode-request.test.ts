@@ -165,7 +165,7 @@ describe('a request asks for', () => {
       ['tools messages[0]', 'tool-result-media messages[0].content[0]', 'image messages[0].content[0]'],
     ],
     [
-      'thinking of before',
+      'thinking from before',
       said({ role: 'assistant', content: 'a', reasoning_content: 'hm', reasoning_details: [{}] }),
       ['reasoning-history messages[0].reasoning_content', 'reasoning-history messages[0].reasoning_details'],
     ],

@@ -196,7 +196,7 @@ test.each<[FinishReason, string, string]>([
   ['tool-calls', 'tool_calls', 'function_call'],
   ['content-filter', 'content_filter', 'content_filter'],
   ['pause', 'stop', 'stop'],
-])('the finish %s is told as %s, and in the old form as %s', (finish, newer, older) => {
+])('the finish %s is reported as %s, and in the old form as %s', (finish, newer, older) => {
   expect(plain([{ index: 0, parts: [], finish }]).choices[0]?.finish_reason).toBe(newer);
   expect(plain([{ index: 0, parts: [], finish }], functions).choices[0]?.finish_reason).toBe(older);
   expect(deltas([ends(finish)]).at(-1)).toBe(newer);

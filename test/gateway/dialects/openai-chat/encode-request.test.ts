@@ -40,7 +40,7 @@ describe('the messages', () => {
       ],
     ],
     [
-      'keep later system text where it stands',
+      'keep later system text where it is',
       messages(userTurn(text('a')), { role: 'system', parts: [text('s')] }, userTurn(text('b'))),
       [
         { role: 'user', content: 'a' },

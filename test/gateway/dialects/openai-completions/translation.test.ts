@@ -213,7 +213,7 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
   pause: 'stop',
 };
 
-test.each(Object.entries(finishReasons))('the finish %s is told as %s', (finish, wanted) => {
+test.each(Object.entries(finishReasons))('the finish %s is reported as %s', (finish, wanted) => {
   const ended: StreamPart = { type: 'choice-end', choice: 0, finish: finish as FinishReason };
   const translation = translate({});
   expect(translation.streamEncoder(head).open(0).encode([ended])).toContain(`"finish_reason":"${wanted}"`);

@@ -70,7 +70,7 @@ function shortOf(events: readonly Event[], more: Partial<Conversation> = {}): st
 describe('an item', () => {
   test.each<[string, readonly Event[], readonly string[]]>([
     [
-      'told in full',
+      'reported in full',
       [
         added(0, message('')),
         textDelta(0, 'hello'),
@@ -98,12 +98,12 @@ describe('an item', () => {
     ['with its end only', [done(0, message('hello')), completed()], textParts],
     ['in the terminal event only', [completed([message('hello')])], textParts],
     [
-      'told in the stream and with another id at its end',
+      'reported in the stream and with another id at its end',
       [added(0, message('')), textDelta(0, 'hello'), completed([{ ...message('hello'), id: 'other' }])],
       textParts,
     ],
     [
-      '54: a call told in full',
+      '54: a call reported in full',
       [
         added(0, call('call_1', '')),
         on('function_call_arguments.delta', 0, { delta: '{"a"' }),
@@ -139,7 +139,7 @@ describe('an item', () => {
       ['0( function call_1 f', '0: {}', '0)', 'tool-calls'],
     ],
     [
-      'reasoning told in full',
+      'reasoning reported in full',
       [
         added(0, { ...thought, summary: [], encrypted_content: 'half' }),
         on('reasoning_summary_text.delta', 0, { summary_index: 0, delta: 'hm' }),
@@ -485,8 +485,8 @@ test('whatever JSON an upstream sends, nothing throws, and a stream ends complet
         maxLength: 6,
       }),
       (events) => {
-        const told = events.map(([type, event]) => ({ ...event, type }));
-        const { parts, facts } = decodeStream(eventText(...told));
+        const reported = events.map(([type, event]) => ({ ...event, type }));
+        const { parts, facts } = decodeStream(eventText(...reported));
         expect(facts.isComplete).toBe(facts.fault === undefined);
         const open = new Set<number>();
         for (const part of parts) {

@@ -138,7 +138,7 @@ describe('a stream', () => {
     expect(typesOf([])).toEqual([...opening, 'completed']);
   });
 
-  test('10: the terminal event has id, model, output, and counts that came behind the end', () => {
+  test('10: the terminal event has id, model, output, and counts that came after the end', () => {
     expect(lastResponse([...partsOf([text, 'a']), end('stop'), usage])).toMatchObject({
       id: 'resp_abc',
       object: 'response',
@@ -209,7 +209,7 @@ describe('the end', () => {
   test.each([
     ['its explanation', 'because', 'because'],
     ['a sentence of ours', null, 'The model declined to answer.'],
-  ])('a refusal is a complete answer with %s as text', (_, explanation, told) => {
+  ])('a refusal is a complete answer with %s as text', (_, explanation, reported) => {
     const refused: StreamPart = {
       type: 'choice-end',
       choice: 0,
@@ -218,7 +218,7 @@ describe('the end', () => {
     };
     expect(lastResponse([refused])).toMatchObject({
       status: 'completed',
-      output: [{ content: [{ type: 'output_text', text: told }] }],
+      output: [{ content: [{ type: 'output_text', text: reported }] }],
     });
   });
 
@@ -268,10 +268,10 @@ describe('11: a stream that breaks', () => {
     ['server_error', 'upstream_unavailable', 'slow_down'],
     ['server_error', 'upstream_timeout', 'server_error'],
     ['server_error', null, 'server_error'],
-  ])('%s %s is told to agents as %s', (type, code, told) => {
+  ])('%s %s is asked to agents as %s', (type, code, reported) => {
     const text = encodeResponsesErrorFrame({ ...error, type, code }, 'req_1');
     const failed = readResponseEvents(text).find((event) => event.type === 'response.failed');
-    expect(failed).toMatchObject({ response: { error: { code: told } } });
+    expect(failed).toMatchObject({ response: { error: { code: reported } } });
   });
 });
 

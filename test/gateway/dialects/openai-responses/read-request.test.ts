@@ -69,7 +69,7 @@ test.each([
   expect(paramOf(members)).toBeUndefined();
 });
 
-test('long input is the judgement of whoever parses it', () => {
+test('long input is the judgement of anyone who parses it', () => {
   const input = [{ role: 'robot', content: 'x'.repeat(20_000) }];
   expect(paramOf({ input })).toBeUndefined();
 });
@@ -93,7 +93,7 @@ describe('what one provider has stored', () => {
     ['input', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
     ['input', { input: [{ id: 'msg_1' }] }],
     [undefined, { background: false, previous_response_id: null }],
-  ])('is told by the name %s', (name, members) => {
+  ])('is reported by the name %s', (name, members) => {
     expect(read(members).storedState).toBe(name);
   });
 

@@ -25,7 +25,7 @@ describe('an event that differs', () => {
     ['in its text, which is empty', event({ content: '' }), false],
     ['in its id', first.replace('c1', 'c2'), false],
     ['in its model', first.replace('"u"', '""'), false],
-    ['by a member behind the text', event({ content: 'x', tool_calls: [{}] }), false],
+    ['by a member after the text', event({ content: 'x', tool_calls: [{}] }), false],
     ['by a member at the end', event({ content: 'x' }, { error: { message: 'no' } }), false],
     ['by its finish reason', first.replace('null', '"stop"'), false],
     ['by its choice', first.replace('"index":0', '"index":1'), false],
@@ -49,7 +49,7 @@ describe('an event that differs', () => {
   });
 });
 
-test('where the id stands behind the text, an event with other members is no longer alike', () => {
+test('where the id is after the text, an event with other members is no longer alike', () => {
   const late = '{"choices":[{"delta":{"content":"a"},"index":0}],"id":"c1"}';
   expect(isSame(formsOf(`data: ${late}`), `data: ${late.replace('"a"', '"b"')}`)).toBe(true);
   expect(formsOf(`data: ${late}`).beginsAlike(`data: ${late.replace('"c1"', '""')}`, 0)).toBe(false);

@@ -20,7 +20,7 @@ const usage = (input: number, output: number, more = {}) => ({
   ...more,
 });
 
-const twiceTold = { prompt_tokens: 10_032, completion_tokens: 1, total_tokens: 10_033 };
+const reportedTwice = { prompt_tokens: 10_032, completion_tokens: 1, total_tokens: 10_033 };
 
 describe('reading', () => {
   test.each([
@@ -135,7 +135,7 @@ describe('reading', () => {
     [
       'cache writes under two names at once, as LiteLLM tells them: one count',
       {
-        ...twiceTold,
+        ...reportedTwice,
         prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 10_017 },
         cache_creation_input_tokens: 10_017,
         cache_read_input_tokens: 0,
@@ -144,13 +144,13 @@ describe('reading', () => {
     ],
     [
       'cache writes and reads beside the counts alone, as Databricks tells them',
-      { ...twiceTold, cache_creation_input_tokens: 10_000, cache_read_input_tokens: 17 },
+      { ...reportedTwice, cache_creation_input_tokens: 10_000, cache_read_input_tokens: 17 },
       usage(10_032, 1, { cachedInput: 17, cacheWrite: 10_000 }),
     ],
     [
       'cache writes in the details by the name of Alibaba',
       {
-        ...twiceTold,
+        ...reportedTwice,
         prompt_tokens_details: {
           cache_creation: { ephemeral_5m_input_tokens: 10_017 },
           cache_creation_input_tokens: 10_017,
@@ -162,13 +162,13 @@ describe('reading', () => {
     ],
     [
       'cache writes in the details by the name of new-api',
-      { ...twiceTold, prompt_tokens_details: { cached_tokens: 2, cached_creation_tokens: 30 } },
+      { ...reportedTwice, prompt_tokens_details: { cached_tokens: 2, cached_creation_tokens: 30 } },
       usage(10_032, 1, { cachedInput: 2, cacheWrite: 30 }),
     ],
     [
       'writes for an hour, as LiteLLM tells them',
       {
-        ...twiceTold,
+        ...reportedTwice,
         prompt_tokens_details: {
           cache_creation_tokens: 30,
           cache_creation_token_details: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
@@ -179,7 +179,7 @@ describe('reading', () => {
     [
       'more writes for an hour than writes',
       {
-        ...twiceTold,
+        ...reportedTwice,
         prompt_tokens_details: {
           cache_creation_input_tokens: 30,
           cache_creation: { ephemeral_1h_input_tokens: 99 },
@@ -189,13 +189,13 @@ describe('reading', () => {
     ],
     [
       'more reads and writes together than the prompt has',
-      { ...twiceTold, cache_creation_input_tokens: 10_032, cache_read_input_tokens: 32 },
+      { ...reportedTwice, cache_creation_input_tokens: 10_032, cache_read_input_tokens: 32 },
       usage(10_032, 1, { cachedInput: 32, cacheWrite: 10_000 }),
     ],
     [
       'a zero under one name, and a count under another',
       {
-        ...twiceTold,
+        ...reportedTwice,
         prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
         cache_creation_input_tokens: 5,
         cache_read_input_tokens: 6,
@@ -205,7 +205,7 @@ describe('reading', () => {
     [
       'names of cache writes with what is no count',
       {
-        ...twiceTold,
+        ...reportedTwice,
         prompt_tokens_details: { cache_creation_tokens: -1, cache_creation: 'many' },
         cache_creation_input_tokens: '7',
         x_details: [],
@@ -253,13 +253,13 @@ test.each([
     },
   ],
 ])('responses read cache writes under %s', (_, more) => {
-  const told = { input_tokens: 10_032, output_tokens: 1, total_tokens: 10_033, ...more };
-  expect(decodeResponsesUsage(told)).toEqual(usage(10_032, 1, { cacheWrite: 10_017 }));
+  const reported = { input_tokens: 10_032, output_tokens: 1, total_tokens: 10_033, ...more };
+  expect(decodeResponsesUsage(reported)).toEqual(usage(10_032, 1, { cacheWrite: 10_017 }));
 });
 
-test('cache writes that are told twice are billed once, and shown to messages clients', () => {
+test('cache writes that are reported twice are billed once, and shown to messages clients', () => {
   const read = readOpenAiUsage({
-    ...twiceTold,
+    ...reportedTwice,
     prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 10_017 },
     cache_creation_input_tokens: 10_017,
     cache_read_input_tokens: 0,

@@ -61,7 +61,7 @@ describe.each([
   // The event that decides is whole with its last brace; its blank line may be missing.
   const isDecided = Buffer.byteLength(text.slice(0, endOfEvent(text, text.indexOf(deciding))));
 
-  test('13: cut at any byte it is complete exactly behind the event that decides', () => {
+  test('13: cut at any byte it is complete exactly after the event that decides', () => {
     for (let at = 0; at <= bytes.length; at++) {
       const wanted: Partial<AnswerFacts> =
         at >= isDecided

@@ -142,7 +142,7 @@ describe.each([openAiChat, openAiCompletions])('an upstream of $name', ({ asUpst
   });
 });
 
-/** Start, deltas, end: one part of a choice after the other, numbered, nothing empty, nothing behind the end. */
+/** Start, deltas, end: one part of a choice after the other, numbered, nothing empty, nothing after the end. */
 function expectOrder(parts: readonly { readonly type: string }[]): void {
   const open = new Map<number, number>();
   const next = new Map<number, number>();
@@ -175,14 +175,14 @@ test('usage that a provider tells with the choice is that of the answer', () => 
   const { usage, ...end } = { ...delta({}, 'stop'), usage: { prompt_tokens: 7, completion_tokens: 3 } };
   const [choice] = z.array(z.looseObject({})).parse(Object(end).choices);
   const text = frame(delta({ content: 'a' })) + frame({ ...end, choices: [{ ...choice, usage }] }) + done;
-  const told = { input: 7, output: 3 };
+  const reported = { input: 7, output: 3 };
   for (const wantsUsage of [true, false]) {
     const asked = { model: 'm', isStream: true, choices: 1, wantsUsage };
     const relayed = readPieces(openAiChat.same.relayStream(asked), [Buffer.from(text)]);
-    expect(relayed.facts).toMatchObject({ isComplete: true, usage: told });
+    expect(relayed.facts).toMatchObject({ isComplete: true, usage: reported });
     const gathered = new GatheredStream(openAiChat.same.relayStream(asked), openAiChat.same, 1_000_000);
     readPieces(gathered, [Buffer.from(text)]);
     expect(gathered.answer()).toMatchObject({ usage });
   }
-  expect(readPieces(chatDecoder(1), [Buffer.from(text)]).facts).toMatchObject({ usage: told });
+  expect(readPieces(chatDecoder(1), [Buffer.from(text)]).facts).toMatchObject({ usage: reported });
 });

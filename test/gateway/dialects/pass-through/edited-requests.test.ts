@@ -27,7 +27,7 @@ const edited = (dialect: SameDialect, text: string, parameters?: Record<string, 
 const packed = packOpaque(originOf('other', 'm-1'), { kind: 'encrypted', value: 'gAAA', id: 'rs_1' });
 const fragile = '"\\u0041\\/\\ud800 é😀", 1e400, -0, 12345678901234567890, 1.0';
 
-/** What native clients send; `{}` stands for what differs. */
+/** What native clients send; `{}` represents what differs. */
 const dialects = {
   messages: { relay: relayMessages, list: 'messages' },
   responses: { relay: relayResponses, list: 'input' },
@@ -191,7 +191,7 @@ describe('45: thinking that is not the provider’s own is not sent to it', () =
     ['stays on without a budget', [thinking(packed), call], '{"type":"adaptive"}', '{"type":"adaptive"}'],
     ['stays on where nothing was taken out', [call], budget, budget],
   ])(
-    'thinking with a budget, which needs the thinking in front of an open call, %s',
+    'thinking with a budget, which needs the thinking before an open call, %s',
     (_, blocks, given, wanted) => {
       const sent: unknown = JSON.parse(
         edited(

@@ -38,7 +38,7 @@ const own = originOf('platform/own', 'm-1');
 const other = originOf('platform/other', 'm-1');
 const plainFacts = { ...streamFacts, isStream: false };
 
-/** What stands in the bytes, and what it says. */
+/** What is in the bytes, and what it says. */
 interface State {
   readonly raw: string;
   readonly state: OpaqueState;
@@ -172,7 +172,7 @@ test('a stream with nothing to mark is passed on as its own bytes', () => {
   expect(stream.push(bytes)).toBe(bytes);
 });
 
-test('a stream that is broken off behind a marked event still counts its events', () => {
+test('a stream that is broken off after a marked event still counts its events', () => {
   const item = named('response.output_item.done', { sequence_number: 41, item: reasoning('gAAA') });
   const stream = relayResponses.relayStream(streamFacts, own);
   stream.push(Buffer.from(responseBeginning + item));
@@ -374,7 +374,7 @@ describe('thinking with a budget, in a loop of tool calls that was begun at anot
 
   test.each([
     ['is off while the other’s thinking would be missed', [theirs, call], [call], 'disabled'],
-    ['is off where it stands in front of the last call only', [ours, call], [theirs, call], 'disabled'],
+    ['is off where it is before the last call only', [ours, call], [theirs, call], 'disabled'],
     ['is on again behind thinking of its own', [theirs, call], [ours, call], 'enabled'],
     ['stays on where the other has not thought', [ours, call], [call], 'enabled'],
   ])('%s', (_, first, second, wanted) => {

@@ -115,7 +115,7 @@ describe('first content', () => {
   });
 });
 
-test('behind the first content deltas are only looked at', () => {
+test('after the first content deltas are only looked at', () => {
   const broken = 'event: content_block_delta\ndata: {"type":"content_block_delta",]}\n\n';
   expect(relay(begun + broken + ended)).toMatchObject({
     sent: begun + broken + ended,
@@ -156,7 +156,7 @@ describe('usage', () => {
     });
   });
 
-  test('of a stream that broke off is known as far as it was told', () => {
+  test('of a stream that broke off is known as far as it was reported', () => {
     expect(usage(begun)).toMatchObject({ input: 130, output: 1 });
   });
 

@@ -78,7 +78,7 @@ describe('what is passed on', () => {
     ['an event that lacks its blank line', event.trimEnd(), event],
   ])('%s', (_, text, wanted) => {
     expect(relay(text).sent).toBe(wanted ?? text);
-    // The same behind the first content, where events are looked at, not parsed.
+    // The same after the first content, where events are looked at, not parsed.
     expect(relay(first + text).sent).toBe(first + (wanted ?? text));
   });
 
@@ -311,7 +311,7 @@ describe('the end', () => {
     expect(facts).toMatchObject({ isComplete: false, fault: { kind: 'malformed' } });
   });
 
-  test('a usage chunk behind the last finish reason ends the stream without a terminal marker', () => {
+  test('a usage chunk after the last finish reason ends the stream without a terminal marker', () => {
     const stream = relayChat.relayStream({ model: 'm', isStream: true, choices: 1, wantsUsage: false });
     stream.push(Buffer.from(first + last));
     expect(stream.facts.isComplete).toBe(false);
@@ -402,14 +402,14 @@ test('a stream whose every event has a null usage goes on in runs, as any other 
   const event = (content: string): string => frame({ ...delta({ content }), usage: null });
   const stream = relayChat.relayStream({ model: 'm', isStream: true, choices: 1, wantsUsage: false });
   stream.push(Buffer.from(event('a')));
-  // Nobody parses these: what stands in the text would be found.
+  // Nobody parses these: what is in the text would be found.
   const odd = event('b').replace('"b"', '"\u0001"');
   expect(String(stream.push(Buffer.from(odd)))).toBe(odd.replace(',"usage":null', ''));
 });
 
 test('without usage the output is counted by its content events', () => {
   const { facts } = relay(first + frame(delta({ content: 'a' })) + frame(delta({ tool_calls: [] })) + last);
-  // The empty one is counted as well: behind the first content events are not parsed.
+  // The empty one is counted as well: after the first content events are not parsed.
   expect(facts.outputEstimate).toBe(3);
   expect(facts.usage).toBeUndefined();
 });

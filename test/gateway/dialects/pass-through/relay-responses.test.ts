@@ -97,7 +97,7 @@ describe('first content', () => {
   });
 });
 
-test('behind the first content deltas are only looked at', () => {
+test('after the first content deltas are only looked at', () => {
   const broken = 'event: response.output_text.delta\ndata: {"delta":]}\n\n';
   expect(relay(delta('a') + broken + completed)).toMatchObject({
     sent: delta('a') + broken + completed,
@@ -139,7 +139,7 @@ describe('the end', () => {
     expect(relay(text).facts).toMatchObject({ isComplete: false, fault: { kind: 'truncated' } });
   });
 
-  test('13: cut at any byte it is complete exactly behind the last event', () => {
+  test('13: cut at any byte it is complete exactly after the last event', () => {
     const bytes = Buffer.from(wholeResponse);
     for (let at = 0; at <= bytes.length; at++) {
       const { facts } = readPieces(relayResponses.relayStream(streamFacts), [bytes.subarray(0, at)]);
@@ -232,7 +232,7 @@ describe('12: an error inside a stream of status 200 is an error, not an empty a
 describe('the frames that break a stream off', () => {
   const error: ErrorObject = { message: 'gone', type: 'server_error', code: 'upstream_error', param: null };
 
-  function breakOff(text: string, told: ErrorObject = error) {
+  function breakOff(text: string, reported: ErrorObject = error) {
     const stream = relayResponses.relayStream(streamFacts);
     // Event by event: the mass of a stream is not taken one by one where it comes in one piece.
     for (const event of text.split(/(?<=\n\n)/)) stream.push(Buffer.from(event));
@@ -240,7 +240,7 @@ describe('the frames that break a stream off', () => {
     const parser = createParser({
       onEvent: ({ event, data }) => frames.push({ event, data: JSON.parse(data) }),
     });
-    parser.feed(stream.errorFrame?.(told) ?? '');
+    parser.feed(stream.errorFrame?.(reported) ?? '');
     return frames;
   }
 
@@ -308,9 +308,9 @@ describe('the frames that break a stream off', () => {
     ['upstream_timeout', 'server_error'],
     ['internal_error', 'server_error'],
   ])('tell %s as %s', (code, wanted) => {
-    const [failed, told] = breakOff(responseBeginning, { ...error, code });
+    const [failed, reported] = breakOff(responseBeginning, { ...error, code });
     expect(failed?.data.response).toMatchObject({ error: { code: wanted } });
-    expect(told?.data).toMatchObject({ code, error: { code } });
+    expect(reported?.data).toMatchObject({ code, error: { code } });
   });
 });
 

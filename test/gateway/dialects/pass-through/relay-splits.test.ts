@@ -74,7 +74,7 @@ describe.each(dialects)('%s', (_, open, whole) => {
     'empty data',
     'no last blank line',
     'an end mark of another dialect',
-    'something behind the end',
+    'something after the end',
   ])('16: reach the client as if they were written plainly: %s', (way) => {
     const { sent, facts } = read(open, [Buffer.from(ways[way] ?? '')]);
     expect(sent).toBe(whole);

@@ -92,7 +92,7 @@ describe.each(dialects)('a %s stream', (_, relay, whole, ways) => {
   });
 });
 
-test('an answer that is held, and that nobody could use, is still told to be one', () => {
+test('an answer that is held, and that nobody could use, is still reported to be one', () => {
   const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"half' } };
   const text = frame(delta({ tool_calls: [call] })) + frame(delta({}, 'tool_calls')) + frame('[DONE]');
   expect(read(openOf(relayChat, true)(), [Buffer.from(text)]).flaw).toContain('arguments');
@@ -156,11 +156,11 @@ test('a response that is broken off repeats its head with the model that was ask
   const stream = openOf(relayResponses)();
   stream.push(Buffer.from(responseBeginning));
   const error = { message: 'gone: Grüße 😀', type: 'server_error', code: 'upstream_error', param: null };
-  const told = stream.errorFrame?.(error) ?? '';
-  expect(told).toContain('response.failed');
-  expect(told).toContain(named);
-  expect(told).not.toContain(served);
-  expect(told).toContain('gone: Grüße 😀');
+  const reported = stream.errorFrame?.(error) ?? '';
+  expect(reported).toContain('response.failed');
+  expect(reported).toContain(named);
+  expect(reported).not.toContain(served);
+  expect(reported).toContain('gone: Grüße 😀');
 });
 
 test.each([

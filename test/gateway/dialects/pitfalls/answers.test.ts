@@ -1,4 +1,4 @@
-// Is an answer told whole, in order, and in the words of the client’s dialect?
+// Is an answer reported whole, in order, and in the words of the client’s dialect?
 
 import { describe, expect, test } from 'vitest';
 import { recordOf, recordsOf } from '../../endpoints/ask.ts';
@@ -30,7 +30,7 @@ import {
 } from './whole-way.ts';
 
 describe('streams of chat upstreams', () => {
-  const told = [
+  const reported = [
     frame(delta({ role: 'assistant', content: '', tool_calls: [] })),
     frame(delta({ content: 'x', tool_calls: [] })),
     frame(delta({ content: '', tool_calls: [] }, 'stop')),
@@ -41,7 +41,7 @@ describe('streams of chat upstreams', () => {
   test.each([R, M, T] as const)(
     '1: content beside an empty list of calls is text to a client of %s',
     (client) => {
-      expect(hearStream(client, streamed(client, C, told))).toEqual([
+      expect(hearStream(client, streamed(client, C, reported))).toEqual([
         'text x',
         { [R]: 'completed', [M]: 'end_turn', [T]: 'stop' }[client],
       ]);
@@ -49,7 +49,7 @@ describe('streams of chat upstreams', () => {
   );
 
   test('1: that text is a text_delta, and no input_json_delta is sent', () => {
-    const text = streamed(M, C, told);
+    const text = streamed(M, C, reported);
     expect(text).toContain('"text_delta"');
     expect(text).not.toContain('input_json_delta');
   });
@@ -135,20 +135,23 @@ describe('a responses upstream', () => {
           ['an item that was never added', [created, itemDone, completed()]],
           ['the last event', [created, completed([whole])]],
         ] as const
-      ).map(([where, events]) => ({ client, where, told: numbered(...events) })),
+      ).map(([where, events]) => ({ client, where, reported: numbered(...events) })),
     ),
-  )('3: arguments that stand only in $where reach a client of $client', ({ client, told }) => {
-    expect(hearStream(client, streamed(client, R, told))[0]).toBe('call look {"city":"Rome"}');
+  )('3: arguments that stand only in $where reach a client of $client', ({ client, reported }) => {
+    expect(hearStream(client, streamed(client, R, reported))[0]).toBe('call look {"city":"Rome"}');
   });
 
   test.each([C, M] as const)('3: so do texts, to a client of %s', (client) => {
-    const told = numbered(
+    const reported = numbered(
       created,
       { type: 'response.reasoning_summary_text.done', output_index: 0, summary_index: 0, text: 'hm' },
       { type: 'response.output_text.done', output_index: 1, content_index: 0, text: 'hello' },
       completed(),
     );
-    expect(hearStream(client, streamed(client, R, told)).slice(0, 2)).toEqual(['thinking hm', 'text hello']);
+    expect(hearStream(client, streamed(client, R, reported)).slice(0, 2)).toEqual([
+      'thinking hm',
+      'text hello',
+    ]);
   });
 
   test.each([C, M, T] as const)('8: whose item ids change is one text to a client of %s', (client) => {
@@ -160,7 +163,7 @@ describe('a responses upstream', () => {
       delta: text,
     }));
     const item = { type: 'message', id: 'msg_x', role: 'assistant', content: [] };
-    const told = numbered(
+    const reported = numbered(
       created,
       { type: 'response.output_item.added', output_index: 0, item },
       ...deltas,
@@ -171,7 +174,7 @@ describe('a responses upstream', () => {
       },
       completed(),
     );
-    expect(hearStream(client, streamed(client, R, told))[0]).toBe('text hello');
+    expect(hearStream(client, streamed(client, R, reported))[0]).toBe('text hello');
   });
 });
 
@@ -219,7 +222,7 @@ describe('how answers begin and end', () => {
   );
 
   test('57: output_index counts the items of the response, not the blocks of a messages upstream', () => {
-    const told =
+    const reported =
       start +
       blockOf(
         0,
@@ -232,7 +235,7 @@ describe('how answers begin and end', () => {
       textBlock(4, 'b') +
       blockOf(5, { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }) +
       endOf('tool_use');
-    const text = streamed(R, M, told);
+    const text = streamed(R, M, reported);
     const added = eventsOf(text).filter(({ type }) => type === 'response.output_item.added');
     expect(added.map(({ output_index, item }) => [output_index, recordOf(item).type])).toEqual([
       [0, 'reasoning'],

@@ -19,7 +19,7 @@ import {
 } from '../support/tellings.ts';
 import { C, eventsOf, everyPair, expectErrorLast, M, open, R, stream, streamed, T } from './whole-way.ts';
 
-/** The beginning of an answer, up to its end or behind its text. */
+/** The beginning of an answer, up to its end or after its text. */
 function beginning(upstream: DialectName): string {
   const text = tell(upstream, [['text', 'half an answer']]);
   const ends: Readonly<Record<DialectName, string>> = {
@@ -44,7 +44,7 @@ const errorEvents: Readonly<Record<DialectName, string>> = {
 
 describe('streams that fail', () => {
   test.each(everyPair)(
-    '11, 13: for a client of %s a stream of %s that just ends is an error, told in the client’s own way',
+    '11, 13: for a client of %s a stream of %s that just ends is an error, reported in the client’s own way',
     (client, upstream) => {
       const outcome = stream(client, upstream, beginning(upstream));
       expect(outcome.type).toBe('broken-off');
@@ -139,10 +139,10 @@ describe('bytes of a stream', () => {
       everyPair.map(([client, upstream]) => ({ name, write, client, upstream })),
     ),
   )('$name, to $client from $upstream, byte by byte', ({ write, client, upstream }) => {
-    const told = tell(upstream, said);
-    const lines = hearStream(client, streamed(client, upstream, told));
+    const reported = tell(upstream, said);
+    const lines = hearStream(client, streamed(client, upstream, reported));
     expect(lines[0]).toBe('text Grüße, 漢字 😀');
-    const text = streamed(client, upstream, write(told), {}, 1);
+    const text = streamed(client, upstream, write(reported), {}, 1);
     // Where nothing is translated, the bytes of an event stay as they are.
     const spaced = text.replaceAll(/^(data|event):(?! )/gm, '$1: ');
     expect(hearStream(client, client === upstream ? spaced : text)).toEqual(lines);
@@ -158,7 +158,7 @@ describe('bytes of a stream', () => {
 });
 
 describe('signs of life', () => {
-  const told = start + textBlock(0, 'a') + named('ping') + textBlock(1, 'b') + endOf('end_turn');
+  const reported = start + textBlock(0, 'a') + named('ping') + textBlock(1, 'b') + endOf('end_turn');
 
   test.each([
     [C, /\n\n:[^\n]*\n\n/],
@@ -166,7 +166,7 @@ describe('signs of life', () => {
     [T, /\n\n:[^\n]*\n\n/],
     [M, /\n\nevent: ping\n/],
   ] as const)('23: a ping of a messages upstream reaches a client of %s', (client, sign) => {
-    const text = streamed(client, M, told);
+    const text = streamed(client, M, reported);
     expect(text).toMatch(sign);
     expect(hearStream(client, text).slice(0, -1).join('')).toMatch(/a.*b/);
   });
@@ -190,13 +190,13 @@ describe('errors of upstreams', () => {
     '26: an error of $upstream that is $shape is one in the words of $client',
     ({ client, upstream, body }) => {
       const error = open(client, upstream).refuse(400, Buffer.from(body));
-      const told = recordOf(JSON.parse(errorBody(error, client)));
+      const reported = recordOf(JSON.parse(errorBody(error, client)));
       expect(error.status).toBe(400);
-      const { message, type, code } = recordOf(told.error);
+      const { message, type, code } = recordOf(reported.error);
       expect([typeof message, typeof type]).toEqual(['string', 'string']);
       expect(String(message)).not.toMatch(/^$|object Object|undefined/);
       expect(code === undefined || code === null || typeof code === 'string').toBe(true);
-      expect(told.type).toBe(client === M ? 'error' : undefined);
+      expect(reported.type).toBe(client === M ? 'error' : undefined);
     },
   );
 });

@@ -12,7 +12,7 @@ describe('calls', () => {
   test.each(translated)(
     '5: for a client of %s from %s text between two calls closes the one and opens the next',
     (client, upstream) => {
-      // In one piece a chat message has one content, in front of its calls: there is no between.
+      // In one piece a chat message has one content, before its calls: there is no between.
       const lines =
         upstream === C
           ? hearStream(client, streamed(client, C, tell(C, between, 'calls')))
@@ -36,7 +36,7 @@ describe('calls', () => {
   );
 
   test.each([C, M] as const)(
-    '7: a responses client from %s is told of each item before its first delta',
+    '7: a responses client from %s learns of each item before its first delta',
     (upstream) => {
       const events = eventsOf(
         streamed(R, upstream, tell(upstream, [['thinking', 'hm'], ['text', 'a'], call()], 'calls')),
@@ -72,7 +72,7 @@ describe('calls', () => {
   );
 
   test.each(translated)(
-    '54: a client of %s is told to call its tools where %s only said stop',
+    '54: a client of %s is asked to call its tools where %s only said stop',
     (client, upstream) => {
       const ended = { [C]: 'tool_calls', [R]: 'completed', [M]: 'tool_use' }[client];
       expect(heard(client, upstream, [call()], 'stop').at(-1)).toBe(ended);
@@ -81,7 +81,7 @@ describe('calls', () => {
   );
 
   test.each(translated)(
-    '54: a client of %s is told that the answer of %s was cut, though it holds a call',
+    '54: a client of %s learns that the answer of %s was cut, though it holds a call',
     (client, upstream) => {
       const ended = { [C]: 'length', [R]: 'max_output_tokens', [M]: 'max_tokens' }[client];
       expect(heard(client, upstream, [call()], 'length').at(-1)).toBe(ended);

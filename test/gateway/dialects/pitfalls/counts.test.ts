@@ -12,8 +12,8 @@ import { responseUsage, tell } from '../support/tellings.ts';
 import { C, eventsOf, everyPair, isTranslated, M, open, R, sent, stream, streamed, T } from './whole-way.ts';
 
 describe('counts', () => {
-  const usageOf = (client: DialectName, upstream: DialectName, told: string): Members =>
-    recordOf(recordOf(rebuildAnswer(client, streamed(client, upstream, told))).usage);
+  const usageOf = (client: DialectName, upstream: DialectName, reported: string): Members =>
+    recordOf(recordOf(rebuildAnswer(client, streamed(client, upstream, reported))).usage);
   const countsOf = (text: string) => stream(M, M, text).facts[0]?.usage;
   const total = {
     [C]: ['prompt_tokens', 'completion_tokens'],
@@ -76,11 +76,11 @@ describe('counts', () => {
   ] as const)(
     '21: message_delta from %s has the final input, without what came from the cache',
     (upstream, usage) => {
-      const told =
+      const reported =
         upstream === C
           ? tell(C, [['text', 'a']]).replace(frame(usageChunk), String(usage))
           : tell(R, [['text', 'a']]).replace(JSON.stringify(responseUsage), JSON.stringify(usage));
-      const end = eventsOf(streamed(M, upstream, told)).find(({ type }) => type === 'message_delta');
+      const end = eventsOf(streamed(M, upstream, reported)).find(({ type }) => type === 'message_delta');
       expect(end?.usage).toMatchObject({ input_tokens: 40, cache_read_input_tokens: 60, output_tokens: 3 });
     },
   );
@@ -100,7 +100,7 @@ describe('limits', () => {
   } as const;
 
   test.each(everyPair.filter(isTranslated))(
-    '61: a limit of %s above what the model can give is clamped for %s, and told',
+    '61: a limit of %s above what the model can give is clamped for %s, and reported',
     (client, upstream) => {
       const [name] = limits[client];
       const through = open(client, upstream, { [name]: 128_000 }, { maxOutputTokens: 8192 });

@@ -13,7 +13,7 @@ test('every pitfall from 1 to 65 is named by a test, but for one of an upstream 
     .filter((path) => path.endsWith('.test.ts'))
     .flatMap((path) => pitfallsIn(readFileSync(join(folder, path), 'utf8')));
   const unnamed = Array.from({ length: 65 }, (_, at) => at + 1).filter((number) => !named.includes(number));
-  // 63 is about the features that Amazon Bedrock is told of: there is no such upstream yet.
+  // 63 is about the features that Amazon Bedrock learns of: there is no such upstream yet.
   expect(unnamed).toEqual([63]);
 });
 

@@ -25,7 +25,7 @@ function expectOwnShape(client: DialectName, answer: Answered): void {
 }
 
 describe('over HTTP', () => {
-  /** A gateway before a simulator of this dialect, which is told what to do. */
+  /** A gateway before a simulator of this dialect, which learns what to do. */
   async function having(
     upstream: DialectName,
     directives: string,
@@ -109,17 +109,17 @@ describe('over HTTP', () => {
   test.each(all)(
     '25: our own refusals of what %s asks have one message, whatever the upstream speaks',
     async (client) => {
-      const told = new Set<unknown>();
+      const reported = new Set<unknown>();
       for (const upstream of all) {
         await having(upstream, '', async (served) => {
           const missing = await ask(served, client, { model: 'gone' });
           const wrong = await ask(served, client, { temperature: 'hot' });
           expect([missing.status, wrong.status]).toEqual([404, 400]);
           for (const answer of [missing, wrong]) expectOwnShape(client, answer);
-          told.add(`${errorIn(missing).message} ${errorIn(wrong).message}`);
+          reported.add(`${errorIn(missing).message} ${errorIn(wrong).message}`);
         });
       }
-      expect([...told]).toEqual([expect.stringMatching(/'gone'.*'temperature'/)]);
+      expect([...reported]).toEqual([expect.stringMatching(/'gone'.*'temperature'/)]);
     },
   );
 

@@ -96,11 +96,11 @@ describe('what was thought before', () => {
 
   test.each([C, R] as const)('46: and comes home byte for byte through a client of %s', (client) => {
     const signature = 'Eq+/==sig';
-    const told = tell(M, [['thinking', '  h\tm '], call()], 'calls').replaceAll(
+    const reported = tell(M, [['thinking', '  h\tm '], call()], 'calls').replaceAll(
       '"sig"',
       JSON.stringify(signature),
     );
-    const answer = recordOf(rebuildAnswer(client, streamed(client, M, told)));
+    const answer = recordOf(rebuildAnswer(client, streamed(client, M, reported)));
     const message = recordOf(recordsOf(answer.choices ?? [{}])[0]?.message ?? {});
     const history =
       client === C

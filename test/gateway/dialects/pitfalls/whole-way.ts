@@ -33,7 +33,7 @@ export const everyPair = pairsOf(all, all);
 /** Of those that have tools and reasoning. */
 export const translated = pairsOf(talkative, talkative).filter(isTranslated);
 
-/** A request of the client on its way; with tools where both sides have them. */
+/** A request of the client in flight; with tools where both sides have them. */
 export function open(
   client: DialectName,
   upstream: DialectName,
@@ -59,12 +59,12 @@ export function sent(
 export function stream(
   client: DialectName,
   upstream: DialectName,
-  told: string,
+  reported: string,
   more: Members = {},
   pieceBytes = Number.POSITIVE_INFINITY,
 ): StreamOutcome {
   const usage = client === C || client === T ? { stream_options: { include_usage: true } } : {};
-  const bytes = Buffer.from(told);
+  const bytes = Buffer.from(reported);
   const size = Math.min(pieceBytes, Math.max(1, bytes.length));
   const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
     bytes.subarray(at * size, (at + 1) * size),

@@ -196,7 +196,7 @@ export const someConversation: fc.Arbitrary<Conversation> = fc
       turns,
       tools,
       ...(choice === undefined ? {} : { toolChoice: choiceOf(choice) }),
-      // Who may not call at all is not told how many calls to make.
+      // Who may not call at all does not learn how many calls to make.
       ...(parallel === undefined || choice === 'none' ? {} : { mayCallInParallel: parallel }),
       sampling: {
         ...(temperature === undefined ? {} : { temperature }),

@@ -1,5 +1,5 @@
 // What does a client get for whatever an upstream writes? One stream for each seed: an answer in the upstream's dialect, written
-// in every legal spelling of server-sent events, with what hostile and broken upstreams put between, cut anywhere on its way.
+// in every legal spelling of server-sent events, with what hostile and broken upstreams put between, cut anywhere in flight.
 //
 // Drawn without fast-check: a million of them have to fit in minutes. A failing seed says all.
 
@@ -293,18 +293,18 @@ function grammarFaults(
       faults.push(`no event: ${JSON.stringify(block)}`);
       continue;
     }
-    if (ends > 0) faults.push(`behind the end: ${JSON.stringify(block)}`);
+    if (ends > 0) faults.push(`after the end: ${JSON.stringify(block)}`);
     if (names ? name === undefined || !names.test(name) : name !== undefined) faults.push(`named ${name}`);
     if (Buffer.byteLength(data) > responseEventBytesMax + 16) faults.push(`an event of ${data.length}`);
     const value = data === '[DONE]' ? undefined : parse(data);
-    // What passes through is looked at, not parsed: a character that was changed on its way goes on.
+    // What passes through is looked at, not parsed: a character that was changed in flight goes on.
     if (data !== '[DONE]' && !value && !isCorrupt) faults.push(`no JSON object: ${data.slice(0, 200)}`);
     if (data === '[DONE]' || endNames.has(name ?? '')) ends++;
     if (names ? name === 'error' : value?.error) errors++;
     else if (errors > 0) faults.push(`behind the error: ${JSON.stringify(block)}`);
   }
   if (isBroken && ends > 0) faults.push('a broken stream has its good end');
-  if (isBroken !== errors > 0) faults.push(`${errors} errors are told, broken: ${isBroken}`);
+  if (isBroken !== errors > 0) faults.push(`${errors} errors are reported, broken: ${isBroken}`);
   if (!isBroken && ends !== 1) faults.push(`a whole stream has ${ends} ends`);
   return faults;
 }

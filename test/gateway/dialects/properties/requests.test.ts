@@ -91,7 +91,7 @@ function textOf(part: Part): string {
     case 'thinking':
       return part.text;
     case 'tool-call':
-      // Free text stands wrapped where there is no place for it.
+      // Free text is wrapped where there is no place for it.
       return `calls ${part.name} ${part.id} ${part.name === 'apply_patch' ? '' : JSON.stringify(JSON.parse(part.input))}`;
     case 'tool-result':
       return `has ${part.id}: ${part.parts.map(textOf).join('')}`;

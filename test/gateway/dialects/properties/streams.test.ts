@@ -70,7 +70,7 @@ function gist(parts: readonly StreamPart[]): unknown {
       if (last) last.text += part.text;
     } else if (part.type === 'choice-end') finish = part.finish;
   }
-  // Chat completions have one text of thoughts: a blank line stands between two of them.
+  // Chat completions have one text of thoughts: a blank line is between two of them.
   return { said: said.map((one) => ({ ...one, text: one.text.replace(/^\n\n/, '') })), finish };
 }
 
@@ -127,7 +127,7 @@ function fetching(bytes: Buffer): typeof fetch {
 const noArgs = { apiKey: 'psk_not-a-key-of-anybody', maxRetries: 0 };
 
 describe('the official SDK', () => {
-  test('reads every chat stream as the answer it stands for', async () => {
+  test('reads every chat stream as the answer it represents', async () => {
     await fc.assert(
       fc.asyncProperty(someAnswer, deltaLength, async (drawn, length) => {
         const answer = sayable('openai-chat', drawn);
@@ -145,7 +145,7 @@ describe('the official SDK', () => {
     );
   });
 
-  test('reads every messages stream as the answer it stands for', async () => {
+  test('reads every messages stream as the answer it represents', async () => {
     await fc.assert(
       fc.asyncProperty(someAnswer, deltaLength, async (drawn, length) => {
         const answer = sayable('anthropic-messages', drawn);
@@ -175,7 +175,7 @@ describe('the official SDK', () => {
     );
   });
 
-  test('reads every responses stream as the answer it stands for', async () => {
+  test('reads every responses stream as the answer it represents', async () => {
     await fc.assert(
       fc.asyncProperty(someAnswer, deltaLength, async (drawn, length) => {
         const answer = sayable('openai-responses', drawn);

@@ -75,7 +75,7 @@ describe('what a client has damaged', () => {
       'with more behind it',
       `abcd.${Buffer.from('{"kind":"signature","value":"y"}').toString('base64url')}.more`,
     ],
-  ])('%s is told from what is native', (_, rest) => {
+  ])('%s is reported from what is native', (_, rest) => {
     expect(unpackOpaque(opaquePrefix + rest)).toBe('damaged');
   });
 });

@@ -32,7 +32,7 @@ export function waysToWrite(text: string): Readonly<Record<string, string>> {
     'no last blank line': text.trimEnd(),
     'an end in the middle of an event': text.slice(0, text.indexOf('漢')),
     'an end mark of another dialect': `${text}data: [DONE]\n\n`,
-    'something behind the end': `${text}event: x\ndata: <html>\n\n`,
+    'something after the end': `${text}event: x\ndata: <html>\n\n`,
     'an error': `${text.slice(0, text.indexOf('event: ', text.indexOf('漢')))}event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"no"}}\n\n${text}`,
     garbage: `${text.slice(0, text.indexOf('event: ', text.indexOf('漢')))}data: <html>no</html>\n\n${text}`,
   };

@@ -1,4 +1,4 @@
-// What becomes of the schema of a function on its way to an upstream that is particular about it?
+// What becomes of the schema of a function in flight to an upstream that is particular about it?
 
 import { describe, expect, test } from 'vitest';
 import type { DialectName } from '../../../../core/contract/routing-table.ts';

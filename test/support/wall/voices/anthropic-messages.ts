@@ -133,11 +133,11 @@ function deltaOf(index: number, delta: object): EventData {
 function endEvents(said: Said, choice: SaidChoice): VoiceEvent[] {
   const members = { type: 'message_delta', delta: encodeEnd(choice) };
   const bare = event('finish', members);
-  const told = {
+  const reported = {
     ...event('finish', { ...members, usage: deltaUsage(said.usage) }),
     reportsUsage: true,
   };
-  return { never: [bare], once: [told], twice: [told, told] }[said.usageChunk];
+  return { never: [bare], once: [reported], twice: [reported, reported] }[said.usageChunk];
 }
 
 function messageHead(said: Said): object {
@@ -220,7 +220,7 @@ function endMarker(): VoiceEvent {
   return event('end', { type: 'message_stop' });
 }
 
-/** The name of an event stands in its data once more. */
+/** The name of an event is in its data once more. */
 function event(segment: StreamSegment, data: EventData, outputTokens = 0): VoiceEvent {
   return { segment, event: data.type, data: JSON.stringify(data), outputTokens, reportsUsage: false };
 }

@@ -44,13 +44,13 @@ export const openaiResponses: Voice = {
   errorEvents(shape, error, { said, place }) {
     const body = errorOf(error);
     const failed = member('finish', { type: 'response.failed', response: failedResponse(said, body) });
-    const told = member('finish', { type: 'error', error: body });
+    const reported = member('finish', { type: 'error', error: body });
     switch (shape) {
       case undefined:
         // In this order, as recorded at OpenAI.
-        return [number(told, place), number(failed, place + 1)];
+        return [number(reported, place), number(failed, place + 1)];
       case 'event':
-        return [number(told, place)];
+        return [number(reported, place)];
       case 'data':
         return [{ ...number(member('finish', { error: body }), place), event: undefined }];
       case 'chunk':
@@ -259,7 +259,7 @@ function member(segment: StreamSegment, data: EventData, outputTokens = 0): Memb
   return { segment, data, outputTokens, reportsUsage: false };
 }
 
-/** The name of an event stands in its data once more, and its place in the stream beside it. */
+/** The name of an event is in its data once more, and its place in the stream beside it. */
 function number({ data: { type, ...more }, ...event }: Member, place: number): VoiceEvent {
   const data = type === undefined ? more : { type, sequence_number: place, ...more };
   return { ...event, ...(type !== undefined && { event: type }), data: JSON.stringify(data) };

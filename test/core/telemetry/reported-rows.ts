@@ -1,4 +1,4 @@
-// Is a metric told as its row has it: pulled, at a collector, and in what a collector makes of it for Prometheus?
+// Is a metric reported as its row has it: pulled, at a collector, and in what a collector makes of it for Prometheus?
 
 import { expect } from 'vitest';
 import { exposed, type Metric, type MetricTable } from '../../../core/telemetry/metric.ts';
@@ -22,12 +22,12 @@ export function expectArrived(arrived: readonly ArrivedMetric[], row: Metric): v
 }
 
 export function expectPulled(pulled: readonly ReadFamily[], row: Metric): void {
-  const { name, labels: told } = exposed(row);
+  const { name, labels: reported } = exposed(row);
   const family = familyOf(pulled, name);
   expect(family, name).toMatchObject({ type: row.type, help: row.help });
   const labels = new Set(family?.samples.flatMap((sample) => Object.keys(sample.labels)));
   labels.delete('le');
-  expect([...labels].toSorted()).toEqual(told.toSorted());
+  expect([...labels].toSorted()).toEqual(reported.toSorted());
 }
 
 /** One dashboard for both: what the collector makes of OTLP has the names, labels and values of what is pulled. */
@@ -67,10 +67,10 @@ function valuesOf(families: readonly ReadFamily[], name: string): Readonly<Recor
     samples
       .filter((sample) => sample.name === name)
       .map(({ labels, value }) => {
-        const told = Object.entries(labels).filter(
+        const reported = Object.entries(labels).filter(
           ([label, text]) => text !== '' && !/^(otel_scope|job|instance)/.test(label),
         );
-        return [JSON.stringify(told.toSorted()), value] as const;
+        return [JSON.stringify(reported.toSorted()), value] as const;
       })
       .toSorted(),
   );

@@ -7,7 +7,7 @@ const lengthMin = 10;
 const callersKey = /psk_[0-9A-Za-z]{49}/;
 
 const credentials = new Set<string>();
-let told: string[] = [];
+let reported: string[] = [];
 
 /** From now on no process may tell it. */
 export function keepSecret(credential: string): void {
@@ -16,14 +16,14 @@ export function keepSecret(credential: string): void {
 
 /** @param by Who wrote it, for the report; the secret is in no report. */
 export function searchOutput(by: string, text: string): void {
-  if (callersKey.test(text)) told.push(`${by} told the key of a caller`);
+  if (callersKey.test(text)) reported.push(`${by} reported the key of a caller`);
   for (const credential of credentials)
-    if (text.includes(credential)) told.push(`${by} told the credential of a provider`);
+    if (text.includes(credential)) reported.push(`${by} reported the credential of a provider`);
 }
 
 /** What was found since the last call. */
-export function takeTold(): readonly string[] {
-  const found = told;
-  told = [];
+export function takeReported(): readonly string[] {
+  const found = reported;
+  reported = [];
   return found;
 }

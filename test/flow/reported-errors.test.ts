@@ -1,4 +1,4 @@
-// What is a caller told when its request fails? Every row of the table, in each dialect, plain and streamed, over the wire; and
+// What is a caller reported when its request fails? Every row of the table, in each dialect, plain and streamed, over the wire; and
 // nothing of what a provider says of itself or of its account ever goes out.
 
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { type Rig, type RigTarget, startRig, tableOf } from '../gateway/rig.ts';
 import { rawCall } from '../support/raw-client.ts';
 import { closedPort, startWall, type Wall } from '../support/wall.ts';
 import { type Endpoint, isBag, portOf, requestOf, type Seen } from './ask.ts';
-import { shownElsewhere, type ToldRow, toldRows } from './told.ts';
+import { type ReportedRow, reportedRows, shownElsewhere } from './reported.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -27,7 +27,7 @@ const modes = ['plain', 'stream'] as const;
 type Mode = (typeof modes)[number];
 
 test('every code of the table is shown, here or elsewhere', () => {
-  const shown = new Set<string>([...toldRows.map(({ error }) => error), ...Object.keys(shownElsewhere)]);
+  const shown = new Set<string>([...reportedRows.map(({ error }) => error), ...Object.keys(shownElsewhere)]);
   expect(Object.keys(ERROR_CODES).filter((code) => !shown.has(code))).toEqual([]);
   for (const [code, file] of Object.entries(shownElsewhere)) {
     const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -35,7 +35,7 @@ test('every code of the table is shown, here or elsewhere', () => {
   }
 });
 
-describe.each(toldRows.map((row) => [row.when, row] as const))('%s', (_, row) => {
+describe.each(reportedRows.map((row) => [row.when, row] as const))('%s', (_, row) => {
   test(`${row.status} ${row.code}, in each dialect, plain and streamed`, async () => {
     const { rig, wall } = await stageOf(row);
     for (const endpoint of row.endpoints ?? endpoints) {
@@ -48,7 +48,7 @@ describe.each(toldRows.map((row) => [row.when, row] as const))('%s', (_, row) =>
           callsBefore = wall?.calls.length ?? 0;
           seen = await ask(rig, row, endpoint, mode);
         }
-        expectTold(seen, row, endpoint);
+        expectReported(seen, row, endpoint);
         const calls = row.isOpen ? 0 : (row.calls ?? (row.provider === undefined ? 0 : 1));
         if (wall) expect(wall.calls.length - callsBefore, `calls for ${model}`).toBe(calls);
       }
@@ -57,7 +57,7 @@ describe.each(toldRows.map((row) => [row.when, row] as const))('%s', (_, row) =>
   });
 });
 
-async function stageOf(row: ToldRow): Promise<{ rig: Rig; wall: Wall | undefined }> {
+async function stageOf(row: ReportedRow): Promise<{ rig: Rig; wall: Wall | undefined }> {
   const wall = row.provider === 'refused' ? undefined : await startWall(row.provider);
   if (wall) closers.push(() => wall.close());
   const baseUrl = wall?.baseUrl ?? `http://127.0.0.1:${await nobody()}/v1`;
@@ -85,7 +85,7 @@ async function nobody(): Promise<number> {
   return port;
 }
 
-function tableFor(row: ToldRow, baseUrl: string, endpoint: Endpoint, mode: Mode) {
+function tableFor(row: ReportedRow, baseUrl: string, endpoint: Endpoint, mode: Mode) {
   const dialects = [row.upstream ?? native[endpoint]];
   const breaker: ProviderEntry['breaker'] = {
     consecutiveFailures: row.isOpen ? 1 : 0,
@@ -116,13 +116,13 @@ function modelOf(endpoint: Endpoint, mode: Mode): string {
   return `${endpoint}-${mode}`;
 }
 
-function ask(rig: Rig, row: ToldRow, endpoint: Endpoint, mode: Mode): Promise<Seen> {
+function ask(rig: Rig, row: ReportedRow, endpoint: Endpoint, mode: Mode): Promise<Seen> {
   const isStream = mode === 'stream';
   const good = requestOf({ endpoint, isStream, more: { model: modelOf(endpoint, mode) } });
   return rawCall({ port: portOf(rig) }, row.request?.(good) ?? good);
 }
 
-function expectTold(seen: Seen, row: ToldRow, endpoint: Endpoint): void {
+function expectReported(seen: Seen, row: ReportedRow, endpoint: Endpoint): void {
   const isMessages = endpoint === 'messages';
   const where = `${row.when}, ${endpoint}`;
   const { json } = seen;
@@ -147,7 +147,7 @@ function expectTold(seen: Seen, row: ToldRow, endpoint: Endpoint): void {
   expectHeaders(seen, row);
 }
 
-function expectHeaders({ headers, rawHeaders, text }: Seen, row: ToldRow): void {
+function expectHeaders({ headers, rawHeaders, text }: Seen, row: ReportedRow): void {
   expect(headers).toMatchObject({
     'content-type': 'application/json',
     'cache-control': 'no-store',
@@ -167,12 +167,12 @@ function expectHeaders({ headers, rawHeaders, text }: Seen, row: ToldRow): void 
 }
 
 /** What is left of it: a key's rest goes on while the answer is written. */
-function expectWaitMs(told: string | undefined, whole: string | undefined): void {
-  if (told === undefined || whole === undefined) {
-    expect(told).toBe(whole);
+function expectWaitMs(reported: string | undefined, whole: string | undefined): void {
+  if (reported === undefined || whole === undefined) {
+    expect(reported).toBe(whole);
     return;
   }
-  expect(told).toMatch(/^\d+$/);
-  expect(Number(told)).toBeLessThanOrEqual(Number(whole));
-  expect(Number(told)).toBeGreaterThan(Number(whole) - 1_000);
+  expect(reported).toMatch(/^\d+$/);
+  expect(Number(reported)).toBeLessThanOrEqual(Number(whole));
+  expect(Number(reported)).toBeGreaterThan(Number(whole) - 1_000);
 }

@@ -22,7 +22,7 @@ const eventSchema = z.object({
   series: z.object({ count: z.number() }).optional(),
 });
 
-export interface ToldEvent {
+export interface ReportedEvent {
   readonly type: string;
   readonly reason: string;
   readonly note: string;
@@ -38,22 +38,22 @@ export async function eventsOf(
   plane: ControlPlane,
   object: { readonly kind: string; readonly namespace: string; readonly name: string },
   reason: string,
-): Promise<ToldEvent[]> {
-  const told = await until(async () => {
+): Promise<ReportedEvent[]> {
+  const reported = await until(async () => {
     const events = await eventsNow(plane, object);
     return events.some((event) => event.reason === reason) && events;
   });
-  return told.sort((a, b) => (a.reason < b.reason ? -1 : Number(a.reason > b.reason)));
+  return reported.sort((a, b) => (a.reason < b.reason ? -1 : Number(a.reason > b.reason)));
 }
 
 export async function eventsNow(
   plane: ControlPlane,
   object: { readonly kind: string; readonly namespace: string; readonly name: string },
-): Promise<ToldEvent[]> {
+): Promise<ReportedEvent[]> {
   const fieldSelector = `regarding.kind=${object.kind},regarding.name=${object.name}`;
   const path = collectionPath(eventResource, object.namespace);
   const { items } = await listAll({ client: plane.client, path, query: { fieldSelector } });
-  return items.map((item): ToldEvent => {
+  return items.map((item): ReportedEvent => {
     const { series, ...event } = eventSchema.parse(item);
     return { ...event, count: series?.count ?? 1 };
   });

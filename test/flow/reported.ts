@@ -1,4 +1,4 @@
-// Why does a request fail, and what is its caller told? The table of the outward contract: each row in every dialect, plain and
+// Why does a request fail, and what is its caller reported? The table of the outward contract: each row in every dialect, plain and
 // streamed. `type` and `code` as the OpenAI routes have them, `messagesType` as the messages routes do.
 
 import type { ErrorCode } from '../../core/catalog/error-codes.ts';
@@ -7,7 +7,7 @@ import type { RawRequest } from '../support/raw-client.ts';
 import type { Behaviour } from '../support/wall.ts';
 import type { Endpoint } from './ask.ts';
 
-export interface ToldRow {
+export interface ReportedRow {
   readonly when: string;
   /** Of `gateway/request/errors.ts`. */
   readonly error: ErrorCode;
@@ -154,7 +154,7 @@ const overloaded = {
 
 const openAiOnly = ['chat', 'completions', 'responses'] as const;
 
-export const toldRows: readonly ToldRow[] = [
+export const reportedRows: readonly ReportedRow[] = [
   { ...bad('invalid_parameter'), when: 'malformed JSON', request: (good) => ({ ...good, body: '{' }) },
   {
     ...bad('invalid_parameter'),
@@ -176,7 +176,7 @@ export const toldRows: readonly ToldRow[] = [
   },
   {
     ...bad('unsupported_parameter'),
-    when: 'a field that this upstream cannot be told',
+    when: 'a field that this upstream cannot be reported',
     upstream: 'openai-completions',
     endpoints: ['chat', 'messages', 'responses'],
     param: 'tools',
@@ -264,7 +264,7 @@ export const toldRows: readonly ToldRow[] = [
     code: 'headers_too_large',
     messagesType: invalid,
     isFinal: false,
-    // Whose shape is meant stands in the headers that were not read.
+    // Whose shape is meant is in the headers that were not read.
     endpoints: openAiOnly,
     headers: { connection: 'close' },
     request: (good) => ({ ...good, headers: { ...good.headers, 'x-large': 'x'.repeat(20_000) } }),
@@ -371,14 +371,14 @@ export const toldRows: readonly ToldRow[] = [
 
   // What the upstream says of others.
   ...[401, 403].map(
-    (code): ToldRow => ({
+    (code): ReportedRow => ({
       ...upstream('upstream_auth_failed'),
       when: `${code} for the platform's key`,
       provider: status(code),
     }),
   ),
   ...[401, 403].map(
-    (code): ToldRow => ({
+    (code): ReportedRow => ({
       error: 'upstream_key_rejected',
       when: `${code} for the caller's own key`,
       status: 403,
@@ -415,7 +415,7 @@ export const toldRows: readonly ToldRow[] = [
     param: 'model',
   },
   ...[408, 409, 500, 502, 504].map(
-    (code): ToldRow => ({
+    (code): ReportedRow => ({
       ...upstream('upstream_error'),
       when: `${code}`,
       provider: status(code),
@@ -423,7 +423,7 @@ export const toldRows: readonly ToldRow[] = [
     }),
   ),
   { ...upstream('upstream_error'), when: '501', provider: status(501) },
-  ...[503, 529].flatMap((code): ToldRow[] => [
+  ...[503, 529].flatMap((code): ReportedRow[] => [
     { ...overloaded, when: `${code}`, endpoints: openAiOnly, provider: status(code) },
     {
       ...overloaded,
