@@ -89,7 +89,7 @@ const wrong: Record<Dialect, [Bag, string, string?][]> = {
     [{ n: 0 }, 'at least 1', 'n'],
     [{ n: 1.5 }, 'an integer', 'n'],
     [{ max_tokens: 0 }, 'at least 1', 'max_tokens'],
-    [{ max_tokens: 5, max_completion_tokens: 5 }, 'during-outage', 'max_tokens'],
+    [{ max_tokens: 5, max_completion_tokens: 5 }, 'at the same time', 'max_tokens'],
     [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'at most 4', 'stop'],
     [{ stream_options: { include_usage: true } }, "when 'stream' is enabled", 'stream_options'],
     [{ top_logprobs: 3 }, "'logprobs'", 'top_logprobs'],
