@@ -1,5 +1,5 @@
 // What do the judges of the trade say about the chart? helm lint and kube-score with every set of values, checkov with everything
-// switched on that the chart has; what they find is none, or stands in judges/exemptions.ts with its reason.
+// switched on that the chart has; what they find is none, or is in judges/exemptions.ts with its reason.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

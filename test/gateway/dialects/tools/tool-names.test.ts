@@ -96,7 +96,7 @@ test('thousands of tools whose joined names come out alike get their names in a 
   const workedMs = startCpuTimer();
   const names = nameTools(withTools(...alike), chat);
   expect(new Set(alike.map((one) => names.wireName(one))).size).toBe(alike.length);
-  // Hundreds of times what it takes, and less than to begin anew for each: they are told apart by hashes of all of their names.
+  // Hundreds of times what it takes, and less than to begin again for each: they are distinguished by hashes of all of their names.
   expect(workedMs()).toBeLessThan(10_000);
 });
 
