@@ -109,7 +109,7 @@ function changeSeq(
 }
 
 /** The key of the entries of a list, as the CRDs say it (`x-kubernetes-list-map-keys`). */
-export const listKeys = ['name', 'period', 'sha256', 'aboveInputTokens'] as const;
+export const listKeys = ['name', 'period', 'sha256', 'type', 'aboveInputTokens'] as const;
 
 /** Undefined: one of a list whose entries have no such field. */
 function keyOf(value: unknown): string | undefined {
