@@ -170,7 +170,7 @@ function judgeSigned(
   const thumbprint = Buffer.from(certificate.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url');
   // One library of Microsoft pads it.
   if (
-    String(header['x5t#S256']).replace(/=+$/, '') !== thumbprint ||
+    String(header['x5t#S256']).replaceAll('=', '') !== thumbprint ||
     header.alg !== 'PS256' ||
     header.typ !== 'JWT'
   )

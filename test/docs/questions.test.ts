@@ -1,4 +1,4 @@
-// Are twenty questions of a newcomer answered, each within two links of the README? A row names the page, the heading, and words that
+// Are twenty-one questions of a newcomer answered, each within two links of the README? A row names the page, the heading, and words that
 // the answer needs. Rows are written before the page.
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -114,6 +114,12 @@ const QUESTIONS: readonly [question: string, page: string, heading: string, word
     ['oidc:', 'issuer:'],
   ],
   [
+    'How do gateways sign in at our cloud without a key?',
+    'docs/guides/cloud-identities.md',
+    'Install and check',
+    ['cloudIdentity:', 'CredentialsValid'],
+  ],
+  [
     'How does Argo CD know that an object is healthy?',
     'docs/guides/gitops.md',
     'Argo CD',
@@ -127,8 +133,8 @@ test.each(QUESTIONS)('%s', (_question, page, heading, words) => {
   expect(words.filter((word) => !answer.includes(word))).toEqual([]);
 });
 
-test('there are twenty questions, and every guide answers one', () => {
-  expect(QUESTIONS).toHaveLength(20);
+test('there are twenty-one questions, and every guide answers one', () => {
+  expect(QUESTIONS).toHaveLength(21);
   const answering = new Set(QUESTIONS.map(([, page]) => page));
   const guides = readdirSync(join(root, 'docs/guides')).filter((name) => name.endsWith('.md'));
   expect(guides.filter((name) => !answering.has(`docs/guides/${name}`))).toEqual([]);

@@ -16,6 +16,7 @@ const good = new Set([
     'SecretCreated',
     'Imported',
     'Healthy',
+    'CredentialsExchanged',
     'Programmed',
   ],
 ]);
