@@ -7,7 +7,7 @@ import { asRecord } from '../../json/record.ts';
 import type { CredentialMeans } from '../credential.ts';
 import { askService } from '../identity/ask-service.ts';
 import { codeInWords, ExchangeError } from '../identity/exchange-error.ts';
-import { readProjected } from '../identity/read-projected.ts';
+import { readProjected } from '../identity/projected-file.ts';
 import { type Temporary, temporaryOf } from './temporary.ts';
 
 /** A token that goes over plain HTTP goes to these alone. */
@@ -25,7 +25,8 @@ export async function askContainerAgent(
   if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && plainHosts.has(url.hostname))))
     throw new ExchangeError('AWS_CONTAINER_CREDENTIALS_FULL_URI is no address of an agent', true);
   const { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file } = environment;
-  const authorization = file === undefined ? {} : { authorization: await readProjected(file) };
+  const authorization =
+    file === undefined ? {} : { authorization: await readProjected(file, 'the projected token') };
   const { status, text, header } = await askService(pools.platformPool(url.origin), url, {
     method: 'GET',
     headers: { accept: 'application/json', ...authorization },

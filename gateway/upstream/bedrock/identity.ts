@@ -6,7 +6,7 @@ import { type AwsCredentials, areAwsCredentials } from '../../../core/contract/a
 import type { ProviderView } from '../../table/view.ts';
 import type { CredentialMeans } from '../credential.ts';
 import { ExchangeError } from '../identity/exchange-error.ts';
-import { readProjected } from '../identity/read-projected.ts';
+import { readProjected } from '../identity/projected-file.ts';
 import { askContainerAgent } from './container.ts';
 import { assumeRole, assumeWithToken, type Sts } from './sts.ts';
 import type { Temporary } from './temporary.ts';
@@ -59,7 +59,9 @@ async function podCredentials(
     return { credentials, lifetimeMs: Number.POSITIVE_INFINITY };
   }
   if (arn !== undefined && file !== undefined)
-    return assumeWithToken(stsOf(means, provider, region), { arn, sessionName }, () => readProjected(file));
+    return assumeWithToken(stsOf(means, provider, region), { arn, sessionName }, () =>
+      readProjected(file, 'the projected token'),
+    );
   if (address !== undefined) return askContainerAgent(means, address);
   throw new ExchangeError('this gateway has no identity of AWS: its ServiceAccount has no role', true);
 }

@@ -319,7 +319,7 @@ describe('credentials of AWS', () => {
       'InvalidIdentityToken',
     ],
     ['a token that has ended', () => project(tokens.project(-1)), 'ExpiredTokenException'],
-    ['no token', async () => {}, 'there is no token in '],
+    ['no token', async () => {}, 'the projected token cannot be read (ENOENT)'],
   ])('are refused for %s', async (_, prepare, words) => {
     await prepare();
     const rig = await rigOf(irsa(), own());
