@@ -1,14 +1,25 @@
-// Do credentials of AWS that end within seconds fail no request, while the projected token changes too?
+// Do credentials of AWS that end within seconds fail no request, while the projected token changes too? And does a token service that is not ours
+// understand what it is asked?
 
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../core/clock.ts';
+import { buildTableView } from '../../gateway/table/view.ts';
+import { Credentials } from '../../gateway/upstream/credentials.ts';
+import { UpstreamPools } from '../../gateway/upstream/pools.ts';
+import { seatRows } from '../../gateway/upstream/seats.ts';
 import { startAwsTokens } from '../../simulator/clouds/aws-tokens.ts';
 import { startBedrock } from '../../simulator/clouds/bedrock.ts';
 import { startSimulator } from '../../simulator/server.ts';
 import { type RigTarget, startRig, tableOf, testKey } from '../gateway/rig.ts';
+import { bareEnvironment } from '../support/bare-environment.ts';
 import { startLoad } from '../support/load/start.ts';
+import { pythonWith } from '../support/python.ts';
+import { until } from '../support/until.ts';
 import { openScorecard } from './scorecard.ts';
 
 const model = 'us.amazon.nova-pro-v1:0';
@@ -83,4 +94,59 @@ test('200 requests a second meet credentials of ten seconds and projected tokens
   expect([figures.failed, figures.cut]).toEqual([0, 0]);
   expect(figures.requests).toBeGreaterThan(2_000);
   expect(new Set(tokens.shown).size).toBeGreaterThan(4);
+});
+
+describe('moto', () => {
+  let moto: ChildProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    const python = await pythonWith(['moto[server]==5.2.5']);
+    moto = spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', '0'], { env: bareEnvironment() });
+    let said = '';
+    moto.stderr?.on('data', (piece) => {
+      said += String(piece);
+    });
+    await until(async () => /Running on http:\/\/127\.0\.0\.1:\d+/.test(said));
+    url = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec(said)?.[1] ?? '';
+  });
+  afterAll(async () => {
+    if (moto.exitCode === null && moto.kill()) await once(moto, 'exit');
+  });
+
+  test.each([
+    ['AssumeRoleWithWebIdentity', { identity: 'AWS' }, undefined, podRole],
+    ['AssumeRoleWithWebIdentity and AssumeRole', { identity: 'AWS', roleArn: teamRole }, undefined, teamRole],
+    ['AssumeRole with access keys', { roleArn: teamRole, externalId: 'ours' }, 'keys', teamRole],
+  ])('understands %s', async (_, settings, keys, role) => {
+    await using parts = new AsyncDisposableStack();
+    const folder = mkdtempSync(join(tmpdir(), 'projected-'));
+    parts.defer(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'token');
+    writeFileSync(
+      file,
+      `${['{"alg":"RS256"}', '{"sub":"gateway"}', 's'].map((part) => Buffer.from(part).toString('base64url')).join('.')}\n`,
+    );
+    const pools = new UpstreamPools();
+    parts.defer(() => pools.close());
+    const environment = {
+      AWS_REGION: 'us-east-1',
+      AWS_ROLE_ARN: podRole,
+      AWS_WEB_IDENTITY_TOKEN_FILE: file,
+      AWS_ENDPOINT_URL_STS: url,
+    };
+    const credentials = new Credentials({ clock: systemClock, pools, seats: seatRows, environment });
+    parts.defer(() => credentials.close());
+    const main =
+      '[default]\naws_access_key_id = AKIDEXAMPLE0123456\naws_secret_access_key = secret-of-the-key\n';
+    const entry = target(
+      'https://bedrock-runtime.us-east-1.amazonaws.com',
+      settings,
+      keys ? { keys: { main } } : {},
+    );
+    credentials.adopt(buildTableView(tableOf([entry])));
+    await until(async () => credentials.report().length > 0);
+    const identity = `${role.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/team-a.bedrock`;
+    expect(credentials.report()).toMatchObject([{ state: 'valid', identity }]);
+  });
 });
