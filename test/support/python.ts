@@ -34,7 +34,13 @@ export function pythonCacheFolder(env: NodeJS.ProcessEnv = process.env): string 
  */
 export async function pythonWith(
   packages: readonly string[],
-  options: { cacheFolder?: string; python?: string; env?: NodeJS.ProcessEnv } = {},
+  options: {
+    cacheFolder?: string;
+    python?: string;
+    env?: NodeJS.ProcessEnv;
+    /** Take the wheels of that Python, unpacked into the folder `wheels`: what they carry is no Python. */
+    wheelsOf?: string;
+  } = {},
 ): Promise<string> {
   const loose = packages.find(
     (pin) => !/^[A-Za-z0-9._-]+(\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9.!+_-]+$/.test(pin),
@@ -46,8 +52,11 @@ export async function pythonWith(
   const version = await pythonVersion(python, env);
   const folder = options.cacheFolder ?? pythonCacheFolder(env);
   const pins = [...packages].sort();
+  const { wheelsOf } = options;
+  const flags =
+    wheelsOf === undefined ? [] : ['--no-deps', '--only-binary=:all:', `--python-version=${wheelsOf}`];
   const key = createHash('sha256')
-    .update([version, ...pins].join('\n'))
+    .update([version, ...flags, ...pins].join('\n'))
     .digest('hex')
     .slice(0, 16);
   const home = join(folder, `${version}-${key}`);
@@ -55,7 +64,7 @@ export async function pythonWith(
   const interpreter = join(home, 'bin', 'python');
   if (await exists(interpreter)) return interpreter;
   await withLock(`${home}.lock`, async () => {
-    if (!(await exists(interpreter))) await build(python, pins, folder, home, env);
+    if (!(await exists(interpreter))) await build(python, pins, flags, folder, home, env);
   });
   return interpreter;
 }
@@ -84,6 +93,7 @@ async function pythonVersion(python: string, env: NodeJS.ProcessEnv): Promise<st
 async function build(
   python: string,
   pins: readonly string[],
+  flags: readonly string[],
   folder: string,
   home: string,
   env: NodeJS.ProcessEnv,
@@ -91,7 +101,8 @@ async function build(
   const temporary = await mkdtemp(join(folder, 'building-'));
   try {
     await createEnvironment(python, temporary, env);
-    if (pins.length > 0) await install(join(temporary, 'bin', 'python'), pins, env);
+    const target = flags.length === 0 ? [] : [...flags, `--target=${join(temporary, 'wheels')}`];
+    if (pins.length > 0) await install(join(temporary, 'bin', 'python'), [...target, ...pins], env);
     await rename(temporary, home);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
@@ -116,13 +127,17 @@ async function createEnvironment(python: string, home: string, env: NodeJS.Proce
   );
 }
 
-async function install(interpreter: string, pins: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', ...pins];
+async function install(
+  interpreter: string,
+  wanted: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', ...wanted];
   const installed = await run(interpreter, args, { timeoutMs: 300_000, env });
   if (installed.exitCode === 0) return;
   const reason = installed.stderr.trim().split('\n').at(-1) ?? '';
   throw new Error(
-    `pip could not install ${pins.join(', ')}: is its package index reachable (PIP_INDEX_URL), and do these versions exist? It says: ${reason}`,
+    `pip could not install ${wanted.filter((word) => !word.startsWith('--')).join(', ')}: is its package index reachable (PIP_INDEX_URL), and do these versions exist? It says: ${reason}`,
   );
 }
 
