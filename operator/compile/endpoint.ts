@@ -85,6 +85,11 @@ export function proxyOf({ proxy }: Pick<Connected, 'proxy'>): ProxyEndpoint | un
   };
 }
 
+/** Does spec.tls decide which server is taken for the upstream, in place of the public authorities and its name? */
+export function choosesServer({ caRef, serverName, insecureSkipVerify }: Connected['tls'] = {}): boolean {
+  return caRef !== undefined || serverName !== undefined || insecureSkipVerify === true;
+}
+
 /**
  * Hosts that can read requests to the Provider: its own; and its proxy, over plain HTTP or if spec.tls changes how the upstream is
  * verified. The author of the Provider chooses the proxy too, and with an authority or a name of their own the proxy could answer in
@@ -93,11 +98,10 @@ export function proxyOf({ proxy }: Pick<Connected, 'proxy'>): ProxyEndpoint | un
 export function readersOf(spec: Connected, endpoint: Endpoint): readonly Destination[] {
   const proxy = proxyOf(spec);
   if (proxy === undefined) return [endpoint];
-  const { caRef, serverName, insecureSkipVerify } = spec.tls ?? {};
   const ground =
     endpoint.scheme === 'http'
       ? 'the proxy, which reads what is sent over plain http'
-      : caRef !== undefined || serverName !== undefined || insecureSkipVerify === true
+      : choosesServer(spec.tls)
         ? 'the proxy, which could answer in place of the upstream under the rules of spec.tls'
         : undefined;
   return ground === undefined ? [endpoint] : [endpoint, { ...proxy, seenAs: ground }];

@@ -15,6 +15,7 @@ import { identityNotAllowed } from './checks/identity-not-allowed.ts';
 import { connectionCredential } from './connection.ts';
 import { resolveCredential } from './credentials.ts';
 import {
+  choosesServer,
   type Destination,
   type Endpoint,
   endpointOf,
@@ -48,7 +49,7 @@ export function regrantProvider(good: GoodProvider, input: GrantsInput): GoodPro
   const readers = readersOfEntry(entry, endpoint);
   const isOutOfReach =
     // guard: identity-right-held
-    identityNotAllowed(namespace, identityOf(entry), readers, input.platform) ??
+    identityNotAllowed(namespace, identityOf(entry), readers, choosesServer(tlsOf(entry)), input.platform) ??
     endpointNotAllowed(namespace, endpoint, input.addressRules) ??
     proxyNotAllowed(namespace, proxy, input.addressRules);
   if (isOutOfReach !== undefined) return undefined;
@@ -120,9 +121,12 @@ function proxyOfEntry({ proxy }: ProviderEntry): ProxyEndpoint | undefined {
 }
 
 function readersOfEntry(entry: ProviderEntry, endpoint: Endpoint): readonly Destination[] {
-  const { ca: caRef, serverName, insecureSkipVerify = false } = entry.tls ?? {};
-  const tls = { caRef, serverName, insecureSkipVerify };
-  return readersOf({ proxy: proxyOfEntry(entry), tls }, endpoint);
+  return readersOf({ proxy: proxyOfEntry(entry), tls: tlsOf(entry) }, endpoint);
+}
+
+function tlsOf({ tls }: ProviderEntry) {
+  const { ca: caRef, serverName, insecureSkipVerify = false } = tls ?? {};
+  return { caRef, serverName, insecureSkipVerify };
 }
 
 function endpointOfEntry({ type, baseUrl }: ProviderEntry): Endpoint | undefined {

@@ -29,7 +29,14 @@ import { clientSecretKind } from './client-secret.ts';
 import { connectionSecretsOf, type ResolvedConnection, resolveConnection } from './connection.ts';
 import { type CredentialKind, type ResolvedCredential, resolveCredential } from './credentials.ts';
 import { upstreamsInOrder } from './dialects.ts';
-import { type Destination, type Endpoint, endpointOf, proxyOf, readersOf } from './endpoint.ts';
+import {
+  choosesServer,
+  type Destination,
+  type Endpoint,
+  endpointOf,
+  proxyOf,
+  readersOf,
+} from './endpoint.ts';
 import { type HealthCheck, healthCheckOf } from './health-check.ts';
 import { exchangeOf, identityOf, identitySettings, needsKey } from './identity.ts';
 import { buildLimits, wordsOnLimits } from './limits.ts';
@@ -102,7 +109,7 @@ export function compileProvider(input: ProviderInput): CompiledProvider {
     unsupportedProviderValue(spec) ??
     notPermitted(namespace, spec, platform) ??
     // guard: identity-right
-    identityNotAllowed(namespace, identity, readersOf(spec, endpoint), platform) ??
+    identityNotAllowed(namespace, identity, readersOf(spec, endpoint), choosesServer(spec.tls), platform) ??
     headerTwice(spec) ??
     tlsWithoutHttps(spec, endpoint);
   if (fault !== undefined) return notAccepted(object, fault, parsed.value);

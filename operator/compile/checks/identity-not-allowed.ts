@@ -15,11 +15,13 @@ export interface IdentityUse {
 
 /**
  * @param readers everybody who sees its tokens. A tenant that could choose them would get a token of the platform's.
+ * @param isServerChosen by the tenant's own rules of TLS.
  */
 export function identityNotAllowed(
   namespace: string,
   use: IdentityUse | undefined,
   readers: readonly Destination[],
+  isServerChosen: boolean,
   { platformNamespaces, cloudIdentities = [] }: PlatformSettings,
 ): Finding | undefined {
   if (use === undefined || platformNamespaces.includes(namespace)) return undefined;
@@ -42,7 +44,13 @@ export function identityNotAllowed(
     );
   const foreign = readers.find(({ hostname, scheme }) => scheme !== 'https' || !hosts.test(hostname));
   // guard: identity-host
-  if (foreign === undefined) return undefined;
+  if (foreign === undefined)
+    return isServerChosen
+      ? refused(
+          'spec.tls decides which server is trusted, and the identity of the gateway is sent to no such server for a tenant. Remove ' +
+            'caRef, serverName and insecureSkipVerify, or set spec.auth.keys',
+        )
+      : undefined;
   return refused(
     `${foreign.authority} is no address of ${cloud}, and the identity of the gateway is not sent elsewhere for a tenant. Set ` +
       `spec.baseURL to an address of ${cloud}, without a proxy that could read the requests, or set spec.auth.keys`,

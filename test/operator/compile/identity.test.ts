@@ -159,6 +159,12 @@ describe('a namespace that is none of the platform', () => {
       rights([{ type: 'Azure' }]),
       'proxy.example:3128 is no address of Azure',
     ],
+    [
+      'decides itself which server is the cloud',
+      ofTeam('GCP', {}, { tls: { insecureSkipVerify: true } }),
+      rights([{ type: 'GCP' }]),
+      'spec.tls decides which server is trusted, and the identity of the gateway is sent to no such server for a tenant. Remove',
+    ],
   ])('is refused where it %s', (_, object, platform, words) => {
     const result = compiled(object, platform);
     expect(accepted(result)).toMatchObject({ status: 'False', reason: 'IdentityNotAllowed' });
