@@ -64,7 +64,7 @@ export function placeOfRequest({ parts }: Door, request: FastifyRequest): Place 
     throw new DashboardError(
       421,
       'unknown_host',
-      'This is not an address of this dashboard. Its operator names its addresses in PENSTOCK_DASHBOARD_URL.',
+      'This is not an address of this dashboard. Its addresses are in PENSTOCK_DASHBOARD_URL; add this one there.',
     );
   return place;
 }
