@@ -37,6 +37,7 @@ async function gatewayIn(values: Values) {
     own,
     variables: Object.fromEntries(Object.entries(env).filter(isCloud)),
     labels: pod.metadata.labels,
+    print: pod.metadata.annotations?.['penstock.dev/cloud-identity'],
     annotations: account?.metadata.annotations ?? {},
   };
 }
@@ -87,9 +88,31 @@ test("on the clouds' own clusters their webhooks find a label and annotations, a
   });
 });
 
+// On EKS and AKS a webhook adds variables and a token to pods as they are created: pods from before would stay without.
+test('an identity that is switched on, off or changed makes new pods, beside annotations of their own', async () => {
+  const podAnnotations = { own: 'yes' };
+  const roleARN = TOKEN_IDENTITIES.aws.roleARN;
+  const identities = [
+    { aws: { source: 'PodIdentity' } },
+    { aws: { source: 'IRSA', roleARN } },
+    { aws: { source: 'IRSA', roleARN: `${roleARN}-2` } },
+    { gcp: { source: 'GKE' } },
+  ];
+  const rendered = await Promise.all(
+    identities.map((cloudIdentity) => gatewayIn({ gateway: { podAnnotations, cloudIdentity } })),
+  );
+  const prints = rendered.map(({ print }) => print);
+  expect(prints).toEqual(identities.map(() => expect.stringMatching(/^[0-9a-f]{16}$/)));
+  expect(new Set(prints).size).toBe(identities.length);
+  for (const { objects } of rendered)
+    expect(deploymentOf(objects, 'penstock-gateway').template.metadata.annotations).toMatchObject(
+      podAnnotations,
+    );
+});
+
 test('without an identity pods have no variable, token, label or annotation of a cloud', async () => {
-  const { variables, own, labels, annotations } = await gatewayIn({});
-  expect([variables, own, annotations]).toEqual([{}, [], {}]);
+  const { variables, own, labels, annotations, print } = await gatewayIn({});
+  expect([variables, own, annotations, print]).toEqual([{}, [], {}, undefined]);
   expect(Object.keys(labels).join(' ')).not.toContain('azure');
 });
 

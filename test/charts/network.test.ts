@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { metadataAddresses, unopenableRanges } from '../../core/egress/address-ranges.ts';
+import { authorityOf } from '../../gateway/upstream/identity/entra/defaults.ts';
 import { readSettings as readOperatorSettings } from '../../operator/settings.ts';
 import { CHART, deploymentOf, type Rendered, render, useHelm, type Values } from './helm.ts';
 import { MANAGED_IDENTITIES, OPENED, TOKEN_IDENTITIES } from './value-sets.ts';
@@ -194,29 +195,61 @@ test('services on the node that give identities are open to gateways that have o
   expect(await ways({ gateway: { cloudIdentity: TOKEN_IDENTITIES } })).toEqual([[], []]);
 });
 
-test('the names of token services are open to gateways where Cilium opens names alone', async () => {
+/** Names that Cilium opens to gateways, and to the operator. */
+async function namesFor(cloudIdentity: object): Promise<string[][]> {
   const objects = await render(plane(), {
     networkPolicy: { flavor: 'Cilium', upstreamNames: ['api.openai.com'] },
-    gateway: { cloudIdentity: TOKEN_IDENTITIES },
+    gateway: { cloudIdentity },
   });
-  const names = PARTS.map((part) => {
+  return PARTS.map((part) => {
     const policy = objects.find(
       ({ kind, metadata }) => kind === 'CiliumNetworkPolicy' && metadata.name === `penstock-${part}`,
     );
     const found = [...JSON.stringify(policy?.spec).matchAll(/"match(?:Name|Pattern)":"([^"*]*\*?[^"*]+)"/g)];
-    return found.map(([, name]) => name);
+    return found.flatMap(([, name]) => name ?? []);
   });
-  expect(names).toEqual([
+}
+
+test('the names of token services are open to gateways where Cilium opens names alone', async () => {
+  expect(await namesFor(TOKEN_IDENTITIES)).toEqual([
     [
       'api.openai.com',
       'sts.*.amazonaws.com',
       'sts.googleapis.com',
       'iamcredentials.googleapis.com',
       'login.microsoftonline.com',
+      'login.microsoftonline.us',
+      'login.chinacloudapi.cn',
     ],
     ['api.openai.com'],
   ]);
+  const authorityHost = 'https://login.example.com/';
+  const [ofGateway] = await namesFor({ azure: { ...TOKEN_IDENTITIES.azure, authorityHost } });
+  const authorities = ['com', 'us', 'cn'].map((cloud) =>
+    authorityOf(`models.openai.azure.${cloud}`, undefined),
+  );
+  const hosts = [authorityHost, ...authorities].map((address) => new URL(address).host);
+  expect(ofGateway).toEqual(['api.openai.com', ...hosts]);
 });
+
+test.each([
+  ['amazonaws.com', 'aws', 'eu-central-1'],
+  ['amazonaws.com', 'aws-us-gov', 'us-gov-west-1'],
+  ['amazonaws.com.cn', 'aws-cn', 'cn-north-1'],
+  ['amazonaws.eu', 'aws-eusc', 'eusc-de-east-1'],
+  ['c2s.ic.gov', 'aws-iso', 'us-iso-east-1'],
+  ['sc2s.sgov.gov', 'aws-iso-b', 'us-isob-east-1'],
+  ['csp.hci.ic.gov', 'aws-iso-f', 'us-isof-south-1'],
+  ['cloud.adc-e.uk', 'aws-iso-e', 'eu-isoe-west-1'],
+])(
+  'the token services of AWS at %s are those of the partition %s, and of the region %s',
+  async (suffix, partition, region) => {
+    const roleARN = `arn:${partition}:iam::123456789012:role/penstock`;
+    const names = [['api.openai.com', `sts.*.${suffix}`], ['api.openai.com']];
+    expect(await namesFor({ aws: { source: 'IRSA', roleARN } })).toEqual(names);
+    expect(await namesFor({ aws: { source: 'PodIdentity', region } })).toEqual(names);
+  },
+);
 
 test('the chart and the gateway know the same addresses that nothing opens', async () => {
   const text = await readFile(join(CHART, 'templates/_helpers.tpl'), 'utf8');

@@ -11,6 +11,14 @@ azure.workload.identity/use: "true"
 {{- end }}
 {{- end -}}
 
+{{/* Annotations of pods, as YAML. The clouds give an identity to a pod when it is created: other values have to make new pods. */}}
+{{- define "penstock.cloudPodAnnotations" -}}
+{{- $identity := .Values.gateway.cloudIdentity }}
+{{- if has true (list (ne $identity.aws.source "None") (ne $identity.gcp.source "None") (ne $identity.azure.source "None")) }}
+penstock.dev/cloud-identity: {{ toJson $identity | sha256sum | trunc 16 | quote }}
+{{- end }}
+{{- end -}}
+
 {{/* Annotations of the ServiceAccount, as YAML. */}}
 {{- define "penstock.cloudAnnotations" -}}
 {{- $identity := .Values.gateway.cloudIdentity }}
@@ -113,12 +121,31 @@ azure.workload.identity/tenant-id: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Names of token services, as JSON. */}}
+{{/* The token services of AWS in the partition of the role or of the region; gateway/upstream/bedrock/identity.ts has the same suffixes. */}}
+{{- define "penstock.cloudStsName" -}}
+{{- $aws := .Values.gateway.cloudIdentity.aws }}
+{{- $suffix := "amazonaws.com" }}
+{{- range list
+  (list "aws-cn" "cn-" "amazonaws.com.cn")
+  (list "aws-eusc" "eusc-" "amazonaws.eu")
+  (list "aws-iso" "us-iso-" "c2s.ic.gov")
+  (list "aws-iso-b" "us-isob-" "sc2s.sgov.gov")
+  (list "aws-iso-f" "us-isof-" "csp.hci.ic.gov")
+  (list "aws-iso-e" "eu-isoe-" "cloud.adc-e.uk")
+}}
+{{- if or (hasPrefix (printf "arn:%s:" (index . 0)) $aws.roleARN) (hasPrefix (index . 1) $aws.region) }}{{ $suffix = index . 2 }}{{ end }}
+{{- end }}
+{{- printf "sts.*.%s" $suffix }}
+{{- end -}}
+
+{{/* Names of token services, as JSON. Resources in a national cloud of Azure get tokens of that cloud's authority. */}}
 {{- define "penstock.cloudTokenNames" -}}
 {{- $identity := .Values.gateway.cloudIdentity }}
 {{- $names := list }}
-{{- if ne $identity.aws.source "None" }}{{ $names = append $names "sts.*.amazonaws.com" }}{{ end }}
+{{- if ne $identity.aws.source "None" }}{{ $names = append $names (include "penstock.cloudStsName" .) }}{{ end }}
 {{- if ne $identity.gcp.source "None" }}{{ $names = concat $names (list "sts.googleapis.com" "iamcredentials.googleapis.com") }}{{ end }}
-{{- if ne $identity.azure.source "None" }}{{ $names = append $names (get (urlParse $identity.azure.authorityHost) "host") }}{{ end }}
+{{- if ne $identity.azure.source "None" }}
+{{- $names = concat $names (list (get (urlParse $identity.azure.authorityHost) "host") "login.microsoftonline.com" "login.microsoftonline.us" "login.chinacloudapi.cn") }}
+{{- end }}
 {{- toJson $names }}
 {{- end -}}
