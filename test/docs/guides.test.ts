@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { CONDITIONS, REASONS } from '../../core/catalog/conditions.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -60,6 +60,21 @@ test('every value of the chart that a guide names is one', () => {
   expect(named.length).toBeGreaterThan(15);
   const unknown = named.filter((path) => path.reduce<unknown>(member, values) === undefined);
   expect(unknown.map((path) => path.join('.'))).toEqual([]);
+});
+
+test('the commands that check a cloud identity ask for the Provider without keys that the guide makes', () => {
+  const guide = read('docs/guides/cloud-identities.md');
+  const made = [...guide.matchAll(/```yaml\n(.*?)```/gs)]
+    .flatMap(([, text = '']) => parseAllDocuments(text).map((document) => document.toJS()))
+    .filter(({ kind, spec }) => kind === 'Provider' && spec.auth.keys === undefined)
+    .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  const asked = [...guide.matchAll(/^kubectl (?:get|wait) .*/gm)].map(([line]) => {
+    const [, namespace] = / -n (\S+)/.exec(line) ?? [];
+    const [, name] = / provider[ /](\S+)/.exec(line) ?? [];
+    return `${namespace}/${name}`;
+  });
+  expect(asked.length).toBeGreaterThan(1);
+  expect(asked.filter((one) => !made.includes(one))).toEqual([]);
 });
 
 test('no command upgrades with --reuse-values, which leaves out what the new chart has new', () => {
