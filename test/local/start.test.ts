@@ -270,6 +270,7 @@ describe('settings', () => {
       openAi: { apiKey: undefined, baseUrl: undefined },
       anthropic: { apiKey: undefined, baseUrl: undefined },
       gemini: { apiKey: undefined },
+      identity: {},
     };
     expect(readSettings({})).toEqual(defaults);
     expect(readSettings({ PENSTOCK_PORT: '', OPENAI_API_KEY: ' ', PENSTOCK_MANIFESTS: '' })).toEqual(
