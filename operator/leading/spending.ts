@@ -160,7 +160,7 @@ function startSpending(parts: SpendingParts, place: LedgerPlace): Spending {
       lookAtAll().catch(onFault);
       return;
     }
-    if (news.type === 'anew') return;
+    if (news.type === 'again') return;
     for (const apiKey of news.keys) look(apiKey);
     const limited = new Set(news.namespaces.filter((namespace) => tenantBudgets().has(namespace)));
     if (limited.size === 0) return;

@@ -81,7 +81,7 @@ export function followLedger(parts: LedgerFollowerParts): LedgerFollower {
     try {
       const news = book.take(answer);
       parts.onNews(news);
-      return news.type === 'anew' || answer.hasMore ? 0 : pollMs;
+      return news.type === 'again' || answer.hasMore ? 0 : pollMs;
     } catch (error) {
       parts.onFault(error);
       return pollMs;

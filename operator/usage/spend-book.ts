@@ -3,10 +3,10 @@
 import { type BudgetPeriod, periodAt } from '../../core/contract/budget.ts';
 import type { SpendReport, SpendUse, Spent } from '../../core/contract/spend.ts';
 
-/** The news of an answer; `anew`: it is from another ledger than the last one, so ask for everything again. */
+/** The news of an answer; `again`: it is from another ledger than the last one, so ask for everything again. */
 export type SpendNews =
   | { readonly type: 'changed'; readonly keys: readonly string[]; readonly namespaces: readonly string[] }
-  | { readonly type: 'anew' };
+  | { readonly type: 'again' };
 
 export interface SpendBook {
   /** Behind which sequence to ask next. */
@@ -39,7 +39,7 @@ export function createSpendBook(): SpendBook {
         ledger = undefined;
         after = 0;
         isWhole = false;
-        return { type: 'anew' };
+        return { type: 'again' };
       }
       ledger = page.ledger;
       after = page.sequence;

@@ -38,7 +38,7 @@ export const secondsOf: Readonly<Record<string, number>> = {
   'core/kube/real-server': 29,
   'conformance/openai-sdk': 28,
   'flow/cluster/tenancy': 27,
-  reported: 27,
+  'flow/reported-errors': 27,
   'flow/stalled-readers': 26,
   'conformance/python': 26,
   'local/editing': 25,

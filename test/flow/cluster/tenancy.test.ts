@@ -156,7 +156,7 @@ const mistakes: readonly (readonly [
   RegExp,
 ])[] = [
   [
-    'unlent',
+    'unshared',
     { secret: { labels: {} } },
     'SecretNotOptedIn',
     /kubectl -n team-a label secret unshared penstock\.dev\/provider-credential=true/,
@@ -266,7 +266,7 @@ test('what must not be sent, or not be reached, is in columns and conditions, an
   await awaitCondition('modelroute/unshared', 'Ready', 'team-a');
   const before = wall.calls.length;
   for (const gateway of installation.gateways) {
-    expect((await call(gateway, '/v1/chat/completions', 'team-a', 'unlent')).status).toBe(200);
+    expect((await call(gateway, '/v1/chat/completions', 'team-a', 'unshared')).status).toBe(200);
   }
   expect(wall.calls.slice(before).every((one) => credentialIn(one).startsWith('sk-of-unshared-'))).toBe(true);
 }, 60_000);
