@@ -101,6 +101,9 @@ const targetCallsSchema = z.object({
 });
 export type TargetCalls = z.infer<typeof targetCallsSchema>;
 
+/** Characters of `message` below. */
+export const CREDENTIAL_MESSAGE_MAX = 500;
+
 /** What came of the last exchange of one credential that is exchanged for another: a cloud identity, a role, a service account. */
 const credentialStateSchema = z.object({
   /** `namespace/name` of the Provider. */
@@ -111,8 +114,8 @@ const credentialStateSchema = z.object({
   state: z.enum(['valid', 'failed']),
   /** As whom the provider knows the gateway: an ARN, an e-mail address, the id of an application. Never a secret. */
   identity: z.string().min(1).max(2_048).optional(),
-  /** Of a failure: our words and the code of the service, never its text. */
-  message: z.string().min(1).max(200).optional(),
+  /** Of a failure: our words, with what to do, and the code of the service; never its text. */
+  message: z.string().min(1).max(CREDENTIAL_MESSAGE_MAX).optional(),
 });
 export type CredentialState = z.infer<typeof credentialStateSchema>;
 

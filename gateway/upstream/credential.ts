@@ -17,10 +17,10 @@ export interface Credential {
   /** Called without a valid lease. Concurrent callers share one exchange. Rejects if it fails. */
   renew(): Promise<Lease>;
   /**
-   * The upstream has answered a request with this lease. True: it refuses the lease, and the request may be sent once more, with the one
-   * at hand or with a new one. Absent: what is refused cannot be renewed here.
+   * The upstream has answered a request with this lease. Where it refuses the lease, gives the one to send that request with once more.
+   * Absent: what is refused cannot be renewed here.
    */
-  refuse?(lease: Lease, status: number, header: HeaderReader): boolean;
+  refuse?(lease: Lease, status: number, header: HeaderReader): Lease | Promise<Lease> | undefined;
 }
 
 /** @param name In lower case. */

@@ -1,5 +1,6 @@
 // When is a credential exchanged again? Before its end, by the one that keeps it; by the request that finds it ended; and where it was
-// refused. One exchange at a time, shared by all that wait for it; one that fails leaves what there is, and is not repeated at once.
+// refused. One exchange at a time, shared by all that wait for it. What there is serves until another has come: one route of a Provider may
+// be refused for what no exchange changes, while others are answered.
 
 import type { Secret } from '../table/secret.ts';
 import type {
@@ -10,7 +11,7 @@ import type {
   JudgeRefusal,
   Lease,
 } from './credential.ts';
-import { ExchangeError } from './identity/exchange-error.ts';
+import { ExchangeError, exchangeInWords } from './identity/exchange-error.ts';
 
 /** What came of the last exchange. */
 interface ExchangeState {
@@ -31,8 +32,12 @@ const shortMs = 60_000;
 /** After the first failure in a row, and after what ends at once; twice as long after each further failure. */
 const pauseMinMs = 1_000;
 const pauseMaxMs = 60_000;
-/** Between exchanges because of a refusal: what is refused each time would be exchanged by each request. */
-const refusalPauseMs = 1_000;
+/**
+ * Between exchanges because of a refusal, twice as long after each: what lacks a right is refused each time. The first again after the
+ * longest without a refusal; an answer to another route is no reason.
+ */
+const refusalPauseMinMs = 1_000;
+const refusalPauseMaxMs = 5 * 60_000;
 
 export class RenewedCredential implements Credential {
   private readonly exchange: ExchangeCredential;
@@ -41,6 +46,9 @@ export class RenewedCredential implements Credential {
   private current: Lease | undefined;
   private identity: string | undefined;
   private refusedAtMs = Number.NEGATIVE_INFINITY;
+  /** Because of a refusal. */
+  private exchangedAtMs = Number.NEGATIVE_INFINITY;
+  private refusalPauseMs = 0;
   private dueAtMs = 0;
   private failures = 0;
   private failure: Error | undefined;
@@ -67,37 +75,51 @@ export class RenewedCredential implements Credential {
     const known = identity === undefined ? {} : { identity };
     const isServing = this.current !== undefined && this.nowMs() < this.current.endsAtMs;
     if (failure && !(isServing && !isRefusal(failure)))
-      return { state: 'failed', ...known, message: inWords(failure) };
+      return { state: 'failed', ...known, message: exchangeInWords(failure) };
     return this.current && { state: 'valid', ...known };
   }
 
   /** Rejects at once after a failure of late. */
   renew(): Promise<Lease> {
-    if (this.failure && this.nowMs() < this.dueAtMs) return Promise.reject(this.failure);
+    const pauseMs = this.dueAtMs - this.nowMs();
+    // A longer one is that of a clock which was set back.
+    if (this.failure && pauseMs > 0 && pauseMs <= pauseMaxMs) return Promise.reject(this.failure);
     this.inFlight ??= this.take().finally(() => {
       this.inFlight = undefined;
     });
     return this.inFlight;
   }
 
-  refuse(lease: Lease, status: number, header: HeaderReader): boolean {
+  refuse(lease: Lease, status: number, header: HeaderReader): Lease | Promise<Lease> | undefined {
     const refusal = this.judge(status, header);
-    if (refusal === undefined) return false;
-    if (refusal === 'time' || this.current !== lease) return true;
+    if (refusal === undefined) return undefined;
+    const { current, inFlight } = this;
     const now = this.nowMs();
-    if (now - this.refusedAtMs < refusalPauseMs) return false;
+    // It ended before the request arrived, which is no flaw of it; or another is at hand.
+    const isEndOrTime = refusal === 'time' || current !== lease || now >= lease.endsAtMs;
+    if (isEndOrTime) return current && now < current.endsAtMs ? current : this.renew();
+    return inFlight ?? this.renewRefused(now);
+  }
+
+  private renewRefused(now: number): Promise<Lease> | undefined {
+    const quietMs = now - this.refusedAtMs;
+    const sinceMs = now - this.exchangedAtMs;
     this.refusedAtMs = now;
-    this.current = undefined;
-    return true;
+    if (quietMs >= refusalPauseMaxMs) this.refusalPauseMs = 0;
+    else if (sinceMs >= 0 && sinceMs < this.refusalPauseMs) return undefined;
+    this.exchangedAtMs = now;
+    this.refusalPauseMs = Math.min(refusalPauseMaxMs, Math.max(refusalPauseMinMs, 2 * this.refusalPauseMs));
+    return this.renew();
   }
 
   private async take(): Promise<Lease> {
+    const askedAtMs = this.nowMs();
     try {
       const { lifetimeMs, identity, ...given } = await this.exchange();
       const known = lifetimeMs > 0 ? lifetimeMs : shortMs;
       const now = this.nowMs();
-      // A few seconds less than it says: a request needs some to arrive.
-      const endsAtMs = now + known - Math.min(5_000, known / 10);
+      // It began at some time since then. A few seconds less than it says: a request needs some to arrive.
+      const endsAtMs = askedAtMs + known - Math.min(5_000, known / 10);
       const soonMs = endsAtMs - Math.min(aheadMs, known / 4) * (1 - Math.random() / 5);
       this.dueAtMs = Math.max(soonMs, now + pauseMinMs);
       this.current = { ...given, endsAtMs };
@@ -119,8 +141,4 @@ const refusesBearer: JudgeRefusal = (status) => (status === 401 ? 'ended' : unde
 
 function isRefusal(failure: Error): boolean {
   return failure instanceof ExchangeError && failure.isRefusal;
-}
-
-function inWords(failure: Error): string {
-  return failure instanceof ExchangeError ? failure.message : 'the gateway could not exchange it';
 }

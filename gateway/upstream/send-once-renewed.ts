@@ -2,10 +2,12 @@
 // timers and its client can end at any time.
 
 import type { Lease } from './credential.ts';
+import { exchangeInWords } from './identity/exchange-error.ts';
 import type { UpstreamCall, UpstreamReceiver } from './send.ts';
 
+/** @param renewal A lease that is at hand: then it is sent at once. */
 export function sendOnceRenewed(
-  renewal: Promise<Lease>,
+  renewal: Lease | Promise<Lease>,
   sendWith: (lease: Lease) => UpstreamCall,
   receiver: Pick<UpstreamReceiver, 'onBreak'>,
 ): UpstreamCall {
@@ -18,21 +20,29 @@ class RenewedCall implements UpstreamCall {
   private isPaused = false;
 
   constructor(
-    renewal: Promise<Lease>,
+    renewal: Lease | Promise<Lease>,
     sendWith: (lease: Lease) => UpstreamCall,
     receiver: Pick<UpstreamReceiver, 'onBreak'>,
   ) {
-    renewal
-      .then((lease) => {
-        if (this.isAborted) return;
+    const fail = (detail: string): void => {
+      if (!this.isAborted) receiver.onBreak('connect_failed', detail, false);
+    };
+    const begin = (lease: Lease): void => {
+      if (this.isAborted) return;
+      try {
         this.call = sendWith(lease);
-        if (this.isPaused) this.call.pause();
-      })
-      .catch((error: unknown) => {
-        if (this.isAborted) return;
-        const why = error instanceof Error ? error.message : String(error);
-        receiver.onBreak('connect_failed', `the credential cannot be renewed: ${why}`, false);
-      });
+      } catch {
+        // What it says may hold what the request is signed with.
+        fail('the request cannot be signed or written');
+        return;
+      }
+      if (this.isPaused) this.call.pause();
+    };
+    if (!(renewal instanceof Promise)) begin(renewal);
+    else
+      renewal.then(begin, (error: unknown) =>
+        fail(`the credential cannot be renewed: ${exchangeInWords(error)}`),
+      );
   }
 
   get isSent(): boolean {

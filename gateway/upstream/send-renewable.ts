@@ -17,7 +17,6 @@ export function sendRenewable(
 
 class RenewableCall implements UpstreamCall {
   private readonly credential: Credential;
-  private readonly wallMs: () => number;
   private readonly sendBy: (lease: Lease, to: UpstreamReceiver) => UpstreamCall;
   private readonly receiver: UpstreamReceiver;
   private call: UpstreamCall;
@@ -30,10 +29,13 @@ class RenewableCall implements UpstreamCall {
     receiver: UpstreamReceiver,
   ) {
     this.credential = credential;
-    this.wallMs = wallMs;
     this.sendBy = sendBy;
     this.receiver = receiver;
-    this.call = this.sendWithValid((lease) => this.sendFirst(lease));
+    const { lease } = credential;
+    this.call =
+      lease && wallMs() < lease.endsAtMs
+        ? this.sendFirst(lease)
+        : sendOnceRenewed(credential.renew(), (renewed) => this.sendFirst(renewed), receiver);
   }
 
   get isSent(): boolean {
@@ -54,24 +56,19 @@ class RenewableCall implements UpstreamCall {
     this.call.resume();
   }
 
-  private sendWithValid(sendWith: (lease: Lease) => UpstreamCall): UpstreamCall {
-    const { lease } = this.credential;
-    if (lease && this.wallMs() < lease.endsAtMs) return sendWith(lease);
-    return sendOnceRenewed(this.credential.renew(), sendWith, this.receiver);
-  }
-
   private sendFirst(lease: Lease): UpstreamCall {
     const { receiver } = this;
     let isRefused = false;
     const call = this.sendBy(lease, {
       onHead: (status, header) => {
-        if (!this.credential.refuse?.(lease, status, header)) {
+        const next = this.credential.refuse?.(lease, status, header);
+        if (next === undefined) {
           receiver.onHead(status, header);
           return;
         }
         isRefused = true;
         call.abort();
-        this.call = this.sendWithValid((another) => this.sendBy(another, receiver));
+        this.call = sendOnceRenewed(next, (another) => this.sendBy(another, receiver), receiver);
         if (this.isPaused) this.call.pause();
       },
       onBody: (chunk) => {

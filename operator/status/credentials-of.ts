@@ -32,7 +32,11 @@ export function indexCredentials(pods: readonly GatewayPod[], answers: PodAnswer
 function credentialsOf(lines: readonly CredentialState[]): ProviderCredentials {
   const failed = lines.filter(({ state }) => state === 'failed');
   if (failed.length === 0)
-    return { reason: 'CredentialsExchanged', message: joinedInOrder(lines.map(asWhom), ', ') };
+    return {
+      reason: 'CredentialsExchanged',
+      // Not everything that gives credentials says whose they are.
+      message: joinedInOrder(lines.map(asWhom), ', ') || 'gateways are signed in',
+    };
   return {
     reason: failed.length === lines.length ? 'CredentialsRefused' : 'CredentialsPartlyRefused',
     message: joinedInOrder(failed.map(whyNot), ' '),
@@ -45,9 +49,7 @@ function asWhom({ key, identity }: CredentialState): string {
 }
 
 function whyNot({ key, message = 'the exchange failed' }: CredentialState): string {
-  // Our words on a refusal end with what to do; a service that is away has none.
-  const words = message.endsWith('.') ? message : `${message}. Check that gateways can reach the service.`;
-  return key === undefined ? words : `key ${key}: ${words}`;
+  return key === undefined ? message : `key ${key}: ${message}`;
 }
 
 /** The same in whichever order the pods are heard. */

@@ -23,10 +23,13 @@ export async function askContainerAgent(
 ): Promise<Temporary> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && plainHosts.has(url.hostname))))
-    throw new ExchangeError('AWS_CONTAINER_CREDENTIALS_FULL_URI is no address of an agent', true);
+    throw new ExchangeError(
+      'AWS_CONTAINER_CREDENTIALS_FULL_URI is no address of an agent. Use https, or the address that EKS sets.',
+      true,
+    );
   const { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file } = environment;
   const authorization =
-    file === undefined ? {} : { authorization: await readProjected(file, 'the projected token') };
+    file === undefined ? {} : { authorization: await readProjected(file, 'The projected token') };
   const { status, text, header } = await askService(pools.platformPool(url.origin), url, {
     method: 'GET',
     headers: { accept: 'application/json', ...authorization },
@@ -42,6 +45,8 @@ export async function askContainerAgent(
     status === 200 &&
     temporaryOf({ accessKeyId, secretAccessKey, sessionToken, expiration }, header('date'), nowMs());
   if (found) return found;
-  const fact = `the pod identity agent answered ${status} without credentials`;
-  throw new ExchangeError(fact + codeInWords(code), status < 500 && status !== 429);
+  const fact = `The pod identity agent answered ${status} without credentials${codeInWords(code)}.`;
+  const remedy =
+    "Check the association of the gateway's ServiceAccount, and that its role trusts EKS Pod Identity.";
+  throw new ExchangeError(`${fact} ${remedy}`, status < 500 && status !== 429);
 }

@@ -25,8 +25,8 @@ export const bedrockCredential: CredentialFor = (provider, endpoint, means) => {
   });
   if (keys && roleArn === undefined) {
     const lease: Lease = { endsAtMs: Number.POSITIVE_INFINITY, ...signedWith(keys) };
-    const refuse = (_: Lease, ...[status, header]: Parameters<typeof judge>): boolean =>
-      judge(status, header) === 'time';
+    const refuse = (_: Lease, ...[status, header]: Parameters<typeof judge>): Lease | undefined =>
+      judge(status, header) === 'time' ? lease : undefined;
     return { lease, renew: () => Promise.resolve(lease), refuse };
   }
   const exchange = async (): Promise<Given> => {

@@ -55,22 +55,31 @@ async function podCredentials(
       ...(sessionToken === undefined ? {} : { sessionToken }),
     };
     if (!areAwsCredentials(credentials))
-      throw new ExchangeError('the access keys in the environment are not valid', true);
+      throw new ExchangeError(
+        'The access keys in the environment are not valid. Correct AWS_ACCESS_KEY_ID and what belongs to it.',
+        true,
+      );
     return { credentials, lifetimeMs: Number.POSITIVE_INFINITY };
   }
   if (arn !== undefined && file !== undefined)
     return assumeWithToken(stsOf(means, provider, region), { arn, sessionName }, () =>
-      readProjected(file, 'the projected token'),
+      readProjected(file, 'The projected token'),
     );
   if (address !== undefined) return askContainerAgent(means, address);
-  throw new ExchangeError('this gateway has no identity of AWS: its ServiceAccount has no role', true);
+  throw new ExchangeError(
+    'The gateway has no identity of AWS. Give its ServiceAccount a role, or a pod identity association.',
+    true,
+  );
 }
 
 function stsOf(means: CredentialMeans, provider: ProviderView, region: string): Sts {
   const { pools, environment, clocks, nowMs } = means;
   const { AWS_ENDPOINT_URL_STS: said } = environment;
   if (!/^[a-z0-9-]{1,40}$/.test(region))
-    throw new ExchangeError('no region is known whose token service could be asked', true);
+    throw new ExchangeError(
+      'No region is known whose token service could be asked. Set options.region.',
+      true,
+    );
   const url = new URL(said ?? `https://sts.${region}.${suffixOf(region)}/`);
   const pool = said === undefined ? pools.tokenPool(provider, url.origin) : pools.platformPool(url.origin);
   return { pool, url, region, clocks, nowMs };

@@ -4,9 +4,11 @@
 import type { Pool } from 'undici';
 import type { AwsCredentials } from '../../../core/contract/aws-credentials.ts';
 import { askService, type ServiceAnswer } from '../identity/ask-service.ts';
-import { codeInWords, ExchangeError } from '../identity/exchange-error.ts';
+import { ExchangeError } from '../identity/exchange-error.ts';
 import type { HostClocks } from '../identity/host-clocks.ts';
+import { type RefusalWords, refused } from '../identity/refusals.ts';
 import { signerFor } from './sign.ts';
+import { roleRefusals, tokenRefusals } from './sts-refusals.ts';
 import { type Temporary, temporaryOf } from './temporary.ts';
 
 export interface Sts {
@@ -29,21 +31,14 @@ export async function assumeWithToken(
   { arn, sessionName }: Role,
   readToken: () => Promise<string>,
 ): Promise<Temporary> {
-  const askWith = async (token: string): Promise<Temporary> =>
-    credentialsIn(
-      sts,
-      await post(sts, formOf('AssumeRoleWithWebIdentity', arn, sessionName, { WebIdentityToken: token })),
-    );
+  const askWith = (token: string): Promise<ServiceAnswer> =>
+    post(sts, formOf('AssumeRoleWithWebIdentity', arn, sessionName, { WebIdentityToken: token }));
   const token = await readToken();
-  try {
-    return await askWith(token);
-  } catch (error) {
-    const renewed =
-      error instanceof StsRefusal && error.code === 'ExpiredTokenException' && (await readToken());
-    // It may have been renewed on the way.
-    if (!renewed || renewed === token) throw error;
-    return askWith(renewed);
-  }
+  const answer = await askWith(token);
+  const hasEnded = answer.status !== 200 && codeOf(answer.text) === 'ExpiredTokenException';
+  // It may have been renewed on the way.
+  const renewed = hasEnded ? await readToken() : token;
+  return credentialsIn(sts, tokenRefusals, renewed === token ? answer : await askWith(renewed));
 }
 
 export async function assumeRole(
@@ -59,7 +54,7 @@ export async function assumeRole(
     answer.status === 403 &&
     /^(SignatureDoesNotMatch|InvalidSignatureException|RequestExpired)$/.test(codeOf(answer.text) ?? '') &&
     sts.clocks.learn(sts.url.host, answer.header('date'), sts.nowMs());
-  return credentialsIn(sts, isLearnt ? await ask() : answer);
+  return credentialsIn(sts, roleRefusals, isLearnt ? await ask() : answer);
 }
 
 function formOf(
@@ -88,8 +83,12 @@ function post(
   return askService(pool, url, { method: 'POST', headers: Object.fromEntries(byName), body });
 }
 
-function credentialsIn({ url, nowMs }: Sts, { status, text, header }: ServiceAnswer): Temporary {
-  if (status !== 200) throw new StsRefusal(url.host, status, codeOf(text));
+function credentialsIn(
+  { url, nowMs }: Sts,
+  rows: readonly RefusalWords[],
+  { status, text, header }: ServiceAnswer,
+): Temporary {
+  if (status !== 200) throw refused(rows, url, status, codeOf(text) ?? '');
   const found = temporaryOf(
     {
       accessKeyId: element(text, 'AccessKeyId'),
@@ -101,38 +100,10 @@ function credentialsIn({ url, nowMs }: Sts, { status, text, header }: ServiceAns
     nowMs(),
   );
   const identity = element(text, 'Arn');
-  if (!found) throw new ExchangeError(`${url.host} gave no credentials`, true);
+  if (!found)
+    throw new ExchangeError(`${url.host} gave no credentials. Check that it is AWS's token service.`, true);
   return { ...found, ...(identity === undefined ? {} : { identity }) };
 }
-
-class StsRefusal extends ExchangeError {
-  readonly code: string | undefined;
-
-  constructor(host: string, status: number, code: string | undefined) {
-    const why = meanings[code ?? ''] ?? `answered ${status}`;
-    super(`${host}: ${why}${codeInWords(code)}`, status < 500 && status !== 429 && !passing.has(code ?? ''));
-    this.code = code;
-  }
-}
-
-const meanings: Readonly<Record<string, string>> = {
-  AccessDenied: 'the role does not exist, or does not trust this identity',
-  ExpiredTokenException: 'the projected token has ended',
-  IDPCommunicationError: 'AWS cannot reach the issuer of the projected token',
-  IDPRejectedClaim: 'the issuer of the projected token rejects it',
-  InvalidClientTokenId: 'AWS does not know the access key',
-  InvalidIdentityToken: 'AWS does not trust the issuer of the projected token, or its audience is another',
-  RegionDisabledException: 'the token service is not switched on in this region for the account',
-  SignatureDoesNotMatch: 'the secret does not belong to the access key',
-  ValidationError: 'the role is named wrongly',
-};
-
-/** What changes without a person. */
-const passing: ReadonlySet<string> = new Set([
-  'ExpiredTokenException',
-  'IDPCommunicationError',
-  'Throttling',
-]);
 
 function codeOf(text: string): string | undefined {
   return element(text, 'Code');

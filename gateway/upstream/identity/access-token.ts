@@ -12,6 +12,6 @@ export interface AccessToken {
 /** @throws {ExchangeError} where the value is no token. */
 export function readAccessToken({ host }: URL, token: unknown, lifetimeMs: number): AccessToken {
   if (typeof token !== 'string' || !/^[!-~]+$/.test(token))
-    throw new ExchangeError(`${host} gave no token.`, false);
+    throw new ExchangeError(`${host} gave no token. Gateways ask again.`, false);
   return { token: new Secret(token), lifetimeMs: Number.isFinite(lifetimeMs) ? lifetimeMs : 0 };
 }

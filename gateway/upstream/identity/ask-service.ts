@@ -43,7 +43,10 @@ export async function askService(
       if (!Buffer.isBuffer(piece)) continue;
       bytes += piece.length;
       if (bytes > bytesMax)
-        throw new ExchangeError(`${url.host} sent more than ${bytesMax / 1024} KiB`, false);
+        throw new ExchangeError(
+          `${url.host} sent more than ${bytesMax / 1024} KiB. Check that it is the service.`,
+          false,
+        );
       chunks.push(piece);
     }
     const header = (name: string): string | undefined => {
@@ -58,11 +61,15 @@ export async function askService(
 
 function unanswered(url: URL, error: unknown): ExchangeError {
   for (let at = error; at instanceof Error; at = at.cause)
-    if (at instanceof EgressError) return new ExchangeError(at.message, false);
+    if (at instanceof EgressError)
+      // What is not allowed says itself what to do.
+      return new ExchangeError(at.code === 'egress_denied' ? at.message : `${at.message} ${remedy}`, false);
   const isLate = error instanceof Error && error.name === 'TimeoutError';
   const fact = isLate ? `did not answer within ${timeoutMs / 1000} s` : 'broke the connection';
-  return new ExchangeError(`${url.host} ${fact}${codeInWords(systemCode(error))}`, false);
+  return new ExchangeError(`${url.host} ${fact}${codeInWords(systemCode(error))}. ${remedy}`, false);
 }
+
+const remedy = 'Check that gateways can reach the service.';
 
 /** As services of OAuth 2 want it. */
 export function formOf(members: Readonly<Record<string, string>>): ServiceRequest {

@@ -3,6 +3,8 @@
 
 /** A signature holds for five minutes around the clock of the host. */
 const offMinMs = 30_000;
+/** A date beyond this is no clock that is off. */
+const offMaxMs = 24 * 3_600_000;
 /** Beyond this the oldest is forgotten: one more request to it is sent twice. */
 const hostsMax = 1_000;
 
@@ -20,6 +22,7 @@ export class HostClocks {
    */
   learn(host: string, date: string | undefined, nowMs: number): boolean {
     const offsetMs = Date.parse(date ?? '') - nowMs;
+    if (Math.abs(offsetMs) > offMaxMs) return false;
     const isOff = Math.abs(offsetMs) > offMinMs;
     const isNews = Math.abs(offsetMs - this.offsetMs(host)) > offMinMs;
     if (isNews) this.keep(host, offsetMs);

@@ -9,6 +9,8 @@ export interface RefusalWords {
   readonly when?: RegExp;
   /** What is so, and what is to do. */
   readonly words: string;
+  /** Changes without a person, though the status is that of a refusal. */
+  readonly isPassing?: true;
 }
 
 export function refused(
@@ -19,7 +21,9 @@ export function refused(
   description = '',
 ): ExchangeError {
   const row = rows.find((one) => one.code === code && (one.when?.test(description) ?? true));
-  const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  const isRefusal =
+    status >= 400 && status < 500 && status !== 408 && status !== 429 && row?.isPassing !== true;
   const fact = `${host} answered ${status}${codeInWords(code)}.`; // guard: token-refusal-unquoted
-  return new ExchangeError(row ? `${fact} ${row.words}` : fact, isRefusal);
+  const unknown = isRefusal ? 'Look the code up at the service.' : 'Gateways ask again.';
+  return new ExchangeError(`${fact} ${row?.words ?? unknown}`, isRefusal);
 }

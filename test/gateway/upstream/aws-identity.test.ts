@@ -14,11 +14,16 @@ import {
 import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { bedrockCredential } from '../../../gateway/upstream/bedrock/credential.ts';
+import { roleRefusals, tokenRefusals } from '../../../gateway/upstream/bedrock/sts-refusals.ts';
 import { HostClocks } from '../../../gateway/upstream/identity/host-clocks.ts';
+import { refused } from '../../../gateway/upstream/identity/refusals.ts';
+import { indexCredentials } from '../../../operator/status/credentials-of.ts';
 import { type AwsTokens, startAwsTokens } from '../../../simulator/clouds/aws-tokens.ts';
 import { type Bedrock, startBedrock } from '../../../simulator/clouds/bedrock.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { ask, errorOf } from '../../flow/ask.ts';
+import { provider } from '../../operator/make.ts';
+import { heard, judge, runs } from '../../operator/status/status-support.ts';
 import { until } from '../../support/until.ts';
 import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
 
@@ -281,35 +286,55 @@ describe('credentials of AWS', () => {
   test.each([
     [
       'AccessDenied',
-      '127.0.0.1:PORT: the role does not exist, or does not trust this identity (AccessDenied)',
+      "127.0.0.1:PORT answered 403 (AccessDenied). The role does not exist, or does not trust the gateway. Allow sts:AssumeRoleWithWebIdentity in its trust policy to the gateway's ServiceAccount.",
     ],
     [
       'InvalidIdentityToken',
-      '127.0.0.1:PORT: AWS does not trust the issuer of the projected token, or its audience is another (InvalidIdentityToken)',
+      '127.0.0.1:PORT answered 400 (InvalidIdentityToken). AWS does not trust the issuer of the projected token, or its audience is another. Create an identity provider in IAM for both.',
     ],
     [
       'IDPCommunicationError',
-      '127.0.0.1:PORT: AWS cannot reach the issuer of the projected token (IDPCommunicationError)',
+      '127.0.0.1:PORT answered 400 (IDPCommunicationError). AWS cannot reach the issuer of the projected token. Let its keys be read from the internet.',
     ],
-    ['SomethingNew', '127.0.0.1:PORT: answered 400 (SomethingNew)'],
+    ['SomethingNew', '127.0.0.1:PORT answered 400 (SomethingNew). Look the code up at the service.'],
   ])('that are refused with %s are reported in our words', async (code, words) => {
     const projected = tokens.project(60_000);
     await project(projected);
     tokens.refusal = code;
     const rig = await rigOf(irsa(), own());
-    expect(await untilReported(rig, 'failed')).toEqual([
-      {
-        provider: 'team-a/bedrock',
-        state: 'failed',
-        message: words.replace('PORT', new URL(tokens.url).port),
-      },
-    ]);
+    const message = words.replace('PORT', new URL(tokens.url).port);
+    const credentials = await untilReported(rig, 'failed');
+    expect(credentials).toEqual([{ provider: 'team-a/bedrock', state: 'failed', message }]);
+    const ofProvider = indexCredentials(...heard([runs(1, { credentials: [...credentials] })]));
+    const verdict = judge('Provider', {
+      providers: [provider({}, { namespace: 'team-a', name: 'bedrock' })],
+    });
+    expect(ofProvider(verdict)).toEqual({ reason: 'CredentialsRefused', message });
     const seen = await ask(rig);
     expect([seen.status, errorOf(seen)?.code, bedrock.calls]).toEqual([502, 'upstream_error', []]);
     const metrics = await (await fetch(`${rig.gateway.metricsUrl}/metrics`)).text();
     const said = [seen.text, metrics, JSON.stringify(rig.failures), JSON.stringify(rig.records)].join('\n');
     expect(said).not.toContain(projected);
     expect(said).not.toContain('projected-number');
+  });
+
+  test('are refused in words that fit into a report and say what to do, whichever they are', () => {
+    const url = new URL(`https://${'sts.'.repeat(20)}us-gov-west-1.amazonaws.com/`);
+    for (const rows of [tokenRefusals, roleRefusals])
+      for (const { code, words } of rows)
+        expect(refused(rows, url, 400, code).message).toMatch(new RegExp(`\\(${code}\\)\\. ${words}$`));
+  });
+
+  test('of a session that has ended are refused as such, where they are to assume a role', async () => {
+    tokens.refusal = 'ExpiredToken';
+    const rig = await rigOf(
+      { AWS_ENDPOINT_URL_STS: tokens.url },
+      target(throughRole, { keys: { main: keyFile } }),
+    );
+    const [line] = await untilReported(rig, 'failed');
+    expect(line?.message).toMatch(
+      / \(ExpiredToken\)\. The session token has ended\. Replace the access key /,
+    );
   });
 
   test.each([
@@ -319,7 +344,7 @@ describe('credentials of AWS', () => {
       'InvalidIdentityToken',
     ],
     ['a token that has ended', () => project(tokens.project(-1)), 'ExpiredTokenException'],
-    ['no token', async () => {}, 'the projected token cannot be read (ENOENT)'],
+    ['no token', async () => {}, 'The projected token cannot be read (ENOENT). Mount it'],
   ])('are refused for %s', async (_, prepare, words) => {
     await prepare();
     const rig = await rigOf(irsa(), own());
@@ -330,19 +355,25 @@ describe('credentials of AWS', () => {
   test('are refused to a pod that has no identity, and to an agent elsewhere', async () => {
     const rig = await rigOf(region, own());
     const [line] = await untilReported(rig, 'failed');
-    expect(line?.message).toBe('this gateway has no identity of AWS: its ServiceAccount has no role');
+    expect(line?.message).toBe(
+      'The gateway has no identity of AWS. Give its ServiceAccount a role, or a pod identity association.',
+    );
     await project(tokens.project(60_000, 'pods.eks.amazonaws.com'));
     const other = { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://agent.example/v1/credentials' };
     const elsewhere = await rigOf({ ...podIdentity(), ...other }, own());
     const [refused] = await untilReported(elsewhere, 'failed');
-    expect(refused?.message).toBe('AWS_CONTAINER_CREDENTIALS_FULL_URI is no address of an agent');
+    expect(refused?.message).toBe(
+      'AWS_CONTAINER_CREDENTIALS_FULL_URI is no address of an agent. Use https, or the address that EKS sets.',
+    );
   });
 
   test('of a role are refused without its external id', async () => {
     await project(tokens.project(60_000));
     const rig = await rigOf(irsa(), own({ roleArn: teamRole }));
     const [line] = await untilReported(rig, 'failed');
-    expect(line?.message).toContain('does not trust this identity (AccessDenied)');
+    expect(line?.message).toMatch(
+      /\(AccessDenied\)\. .* Allow sts:AssumeRole and sts:TagSession in its trust policy, compare the external id, /,
+    );
   });
 
   test('are taken out of what Bedrock says', async () => {
@@ -425,7 +456,7 @@ describe('the token service', () => {
   });
 
   test.each(['', 'x.example/', 'x@evil.example'])('is not asked in the region %j', async (hostRegion) => {
-    await expect(originFor(hostRegion, {})).rejects.toThrow('no region is known');
+    await expect(originFor(hostRegion, {})).rejects.toThrow('No region is known');
   });
 });
 

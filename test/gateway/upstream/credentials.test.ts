@@ -1,14 +1,20 @@
 // When is a credential exchanged, how often, and what is reported of it? With a clock that the test turns, and a service that does what the
 // test says.
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { exchangeResponseSchema } from '../../../core/contract/exchange.ts';
+import { judgeAnswers, parseAddressRules } from '../../../core/egress/address-rules.ts';
 import { Secret } from '../../../gateway/table/secret.ts';
 import { buildTableView, type TableView } from '../../../gateway/table/view.ts';
 import type { Given, Lease } from '../../../gateway/upstream/credential.ts';
 import { Credentials } from '../../../gateway/upstream/credentials.ts';
+import { askService } from '../../../gateway/upstream/identity/ask-service.ts';
 import { ExchangeError } from '../../../gateway/upstream/identity/exchange-error.ts';
 import { HostClocks } from '../../../gateway/upstream/identity/host-clocks.ts';
-import { bearer } from '../../../gateway/upstream/renewed-credential.ts';
+import { UpstreamPools } from '../../../gateway/upstream/pools.ts';
+import { bearer, RenewedCredential } from '../../../gateway/upstream/renewed-credential.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
 import { tableOf } from '../rig.ts';
 import { cloudType, rowWith } from './imaginary-cloud.ts';
@@ -78,8 +84,12 @@ function scene(lifetimeMs = hour, keys = 1) {
 }
 
 const tokenOf = (lease: Lease | undefined): string | undefined => lease?.headers[1];
-const away = new ExchangeError('sts.example did not answer within 10 s', false);
-const refused = new ExchangeError('the role does not trust this identity (AccessDenied)', true);
+const away = new ExchangeError(
+  'sts.example did not answer within 10 s. Check that it can be reached.',
+  false,
+);
+const refused = new ExchangeError('The role does not trust this identity. Let it.', true);
+const noHeader = (): undefined => undefined;
 const stateIn = (credentials: Credentials) => credentials.report().map(({ state }) => state);
 
 describe('a credential that is exchanged', () => {
@@ -152,10 +162,8 @@ describe('a credential that is exchanged', () => {
     });
     expect(service.asked).toBeGreaterThan(10);
     expect(service.asked).toBeLessThan(30);
-    expect(credentials.report()).toMatchObject([
-      { state: 'failed', message: 'sts.example did not answer within 10 s' },
-    ]);
-    await expect(credential.renew()).rejects.toThrow('sts.example did not answer within 10 s');
+    expect(credentials.report()).toMatchObject([{ state: 'failed', message: away.message }]);
+    await expect(credential.renew()).rejects.toThrow(away);
     service.failure = undefined;
     await pass(minute, second);
     expect(stateIn(credentials)).toEqual(['valid']);
@@ -171,7 +179,7 @@ describe('a credential that is exchanged', () => {
     expect(credentials.report()).toEqual([
       {
         ...{ provider: 'team/cloud', key: 'k0', state: 'failed', identity: 'gateway@cloud.example' },
-        message: 'the role does not trust this identity (AccessDenied)',
+        message: refused.message,
       },
     ]);
     expect(credentials.revision).toBe(revision + 1);
@@ -184,7 +192,10 @@ describe('a credential that is exchanged', () => {
     await settle();
     await pass(minute, second);
     expect(credentials.report()).toMatchObject([
-      { state: 'failed', message: 'the gateway could not exchange it' },
+      {
+        state: 'failed',
+        message: 'the gateway could not exchange it. Report this as a fault of Penstock.',
+      },
     ]);
   });
 
@@ -193,20 +204,117 @@ describe('a credential that is exchanged', () => {
     await settle();
     const { lease } = credential;
     if (!lease) throw new Error('it has been exchanged');
-    const noHeader = (): undefined => undefined;
     expect([403, 429, 500].map((status) => credential.refuse?.(lease, status, noHeader))).toEqual([
-      ...[false, false, false],
+      ...[undefined, undefined, undefined],
     ]);
-    expect([1, 2, 3].map(() => credential.refuse?.(lease, 401, noHeader))).toEqual([true, true, true]);
-    await Promise.all([credential.renew(), credential.renew()]);
+    const renewals = [1, 2, 3].map(() => credential.refuse?.(lease, 401, noHeader));
+    const leases = await Promise.all(renewals);
+    expect(leases.map(tokenOf)).toEqual(Array.from({ length: 3 }, () => 'Bearer token-number-2'));
     const { lease: next } = credential;
     if (!next) throw new Error('it has been renewed');
-    expect(tokenOf(next)).toBe('Bearer token-number-2');
-    expect(credential.refuse?.(next, 401, noHeader)).toBe(false);
-    expect(credential.refuse?.(lease, 401, noHeader)).toBe(true);
+    expect(credential.refuse?.(next, 401, noHeader)).toBe(undefined);
+    expect(credential.refuse?.(lease, 401, noHeader)).toBe(next);
     clock.advance(second);
-    expect(credential.refuse?.(next, 401, noHeader)).toBe(true);
-    expect(service.asked).toBe(2);
+    expect(tokenOf(await credential.refuse?.(next, 401, noHeader))).toBe('Bearer token-number-3');
+    expect(service.asked).toBe(3);
+  });
+
+  test('that is refused serves other requests until another one has come', async () => {
+    const { credential, service, settle } = scene();
+    await settle();
+    const { lease } = credential;
+    if (!lease) throw new Error('it has been exchanged');
+    service.failure = away;
+    const renewal = credential.refuse?.(lease, 401, noHeader);
+    expect(credential.lease).toBe(lease);
+    await expect(renewal).rejects.toThrow(away);
+    expect(credential.lease).toBe(lease);
+  });
+
+  test('that is refused each time is exchanged ever more seldom, and at once again after five minutes without a refusal', async () => {
+    const { credential, service, pass, settle } = scene(12 * hour);
+    await settle();
+    const refuse = () => credential.lease && credential.refuse?.(credential.lease, 401, noHeader);
+    await pass(hour, second, refuse);
+    expect(service.asked).toBeGreaterThan(15);
+    expect(service.asked).toBeLessThan(25);
+    await pass(5 * minute, minute);
+    const asked = service.asked;
+    await pass(2 * second, second, refuse);
+    await settle();
+    expect(service.asked).toBe(asked + 2);
+  });
+
+  test('that ends before its request arrives is renewed though another was refused just now', async () => {
+    let nowMs = hour;
+    let lifetimeMs = hour;
+    const exchange = async (): Promise<Given> => bearer(new Secret('token'), lifetimeMs);
+    const credential = new RenewedCredential(exchange, () => nowMs);
+    const first = await credential.renew();
+    lifetimeMs = 500;
+    const brief = await credential.refuse(first, 401, noHeader);
+    if (!brief) throw new Error('it has been renewed');
+    nowMs += 450;
+    expect(await credential.refuse(brief, 401, noHeader)).toBe(credential.lease);
+    expect(credential.lease).not.toBe(brief);
+  });
+
+  test('ends as long after it was asked for as it lasts', async () => {
+    let nowMs = 0;
+    const exchange = async (): Promise<Given> => {
+      nowMs += 2 * second;
+      return bearer(new Secret('slow-token'), 4 * second);
+    };
+    const { endsAtMs } = await new RenewedCredential(exchange, () => nowMs).renew();
+    expect(endsAtMs).toBeLessThan(4 * second);
+  });
+
+  test('is exchanged and renewed though the clock is set back after a failure or a refusal', async () => {
+    let [nowMs, asked] = [hour, 0];
+    let failure: Error | undefined = away;
+    const exchange = async (): Promise<Given> => {
+      asked += 1;
+      if (failure) throw failure;
+      return bearer(new Secret('token'), 12 * hour);
+    };
+    const credential = new RenewedCredential(exchange, () => nowMs);
+    await expect(credential.renew()).rejects.toThrow(away);
+    failure = undefined;
+    await expect(credential.renew()).rejects.toThrow(away);
+    nowMs -= 10 * minute;
+    const lease = await credential.renew();
+    const next = await credential.refuse(lease, 401, noHeader);
+    if (!next) throw new Error('it has been renewed');
+    nowMs -= 10 * minute;
+    await credential.refuse(next, 401, noHeader);
+    expect(asked).toBe(4);
+  });
+
+  test('is reported with the whole way out where its service is at an address that is not open', () => {
+    const name = 'sts.dualstack.eu-central-1.cloud-of-a-partition.example';
+    const host = { kind: 'name', name, isInternal: false } as const;
+    const denied = judgeAnswers(parseAddressRules([]), 'platform-of-models', host, [
+      'fd00:ec2:1:2:3:4:5:253',
+    ]);
+    if (denied.kind !== 'denied') throw new Error('a private address is open to nobody');
+    const { message } = new ExchangeError(`${name}:443: not allowed. ${denied.sentence}`, false);
+    expect(message).toMatch(/ask the platform team to add it there\.$/);
+    expect(
+      exchangeResponseSchema.shape.credentials.parse([{ provider: 'a/b', state: 'failed', message }]),
+    ).toEqual([{ provider: 'a/b', state: 'failed', message }]);
+  });
+
+  test('says what to do where its service does not answer', async () => {
+    await using service = new AsyncDisposableStack();
+    const server = createServer((request) => request.socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    service.defer(() => new Promise<void>((resolve) => server.close(() => resolve())));
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const pools = new UpstreamPools();
+    service.defer(() => pools.close());
+    await expect(
+      askService(pools.platformPool(url.origin), url, { method: 'GET', headers: {} }),
+    ).rejects.toThrow(/ broke the connection.*\. Check that gateways can reach the service\.$/);
   });
 
   test('is forgotten with the table that named it, and no timer is left', async () => {
@@ -239,9 +347,19 @@ describe('the clock of a host', () => {
     expect(new HostClocks().learn('a.example', date, noon)).toBe(false);
   });
 
+  test('is not learnt from a date of another day: what is signed for it would be refused for ever', () => {
+    const clocks = new HostClocks();
+    const date = new Date(noon + 10 * minute).toUTCString();
+    expect(clocks.learn('a.example', date, noon)).toBe(true);
+    for (const absurd of ['Fri, 31 Dec 9999 23:59:59 GMT', 'Sat, 01 Jan 275000 00:00:00 GMT'])
+      expect(clocks.learn('a.example', absurd, noon)).toBe(false);
+    expect(clocks.offsetMs('a.example')).toBe(10 * minute);
+  });
+
   test('is remembered of a thousand hosts', () => {
     const clocks = new HostClocks();
-    for (let at = 0; at <= 1_000; at += 1) clocks.learn(`${at}.example`, new Date(noon).toUTCString(), 0);
-    expect([clocks.offsetMs('0.example'), clocks.offsetMs('1.example')]).toEqual([0, noon]);
+    const date = new Date(noon + hour).toUTCString();
+    for (let at = 0; at <= 1_000; at += 1) clocks.learn(`${at}.example`, date, noon);
+    expect([clocks.offsetMs('0.example'), clocks.offsetMs('1.example')]).toEqual([0, hour]);
   });
 });

@@ -4,8 +4,11 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { withBodyMembers } from '../../../gateway/upstream/body.ts';
+import type { Lease } from '../../../gateway/upstream/credential.ts';
 import type { SeatRows } from '../../../gateway/upstream/seats.ts';
+import type { UpstreamReceiver } from '../../../gateway/upstream/send.ts';
 import { sendOnceRenewed } from '../../../gateway/upstream/send-once-renewed.ts';
+import { sendRenewable } from '../../../gateway/upstream/send-renewable.ts';
 import { ask, textOf } from '../../flow/ask.ts';
 import { type Rig, type RigTarget, startRig, tableOf, testKey } from '../rig.ts';
 import {
@@ -228,6 +231,53 @@ describe('a credential that ends', () => {
     renewal.resolve({ endsAtMs: 0, headers: [], secrets: [] });
     await renewal.promise;
     expect(isSent).toBe(false);
+  });
+});
+
+describe('a request that cannot be sent again', () => {
+  const lease: Lease = { endsAtMs: Number.POSITIVE_INFINITY, headers: [] };
+  const secret = 'wJalrXUtnFEMI-of-somebody';
+  const broken = (): never => {
+    throw new RangeError(secret);
+  };
+
+  /** What the attempt hears. */
+  function hear(): { readonly receiver: UpstreamReceiver; readonly broke: Promise<string> } {
+    const { promise: broke, resolve } = Promise.withResolvers<string>();
+    const [onHead, onBody, onEnd] = [broken, broken, broken];
+    return {
+      receiver: { onHead, onBody, onEnd, onBreak: (code, detail) => resolve(`${code} ${detail}`) },
+      broke,
+    };
+  }
+
+  test('because its credential is not renewed is broken in our words', async () => {
+    const { receiver, broke } = hear();
+    sendOnceRenewed(Promise.reject(new Error(secret)), broken, receiver);
+    expect(await broke).toMatch(/^connect_failed the credential cannot be renewed: /);
+    expect(await broke).not.toContain(secret);
+  });
+
+  test('because it cannot be signed is broken, and its credential is not blamed', async () => {
+    const { receiver, broke } = hear();
+    sendOnceRenewed(Promise.resolve(lease), broken, receiver);
+    expect(await broke).toBe('connect_failed the request cannot be signed or written');
+  });
+
+  test('after a refusal is broken too', async () => {
+    const { receiver, broke } = hear();
+    const heads: UpstreamReceiver[] = [];
+    sendRenewable(
+      { lease, renew: () => Promise.resolve(lease), refuse: () => lease },
+      Date.now,
+      (_, to) => {
+        if (heads.push(to) > 1) broken();
+        return { isSent: true, abort: () => {}, pause: () => {}, resume: () => {} };
+      },
+      receiver,
+    );
+    heads[0]?.onHead(403, () => undefined);
+    expect(await broke).toBe('connect_failed the request cannot be signed or written');
   });
 });
 
