@@ -43,7 +43,8 @@ function encodePart(
     case 'refusal':
       return part.text === '' ? [] : [{ type: 'text', text: part.text, citations: null }];
     case 'thinking':
-      return next && isStateOf(part, next) ? [] : encodeThinking(part);
+      if (next ? isStateOf(part, next) : before?.type === 'text' && isBareSignature(part)) return [];
+      return encodeThinking(part);
     case 'tool-call': {
       const plainId = callId(part.id);
       const id = before && isStateOf(before, part) ? packCallId(plainId, before.opaque) : plainId;
@@ -61,6 +62,11 @@ function encodePart(
 /** State that the provider wants back together with the call that follows. */
 function isStateOf(part: Part, next: Part): part is PartOf<'thinking'> & { readonly opaque: MarkedState } {
   return part.type === 'thinking' && next.type === 'tool-call' && belongsTo(part.opaque, next.id);
+}
+
+/** Of the text before, as Gemini gives them. At the end nothing needs one, and clients such as Claude Code show the last block alone. */
+function isBareSignature({ text, opaque }: PartOf<'thinking'>): boolean {
+  return text === '' && opaque?.state.kind === 'signature';
 }
 
 function lengthOf(part: Part): number {

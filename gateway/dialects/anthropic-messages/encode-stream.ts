@@ -47,8 +47,12 @@ class MessageEncoder implements PartsEncoder {
   /** What the open part's deltas are. */
   private part: PartHead['type'] | undefined;
   private isBlockOpen = false;
+  /** The last part was text. */
+  private isBehindText = false;
   /** Belongs to the call that follows or to an earlier one; not known yet. */
   private callState: MarkedState | undefined;
+  /** A bare signature of the text before: at the end nothing needs one, and clients such as Claude Code show the last block alone. */
+  private textState: MarkedState | undefined;
 
   constructor(head: AnswerHead) {
     this.head = head;
@@ -73,6 +77,7 @@ class MessageEncoder implements PartsEncoder {
       hasCalls: this.hasCalls,
       hasRefusal: this.hasRefusal,
     });
+    this.textState = undefined;
     return (
       this.start() +
       this.heldState() +
@@ -133,17 +138,22 @@ class MessageEncoder implements PartsEncoder {
     this.hasCalls = true;
     const { callState } = this;
     const isOwn = belongsTo(callState, head.id);
-    const held = isOwn ? '' : this.heldState();
-    this.callState = undefined;
+    if (isOwn) this.callState = undefined;
+    const held = this.heldState();
     const plainId = this.callId(head.id);
     const id = isOwn ? packCallId(plainId, callState) : plainId;
     return held + this.block({ type: 'tool_use', id, name: head.name, input: {} });
   }
 
   private heldState(): string {
-    const { callState } = this;
+    const { textState, callState } = this;
+    this.textState = undefined;
     this.callState = undefined;
-    return callState ? this.state(callState) + this.end() : '';
+    return this.stateBlock(textState) + this.stateBlock(callState);
+  }
+
+  private stateBlock(state: MarkedState | undefined): string {
+    return state ? this.state(state) + this.end() : '';
   }
 
   private delta(text: string): string {
@@ -169,11 +179,17 @@ class MessageEncoder implements PartsEncoder {
 
   private finish(opaque: MarkedState | undefined): string {
     const isThinking = this.part === 'thinking';
+    const { isBehindText } = this;
+    this.isBehindText = this.part === 'text';
     this.part = undefined;
     if (isThinking && !this.isBlockOpen && isCallState(opaque?.state.value)) {
       const held = this.heldState();
       this.callState = opaque;
       return held;
+    }
+    if (isThinking && !this.isBlockOpen && isBehindText && opaque?.state.kind === 'signature') {
+      this.textState = opaque;
+      return '';
     }
     return (isThinking ? this.state(opaque) : '') + this.end();
   }

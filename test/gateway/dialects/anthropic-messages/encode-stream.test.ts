@@ -115,6 +115,24 @@ describe('blocks', () => {
   const state = { kind: 'encrypted', value: 'e', id: 'rs_1' } as const;
   const opaque = { origin: 'there', state };
 
+  test('a bare signature behind text comes before what follows, and not at the end', () => {
+    const state: MarkedState = { origin: 'there', state: { kind: 'signature', value: 's' } };
+    const bare = (index: number) => part(index, { type: 'thinking' }, [], state);
+    const types = (parts: readonly StreamPart[]) =>
+      encode([...parts, end('stop')]).flatMap(({ data }) => {
+        const { content_block: block } = data as { content_block?: { type: string } };
+        return block ? [block.type] : [];
+      });
+    expect(types([...text(0, 'a'), ...bare(1)])).toEqual(['text']);
+    expect(types([...text(0, 'a'), ...bare(1), ...call(2, 'c', '{}')])).toEqual([
+      'text',
+      'thinking',
+      'tool_use',
+    ]);
+    expect(types([...text(0, 'a'), ...bare(1), ...text(2, 'b')])).toEqual(['text', 'thinking', 'text']);
+    expect(types([...bare(0), ...text(1, 'a')])).toEqual(['thinking', 'text']);
+  });
+
   test('state of thinking goes along as its signature', () => {
     expect(blocks(part(0, { type: 'thinking' }, ['Hm'], opaque))[2]).toEqual({
       index: 0,
