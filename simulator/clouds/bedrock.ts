@@ -91,8 +91,10 @@ function answer(options: BedrockOptions, call: BedrockCall, response: ServerResp
   const converse = /^\/model\/([^/]+)\/converse(-stream)?$/.exec(url);
   if (converse)
     return answerConverse(options, call, response, decodeURIComponent(converse[1] ?? ''), !!converse[2]);
-  if (url === '/anthropic/v1/messages/count_tokens') return answerUnknown(response);
-  const path = /^(?:\/openai|\/anthropic)(\/v1\/(?:chat\/completions|responses|messages))$/.exec(url)?.[1];
+  // The beta API of Anthropic's SDK says so wherever it asks.
+  const asked = url.startsWith('/anthropic/') ? url.replace(/\?beta=true$/, '') : url;
+  if (asked === '/anthropic/v1/messages/count_tokens') return answerUnknown(response);
+  const path = /^(?:\/openai|\/anthropic)(\/v1\/(?:chat\/completions|responses|messages))$/.exec(asked)?.[1];
   if (path === undefined || url.startsWith('/anthropic') !== path.endsWith('/messages')) {
     return refuse(response, noOperation);
   }

@@ -2,13 +2,14 @@
 // follow-up, in a network that is loopback only. What it sends is kept for `npm test`: run with `-u` to keep it again.
 
 import { describe, expect, test } from 'vitest';
+import { cloudUpstreams } from '../conformance/cloud-fronts.ts';
 import { ableUpstreams } from '../conformance/every-upstream.ts';
 import { claudeCode } from './clients/packages.ts';
 import { fixturesOf, runErrand } from './clients/run-errand.ts';
 
 const fixtures = '../fixtures/clients/claude-code';
 
-describe.each(ableUpstreams)('on %s', (upstream) => {
+describe.each([...ableUpstreams, ...cloudUpstreams])('on %s', (upstream) => {
   test('a turn with a tool call and a follow-up is done', async () => {
     const facts = await runErrand('claude-code', claudeCode, upstream);
     expect(facts, facts.stdout + facts.stderr).toMatchObject({ exitCode: 0, marker: 'the tool ran\n' });

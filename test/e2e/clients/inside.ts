@@ -75,13 +75,14 @@ async function runErrand(errand: Errand): Promise<Facts> {
     ...reported.env,
     ...env,
   });
+  const calls = stage.newCalls(upstream);
   const facts: Facts = {
     ...ended,
     places: { [folder]: '<folder>', [home]: '<home>' },
     marker: await readFile(join(folder, 'marker.txt'), 'utf8').catch(() => null),
     requests: recorder.requests,
-    upstreamCalls: stage.simulator.calls().map(({ endpoint, ending }) => ({ endpoint, ending })),
-    upstreamBodies: stage.simulator.calls().map(({ body }) => body),
+    upstreamCalls: calls.map(({ endpoint, ending }) => ({ endpoint, ending })),
+    upstreamBodies: calls.map(({ body }) => body),
     namesLookedUp: names.names,
   };
   recorder.close();
