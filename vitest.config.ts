@@ -14,9 +14,9 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // What tests make is soon garbage; with room for more of it, less is copied.
     execArgv: ['--max-semi-space-size=64'],
-    // Most of the time of the files that need an API server, a browser or the retries of a client library is waiting. While two files
-    // wait, two others calculate, and two more take a core that is free between them.
-    maxWorkers: availableParallelism() + 4,
+    // What waits for an API server or a browser leaves its core to another, and most of the time somebody does. With two more, gateways
+    // under test meet such a load that their overload protection refuses requests.
+    maxWorkers: availableParallelism() + 2,
     // Every test file starts real servers; a test that hangs is a defect, this bound only ends it, also on a machine with much else to do.
     testTimeout: 120_000,
     hookTimeout: 120_000,
