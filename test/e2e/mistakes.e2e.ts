@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { freePort } from '../cluster/free-port.ts';
-import { askGateway, askUntil } from '../flow/cluster/ask.ts';
-import { useInstallation } from '../flow/cluster/installation.ts';
+import { askGateway, type Said } from '../flow/cluster/ask.ts';
+import { type GatewayProcess, useInstallation } from '../flow/cluster/installation.ts';
 import {
   credentialSecret,
   importedApiKey,
@@ -14,21 +14,20 @@ import {
   namespaceOf,
   provider,
 } from '../flow/cluster/manifests.ts';
-import { until } from '../support/until.ts';
 
 const installation = useInstallation({ operators: 1, gateways: 1, hasLedger: true });
 let upstream: Simulator;
 const rows: string[] = [];
-const objectSchema = z.object({
-  status: z
-    .object({
-      conditions: z.array(
-        z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() }),
-      ),
-    })
-    .partial()
-    .optional(),
+const conditionSchema = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  message: z.string(),
 });
+const objectSchema = z.object({
+  status: z.object({ conditions: z.array(conditionSchema).optional() }).optional(),
+});
+type Condition = z.infer<typeof conditionSchema>;
 
 beforeAll(async () => {
   upstream = await startSimulator();
@@ -36,6 +35,7 @@ beforeAll(async () => {
   await apply(
     namespaceOf('team-a'),
     namespaceOf('team-b'),
+    namespaceOf('platform'),
     credentialSecret('team-a', 'good', upstream.url, 'sk-good'),
     provider('team-a', 'good', upstream.url, 'good'),
     modelRoute('team-a', 'served', ['good']),
@@ -57,7 +57,9 @@ afterAll(async () => {
 interface Mistake {
   readonly name: string;
   readonly objects: (origin: string) => readonly object[];
-  /** Whose condition says so: `provider/x`. */
+  /** Of the object whose condition says so. Default `team-a`. */
+  readonly namespace?: string;
+  /** That object, such as `provider/x`. */
   readonly ref: string;
   readonly type: string;
   /** In the message of the condition. */
@@ -96,7 +98,7 @@ const mistakes: readonly Mistake[] = [
     ref: 'provider/unlabelled',
     type: 'ResolvedRefs',
     reason: /SecretNotOptedIn/,
-    says: /kubectl label/,
+    says: /run: kubectl -n team-a label /,
     model: 'unlabelled',
     answer: unavailable,
   },
@@ -109,7 +111,7 @@ const mistakes: readonly Mistake[] = [
     ref: 'provider/elsewhere',
     type: 'ResolvedRefs',
     reason: /HostNotAllowed/,
-    says: /kubectl annotate/,
+    says: /run: kubectl -n team-a annotate /,
     model: 'elsewhere',
     answer: unavailable,
   },
@@ -120,7 +122,7 @@ const mistakes: readonly Mistake[] = [
       ...withKeyOf('private', 'private', 'http://10.20.30.40'),
     ],
     ref: 'provider/private',
-    type: 'Accepted',
+    type: 'ResolvedRefs',
     reason: /EndpointNotAllowed/,
     says: /egress/,
     model: 'private',
@@ -138,7 +140,12 @@ const mistakes: readonly Mistake[] = [
   },
   {
     name: 'no price, a key with a budget',
-    objects: () => [modelRoute('team-a', 'free', ['good'], { pricing: undefined })],
+    objects: (origin) => [
+      credentialSecret('platform', 'shared', origin, 'sk-shared'),
+      provider('platform', 'shared', origin, 'shared'),
+      modelRoute('platform', 'free', ['shared'], { pricing: undefined, allowedNamespaces: { from: 'All' } }),
+    ],
+    namespace: 'platform',
     ref: 'modelroute/free',
     type: 'Priced',
     reason: /NoPrice/,
@@ -152,6 +159,7 @@ const mistakes: readonly Mistake[] = [
     objects: () => [
       { ...importedApiKey('team-a', 'caller'), metadata: { namespace: 'team-b', name: 'copy' } },
     ],
+    namespace: 'team-b',
     ref: 'apikey/copy',
     type: 'Accepted',
     reason: /DigestConflict/,
@@ -195,15 +203,12 @@ for (const mistake of mistakes) {
     let got = '-';
     const { model, answer, key = importedKey('team-a', 'caller') } = mistake;
     if (model !== undefined && answer !== undefined) {
-      await askUntil(gateway, key, model, ({ status }) => status === answer.status);
-      const { status, text } = await askGateway(gateway, key, model);
+      const { status, text } = await answered(gateway, key, model, (said) => said.status === answer.status);
       expect(text).toMatch(answer.says);
       got = `${status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`;
     }
     expect(condition.message).toMatch(mistake.says);
     row(mistake.name, `${condition.reason}: ${condition.message}`, afterMs, got);
-    // A bound against hangs; the figure is for the reader.
-    expect(afterMs).toBeLessThan(10_000);
   });
 }
 
@@ -218,10 +223,10 @@ test('a wrong port: one failing call marks the Provider, with the cause', async 
     ...withKeyOf('closed', 'closed', origin),
   );
   const caller = importedKey('team-a', 'caller');
-  await askUntil(gateway, caller, 'closed', ({ status }) => status === 502 || status === 503);
+  await answered(gateway, caller, 'closed', ({ status }) => status === 502 || status === 503);
   const condition = await saidOf({ ref: 'provider/closed', type: 'Healthy', reason: /./, status: 'False' });
   const afterMs = performance.now() - startMs;
-  expect(condition.message).toMatch(/refused/);
+  expect(condition.message).toMatch(/it refuses connections; check/);
   const { status, text } = await askGateway(gateway, caller, 'closed');
   row(
     'a wrong port',
@@ -268,26 +273,52 @@ function row(name: string, said: string, afterMs: number, got: string): void {
 }
 
 /** The condition, as soon as it is there with that reason. */
-async function saidOf(wanted: {
+function saidOf(wanted: {
+  readonly namespace?: string;
   readonly ref: string;
   readonly type: string;
   readonly reason: RegExp;
   readonly status?: string;
-}): Promise<{ readonly reason: string; readonly message: string }> {
+}): Promise<Condition> {
   const { plane } = installation();
-  const namespace = wanted.ref === 'apikey/copy' ? 'team-b' : 'team-a';
-  const [kind = '', name = ''] = wanted.ref.split('/');
-  const plural = { provider: 'providers', modelroute: 'modelroutes', apikey: 'apikeys' }[kind];
-  const path = `/apis/penstock.dev/v1alpha1/namespaces/${namespace}/${plural}/${name}`;
-  let found: { readonly reason: string; readonly message: string } | undefined;
-  await until(async () => {
-    const object = await plane.client.call({ method: 'GET', path });
-    found = (objectSchema.parse(object).status?.conditions ?? []).find(
-      ({ type, reason, status }) =>
-        type === wanted.type && wanted.reason.test(reason) && (wanted.status ?? status) === status,
-    );
-    return found !== undefined;
-  });
-  if (found === undefined) throw new Error(`${wanted.ref} has no condition ${wanted.type}`);
-  return found;
+  const { ref, namespace = 'team-a' } = wanted;
+  const [kind, name] = ref.split('/');
+  const path = `/apis/penstock.dev/v1alpha1/namespaces/${namespace}/${kind}s/${name}`;
+  return soon(
+    async () => objectSchema.parse(await plane.client.call({ method: 'GET', path })).status?.conditions ?? [],
+    (conditions) =>
+      conditions.find(
+        ({ type, reason, status }) =>
+          type === wanted.type && wanted.reason.test(reason) && (wanted.status ?? status) === status,
+      ),
+  );
+}
+
+/** The first answer that is as wanted. */
+function answered(
+  gateway: GatewayProcess,
+  key: string,
+  model: string,
+  isWanted: (said: Said) => boolean,
+): Promise<Said> {
+  return soon(
+    () => askGateway(gateway, key, model),
+    (said) => (isWanted(said) ? said : undefined),
+  );
+}
+
+/**
+ * Looks until something is found.
+ *
+ * @throws after ten seconds, with what was there in its place.
+ */
+async function soon<T, F>(look: () => Promise<T>, find: (seen: T) => F | undefined): Promise<F> {
+  const endMs = performance.now() + 10_000;
+  for (;;) {
+    const seen = await look();
+    const found = find(seen);
+    if (found !== undefined) return found;
+    if (performance.now() > endMs) throw new Error(`not within 10 s; there is ${JSON.stringify(seen)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

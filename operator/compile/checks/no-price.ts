@@ -20,7 +20,7 @@ interface PricingRules {
 
 const denied = 'spec.unpriced is Deny, so only calls with an own Provider of the caller are sent there';
 const metered =
-  'tokens are recorded, their cost stays unknown, and keys with a budget that blocks are refused';
+  'tokens are recorded, their cost stays unknown, and keys with a budget that blocks are refused, except at a Provider of their own namespace';
 
 export function noPrice(targets: readonly UnpricedTarget[], rules: PricingRules): Finding | undefined {
   if (targets.length === 0) return undefined;
