@@ -1,4 +1,4 @@
-// Is what the pods say about an upstream worth a write? The first word is; after that, no more often than it helps a
+// Is what the pods say about an upstream worth a write? The first judgement is; after that, no more often than it helps a
 // reader, because breakers and rate limits come and go by the second: a turn every ten seconds, all else once a minute.
 
 import { timeOf } from '../../core/kube/time.ts';
@@ -79,7 +79,8 @@ function settleUpstream(
   }
   // An upstream that worked and is not called any more is not worth a word.
   if (known === 'NoTraffic' && before.reason === 'Healthy' && verdict.isInTable && isOfThisSpec) return kept;
-  if (!isOfThisSpec || health?.lastTransitionTime === undefined) return say();
+  const isFirst = before.reason === 'NoTraffic';
+  if (isFirst || !isOfThisSpec || health?.lastTransitionTime === undefined) return say();
   const allowedMs = Date.parse(health.lastTransitionTime) + healthyGapMs;
   return nowMs < allowedMs ? { ...kept, againMs: allowedMs } : say();
 

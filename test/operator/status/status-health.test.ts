@@ -88,6 +88,13 @@ describe('an upstream whose calls fail', () => {
     });
   });
 
+  test('is reported at once where nothing was known of it, and ten seconds after its last turn otherwise', () => {
+    const soon = { health: healthOf(called(dead)), nowMs: at(1) };
+    const unknown = stored(reports());
+    expect(say(written(look(unknown, VERDICT, soon)), 'Healthy')).toContain('False Unhealthy');
+    expect(look(stored(working), VERDICT, soon)).toEqual({ type: 'wait', untilMs: at(10) });
+  });
+
   test('is written once while it fails for the same reason, however many calls fail', () => {
     const before = stored(called({ m: { cause: 'status_500' } }));
     for (const calls of [2, 39, 4_000])
