@@ -1,10 +1,11 @@
 // What is known of a provider by its type alone? One row each, and nothing else lists types: its names, its address, its dialects, how it takes
 // a key.
 
-import { bedrockApisOf } from './bedrock-models.ts';
+import { bedrockApisOf, bedrockListNames } from './bedrock-models.ts';
 import type { CloudName } from './clouds.ts';
 import type { UpstreamApi } from './dialects.ts';
-import { vertexApisOf } from './vertex-models.ts';
+import type { CallPlace, ListNames } from './list-names.ts';
+import { vertexApisOf, vertexListNames } from './vertex-models.ts';
 
 /** What is a vendor's own, and in no dialect. */
 interface Quirk<Value> {
@@ -60,6 +61,8 @@ interface ProviderTypeFacts {
   readonly modelMembers?: Quirk<readonly string[]>;
   /** What the price catalog calls the vendor at `baseUrl`; absent: its models have no list price. */
   readonly priceVendor?: string;
+  /** The same of one model, where it depends on the place of the call or the spelling of the model. Comes before `priceVendor`. */
+  readonly listNames?: (upstreamModel: string, place: CallPlace) => ListNames;
   /** `owned_by` of platform models that it serves. */
   readonly ownedBy: string;
   /** `gen_ai.provider.name` of the OpenTelemetry conventions; if they define none, one of our own. */
@@ -112,7 +115,7 @@ const rows = {
     ownedBy: 'openai-compatible',
     telemetryName: 'openai_compatible',
   },
-  // Models are deployments of a resource of the customer's own, so the type has no address and no list prices.
+  // Models are deployments of a resource of the customer's own, so the type has no address.
   AzureOpenAI: {
     title: 'Azure OpenAI',
     apis: ['ChatCompletions', 'Responses'],
@@ -126,6 +129,7 @@ const rows = {
       },
     },
     hasOwnSeats: true,
+    listNames: () => ({ why: 'the name of a deployment does not say its model' }),
     ownedBy: 'azure-openai',
     telemetryName: 'azure.ai.openai',
   },
@@ -141,6 +145,7 @@ const rows = {
       region: { pattern: /^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/, text: 'a region such as us-east-1' },
     },
     hasOwnSeats: true,
+    listNames: bedrockListNames,
     ownedBy: 'bedrock',
     telemetryName: 'aws.bedrock',
   },
@@ -172,7 +177,7 @@ const rows = {
     },
     signIn: 'GCP',
     hasOwnSeats: true,
-    priceVendor: 'google',
+    listNames: vertexListNames,
     ownedBy: 'google',
     telemetryName: 'gcp.vertex_ai',
   },

@@ -115,6 +115,8 @@ const estimateSchema = z.object({
   outputTokensMax: z.number(),
   /** Of the input alone, at the first target that would be tried; absent if it has no price. */
   costPicodollars: z.number().optional(),
+  /** The first target is capacity that is paid for by the hour: its calls cost 0. */
+  isProvisioned: z.literal(true).optional(),
   /** With the longest answer, at the most expensive target: a budget must have at least this left. */
   costPicodollarsMax: z.number().optional(),
   /** No body was given: it is of one short question. */

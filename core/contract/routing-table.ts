@@ -74,7 +74,7 @@ const ratesSchema = z.object({
 export const priceSchema = ratesSchema.extend({
   perRequest: picodollars.optional(),
   tiers: z.array(ratesSchema.partial().extend({ aboveInputTokens: z.int().min(1) })).optional(),
-  /** Where the price was found, for the ledger: `target`, `route` or `catalog`. */
+  /** Where the price was found, for the ledger: `target`, `route` or `catalog`; or `provisioned`, where capacity is paid and calls are not. */
   source: z.string().min(1),
   /** Which entry of which catalog it is, where that is the source. */
   catalog: z
@@ -83,6 +83,8 @@ export const priceSchema = ratesSchema.extend({
       version: z.string().min(1),
       provider: z.string().min(1),
       model: z.string().min(1),
+      /** The entry is of another place, and this one costs so much more; the rates above are with it. */
+      surchargePercent: z.int().min(1).max(1000).optional(),
     })
     .optional(),
 });

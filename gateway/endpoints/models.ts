@@ -23,6 +23,8 @@ interface TokenPricing {
 
 interface Pricing extends TokenPricing {
   readonly request?: string;
+  /** Capacity is paid for, and calls cost nothing, at each target. */
+  readonly provisioned?: true;
   /** For calls with a longer input, the lowest bound first. */
   readonly tiers?: readonly (TokenPricing & { readonly above: number })[];
 }
@@ -192,6 +194,7 @@ function highestPricing(prices: readonly (Price | null)[]): Pricing | null {
   return {
     ...highestForInput(0, known),
     ...(requests.length === 0 ? {} : { request: usdPerToken(Math.max(...requests)) }),
+    ...(known.every(({ source }) => source === 'provisioned') ? { provisioned: true } : {}),
     ...(tiers.length === 0 ? {} : { tiers }),
   };
 }

@@ -202,6 +202,7 @@ function describeEstimate(
     inputTokens: input,
     outputTokensMax: output,
     ...(isOwn ? { costPicodollars: 0 } : price && { costPicodollars: Number(exactCost(usage, price)) }),
+    ...(!isOwn && price?.source === 'provisioned' && { isProvisioned: true }),
     ...(isPriced && {
       costPicodollarsMax: costAtMost(planned, planned.plan, spend) * 1_000,
     }),

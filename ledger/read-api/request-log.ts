@@ -287,6 +287,7 @@ function rowAnswer(attempts: readonly LedgerRecord[], seesProviders: boolean) {
       output: sum(({ usage }) => usage.output),
     },
     costUsd: priced.length === 0 ? null : usdOf(priced.reduce((all, cost) => all + BigInt(cost), 0n)),
+    ...(attempts.every(isProvisioned) ? { isProvisioned: true } : {}),
     ...(last.firstContentMs === undefined || last.outcome === 'failed'
       ? {}
       : { firstContentMs: sinceStart(last, last.firstContentMs) }),
@@ -311,8 +312,14 @@ function attemptAnswer(attempt: LedgerRecord, seesProviders: boolean) {
     durationMs,
     tokens: { input: usage.input, cachedInput: usage.cachedInput, output: usage.output },
     costUsd: costPicodollars === null ? null : usdOf(BigInt(costPicodollars)),
+    ...(isProvisioned(attempt) ? { isProvisioned: true } : {}),
     payer,
   };
+}
+
+/** At capacity that is paid for by the hour: it cost nothing, which is known. */
+function isProvisioned({ price }: LedgerRecord): boolean {
+  return price?.source === 'provisioned';
 }
 
 /** Of a tenant's own Provider, and a route of its own, also to the tenant. */

@@ -10,8 +10,11 @@ import { scaled } from './price.ts';
 export interface Catalog {
   readonly name: string;
   readonly version: string;
-  /** @param vendor as the catalog calls it. */
-  find(vendor: string, upstreamModel: string): CatalogModel | undefined;
+  /**
+   * @param vendor as the catalog calls it.
+   * @param isEntry It is the name of an entry, with or without the version at its end: what models the entry is for is known otherwise.
+   */
+  find(vendor: string, upstreamModel: string, isEntry?: boolean): CatalogModel | undefined;
 }
 
 /** A model of one vendor, and what it costs from when on. */
@@ -31,7 +34,7 @@ interface CatalogPeriod {
   readonly quote: Rates | { readonly unusable: string };
 }
 
-type Rates = Omit<Price, 'perRequest' | 'source' | 'catalog'>;
+export type Rates = Omit<Price, 'perRequest' | 'source' | 'catalog'>;
 type RateName = 'input' | 'cachedInput' | 'cacheWrite' | 'cacheWriteHour' | 'output' | 'reasoning';
 
 const VERSION = '0.1.8';
@@ -52,17 +55,20 @@ const BESIDE_TOKENS = new Set(['web_searches_kcount', 'storage_searches_kcount']
 export const PRICE_CATALOG: Catalog = {
   name: '@pydantic/genai-prices',
   version: VERSION,
-  find(vendor, upstreamModel) {
+  find(vendor, upstreamModel, isEntry) {
     const models = findProvider({ providerId: vendor })?.models ?? [];
-    return findModel(models, upstreamModel);
+    return findModel(models, upstreamModel, isEntry);
   },
 };
 
 /** Exported for tests with lists of their own. */
-export function findModel(models: readonly ModelInfo[], upstreamModel: string): CatalogModel | undefined {
-  // The first that the catalog itself would take: a later one may match a part of the name by accident.
-  const entry = models.find(({ match }) => matches(match, upstreamModel, isTakenByCatalog));
-  if (entry === undefined || !matches(entry.match, upstreamModel, isItself)) return undefined;
+export function findModel(
+  models: readonly ModelInfo[],
+  upstreamModel: string,
+  isEntry = false,
+): CatalogModel | undefined {
+  const entry = isEntry ? calledSo(models, upstreamModel) : takenFor(models, upstreamModel);
+  if (entry === undefined) return undefined;
   const isForSound = [upstreamModel, entry.id].some((name) => FOR_SOUND.test(name));
   const periods = periodsOf(entry, isForSound);
   if (periods === undefined) return undefined;
@@ -76,6 +82,22 @@ export function findModel(models: readonly ModelInfo[], upstreamModel: string): 
  * has a price of text alone would be billed for both.
  */
 const FOR_SOUND = /\b(?:audio|realtime|transcribe|tts|voxtral)\b/;
+
+/** The first that the catalog itself would take, if it is the model itself: a later one may match a part of the name by accident. */
+function takenFor(models: readonly ModelInfo[], name: string): ModelInfo | undefined {
+  const entry = models.find(({ match }) => matches(match, name, isTakenByCatalog));
+  if (entry === undefined) return undefined;
+  return matches(entry.match, name, isItself) || calledSo([entry], name) !== undefined ? entry : undefined;
+}
+
+function calledSo(models: readonly ModelInfo[], name: string): ModelInfo | undefined {
+  return [name, name.replace(VERSION_STAMP, '')]
+    .map((text) => models.find(({ id }) => id === text || id.replace(AWS_VERSION, '') === text))
+    .find((one) => one !== undefined);
+}
+
+/** Behind the ids of AWS: `-v1:0`, `-1:0`, `:0`. */
+const AWS_VERSION = /(-v?\d+)?:\d+$/;
 
 type Clause = 'equals' | 'starts_with' | 'ends_with' | 'contains' | 'regex';
 type Judge = (clause: Clause, text: string, id: string) => boolean;

@@ -240,7 +240,7 @@ export function createRoutingCompiler(catalog: Catalog): RoutingCompiler {
       const targets = draft.claim.route.spec.targets.map((target) =>
         providers.get(placeOf(refOf(draft.claim.namespace, target))),
       );
-      const lists = targets.map((provider) => provider?.priceList.vendor ?? provider?.priceList.why);
+      const lists = targets.map((provider) => provider?.priceList.id);
       const { prices, windows } = lookedUp.get(draft.claim, [...lists, platform], () => ({
         prices: lookUpPrices(draft.claim.route, targets, catalog, platform),
         windows: lookUpWindows(draft.claim.route, targets, catalog),

@@ -158,7 +158,7 @@ export function holdProvider(
   // Also of an object that cannot be read, the models cost what they cost and belong to whom they did.
   const facts =
     isProviderType(type) && endpoint !== undefined
-      ? { ownedBy: PROVIDER_TYPES[type].ownedBy, priceList: priceListOf({ type }, endpoint) }
+      ? { ownedBy: PROVIDER_TYPES[type].ownedBy, priceList: priceListOf(type, endpoint, entry.settings) }
       : {};
   return {
     ...present,

@@ -10,6 +10,7 @@ const PER_MILLION_DECIMALS = 6;
 const PER_REQUEST_DECIMALS = 12;
 
 export function compilePrice(pricing: Pricing, source: 'target' | 'route'): Price {
+  if (pricing.provisioned) return { input: 0, output: 0, source: 'provisioned' };
   // With perRequest alone, the schema says that tokens are free.
   const base: Rates = { input: 0, output: 0, ...ratesOf(pricing) };
   const tiers = [...(pricing.tiers ?? [])]

@@ -1,7 +1,8 @@
 // Compiles one Provider into its entry with credentials, or the reason why it has none.
 
 import { type UpstreamApi, upstreamDialectOfApi } from '../../core/catalog/dialects.ts';
-import { PROVIDER_TYPES } from '../../core/catalog/provider-types.ts';
+import type { ListNames } from '../../core/catalog/list-names.ts';
+import { PROVIDER_TYPES, type ProviderType } from '../../core/catalog/provider-types.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
 import { toMs } from '../resources/duration.ts';
@@ -87,9 +88,11 @@ export interface CompiledProvider {
 }
 
 /** Whose list prices count for its models. Nobody's, where the models are not the vendor's: a namesake costs what it costs. */
-type PriceList =
-  | { readonly vendor: string; readonly why?: undefined }
-  | { readonly vendor?: undefined; readonly why: string };
+interface PriceList {
+  /** The same for lists that are the same. */
+  readonly id: string;
+  namesOf(upstreamModel: string): ListNames;
+}
 
 /** Names of the Secrets that a Provider refers to, each once. */
 export function secretsOf(spec: ProviderSpec): string[] {
@@ -177,17 +180,36 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
     apis,
     ...(spec.apis === undefined && facts.apisOf !== undefined ? { apisOf: facts.apisOf } : {}),
     ownedBy: facts.ownedBy,
-    priceList: priceListOf(spec, endpoint),
+    priceList: priceListOf(spec.type, endpoint, settingsOf(spec).settings),
     outOfService,
   };
 }
 
-export function priceListOf({ type }: Pick<ProviderSpec, 'type'>, endpoint: Endpoint): PriceList {
-  const { priceVendor } = PROVIDER_TYPES[type];
-  if (priceVendor === undefined) return { why: `models of a Provider of type ${type} have no list price` };
-  if (endpoint.isBuiltIn) return { vendor: priceVendor };
+export function priceListOf(
+  type: ProviderType,
+  endpoint: Endpoint,
+  settings: ProviderEntry['settings'] = {},
+): PriceList {
+  const { priceVendor: vendor, listNames } = PROVIDER_TYPES[type];
+  const place = { host: endpoint.authority, settings };
+  if (listNames !== undefined) {
+    return {
+      id: JSON.stringify([type, place]),
+      namesOf: (upstreamModel) => listNames(upstreamModel, place),
+    };
+  }
+  if (vendor === undefined) return noPriceList(`models of a Provider of type ${type} have no list price`);
   // Without the address: users who target a Provider of another namespace read this too.
-  return { why: "its Provider is not at the vendor's own address, so the vendor's list prices do not count" };
+  if (!endpoint.isBuiltIn) {
+    return noPriceList(
+      "its Provider is not at the vendor's own address, so the vendor's list prices do not count",
+    );
+  }
+  return { id: vendor, namesOf: (model) => ({ names: [{ vendor, model }] }) };
+}
+
+function noPriceList(why: string): PriceList {
+  return { id: why, namesOf: () => ({ why }) };
 }
 
 export function notAccepted(object: RawObject, fault: Finding, provider?: Provider): CompiledProvider {
@@ -205,7 +227,7 @@ export function notAccepted(object: RawObject, fault: Finding, provider?: Provid
     credentials: [],
     sharedWith: [],
     apis: [],
-    priceList: { why: 'its Provider is not accepted' },
+    priceList: noPriceList('its Provider is not accepted'),
     ownedBy: provider === undefined ? '' : PROVIDER_TYPES[provider.spec.type].ownedBy,
     outOfService: fault.reason,
   };

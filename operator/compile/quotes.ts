@@ -1,10 +1,12 @@
 // Facts of the catalog for the targets of a route: context windows and, without a price in the route, list prices and their next change.
 
+import type { ListName } from '../../core/catalog/list-names.ts';
 import type { Price } from '../../core/contract/routing-table.ts';
 import type { ModelRoute, TargetSpec } from '../resources/model-route.ts';
 import type { PlatformSettings } from '../watch/snapshot.ts';
 import type { Catalog, CatalogModel } from './catalog.ts';
 import type { CompiledProvider } from './providers.ts';
+import { ratesThere } from './rates-there.ts';
 import { statedPrice } from './stated-price.ts';
 
 /** Or why there is none, as the end of a sentence. */
@@ -42,8 +44,8 @@ export function lookUpWindows(
   catalog: Catalog,
 ): readonly (number | undefined)[] {
   return spec.targets.map((target, index) => {
-    const vendor = providers[index]?.priceList.vendor;
-    return vendor === undefined ? undefined : catalog.find(vendor, target.upstreamModel)?.contextLength;
+    const names = providers[index]?.priceList.namesOf(target.upstreamModel).names ?? [];
+    return firstOf(names, catalog)?.found.contextLength;
   });
 }
 
@@ -57,27 +59,41 @@ export function nextPriceMs(quotes: readonly Quotes[], nowMs: number): number | 
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-function quotesOf(target: TargetSpec, { priceList }: CompiledProvider, catalog: Catalog): Quotes {
-  if (priceList.vendor === undefined) return [{ fromMs: 0, quote: { why: priceList.why } }];
-  const { vendor } = priceList;
-  const { name, version } = catalog;
-  const found = catalog.find(vendor, target.upstreamModel);
-  if (found !== undefined)
-    return found.periods.map((period) => quotePeriod(period, found.model, vendor, catalog));
-  const why = `${name} ${version} knows no model "${target.upstreamModel}" of ${vendor}`;
+function quotesOf({ upstreamModel }: TargetSpec, { priceList }: CompiledProvider, catalog: Catalog): Quotes {
+  const listed = priceList.namesOf(upstreamModel);
+  if (listed.names === undefined) return [{ fromMs: 0, quote: { why: listed.why } }];
+  const one = firstOf(listed.names, catalog);
+  if (one !== undefined) return one.found.periods.map((period) => quotePeriod(period, one, catalog));
+  const [vendor] = listed.names.map((name) => name.vendor);
+  const where = listed.place === undefined ? '' : ` ${listed.place}`;
+  const why = `${catalog.name} ${catalog.version} knows no model "${upstreamModel}" of ${vendor}${where}`;
   return [{ fromMs: 0, quote: { why } }];
+}
+
+interface Listed {
+  readonly name: ListName;
+  readonly found: CatalogModel;
+}
+
+function firstOf(names: readonly ListName[], catalog: Catalog): Listed | undefined {
+  for (const name of names) {
+    const found = catalog.find(name.vendor, name.model, name.isEntry);
+    if (found !== undefined) return { name, found };
+  }
+  return undefined;
 }
 
 function quotePeriod(
   { fromMs, quote }: CatalogModel['periods'][number],
-  model: string,
-  vendor: string,
+  { name: { vendor, surchargePercent, cacheHourInputs }, found: { model } }: Listed,
   { name, version }: Catalog,
 ): QuotePeriod {
   if ('unusable' in quote) {
     const why = `the entry ${vendor}/${model} of ${name} ${version} is not used, because ${quote.unusable}`;
     return { fromMs, quote: { why } };
   }
-  const catalog = { name, version, provider: vendor, model };
-  return { fromMs, quote: { price: { ...quote, source: 'catalog', catalog } } };
+  const surcharge = surchargePercent === undefined ? {} : { surchargePercent };
+  const catalog = { name, version, provider: vendor, model, ...surcharge };
+  const rates = ratesThere(quote, surchargePercent ?? 0, cacheHourInputs);
+  return { fromMs, quote: { price: { ...rates, source: 'catalog', catalog } } };
 }

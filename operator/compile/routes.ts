@@ -326,9 +326,10 @@ function pricedCondition(
     },
   );
   if (unpriced !== undefined) return fails('Priced', unpriced);
-  const listed = targets.flatMap(({ name, price }) =>
-    price?.catalog === undefined ? [] : [`target ${name} by ${describeEntry(price.catalog)}`],
-  );
+  const listed = targets.flatMap(({ name, price }) => {
+    if (price?.source === 'provisioned') return [`target ${name} is provisioned capacity, its calls cost 0`];
+    return price?.catalog === undefined ? [] : [`target ${name} by ${describeEntry(price.catalog)}`];
+  });
   const ignored = judged.flatMap(({ spec: target }) =>
     (target.pricing ?? spec.pricing) === undefined || mayPrice(route, target, platform) ? [] : [target.name],
   );
@@ -336,8 +337,15 @@ function pricedCondition(
   return holds('Priced', 'Priced', words.join('; '));
 }
 
-function describeEntry({ name, version, provider, model }: NonNullable<Price['catalog']>): string {
-  return `the entry ${provider}/${model} of ${name} ${version}`;
+function describeEntry({
+  name,
+  version,
+  provider,
+  model,
+  surchargePercent,
+}: NonNullable<Price['catalog']>): string {
+  const more = surchargePercent === undefined ? '' : `, and ${surchargePercent} % for its location`;
+  return `the entry ${provider}/${model} of ${name} ${version}${more}`;
 }
 
 function notJudgedWithoutTarget(type: 'Translatable' | 'Priced'): Condition {

@@ -43,6 +43,8 @@ const rates = {
     .describe('Dollars per million reasoning tokens; default: as output.'),
 };
 
+const amounts = [...(Object.keys(rates) as (keyof typeof rates)[]), 'perRequest', 'tiers'] as const;
+
 const tierSchema = z.strictObject({
   aboveInputTokens: z
     .int()
@@ -63,18 +65,30 @@ export const pricingSchema = withRules(
     tiers: listMap(tierSchema, 'aboveInputTokens', 4)
       .optional()
       .describe('Other prices for calls with a long input.'),
+    provisioned: z
+      .boolean()
+      .optional()
+      .describe(
+        'Capacity that is paid by the hour, such as provisioned throughput: calls and tokens are counted, and cost 0.',
+      ),
   }),
   [
+    {
+      cel: `!has(self.provisioned) || !self.provisioned || (${amounts.map((name) => `!has(self.${name})`).join(' && ')})`,
+      message: 'provisioned takes the place of all amounts; leave them out',
+      check: (price) => price.provisioned !== true || amounts.every((name) => price[name] === undefined),
+    },
     {
       cel: 'has(self.inputPerMillion) == has(self.outputPerMillion)',
       message: 'inputPerMillion and outputPerMillion belong together; write "0" for tokens that are free',
       check: (price) => (price.inputPerMillion === undefined) === (price.outputPerMillion === undefined),
     },
     {
-      cel: 'has(self.inputPerMillion) || has(self.perRequest)',
+      cel: 'has(self.inputPerMillion) || has(self.perRequest) || (has(self.provisioned) && self.provisioned)',
       message:
-        'set inputPerMillion and outputPerMillion, or perRequest; a price without an amount says nothing',
-      check: (price) => price.inputPerMillion !== undefined || price.perRequest !== undefined,
+        'set inputPerMillion and outputPerMillion, perRequest or provisioned; a price without an amount says nothing',
+      check: (price) =>
+        price.inputPerMillion !== undefined || price.perRequest !== undefined || price.provisioned === true,
     },
   ],
 );

@@ -73,6 +73,17 @@ const lost: Partial<LedgerRecord> = {
   cause: 'it has no choices',
   status: 200,
 };
+const paidByTheHour: Partial<LedgerRecord> = {
+  ...second,
+  id: 'req_5.1',
+  request: 'req_5',
+  attempt: 1,
+  apiKey: 'team-c/ci',
+  namespace: 'team-c',
+  startedAt: '2026-10-01T11:50:00.000Z',
+  price: { input: 0, output: 0, source: 'provisioned' },
+  costPicodollars: 0,
+};
 const limited = {
   namespace: 'team-a',
   apiKey: 'team-a/ci',
@@ -108,7 +119,7 @@ beforeAll(async () => {
   started.defer(() => rm(folder, { recursive: true, force: true }));
   const store = started.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());
   const lines = [
-    ...[first, second, lost].map((more) => makeLine(more)),
+    ...[first, second, lost, paidByTheHour].map((more) => makeLine(more)),
     ...refusals.map((line) => JSON.stringify(line)),
   ];
   const { skipped, ...page } = readPage(Buffer.from(lines.join('\n')));
@@ -159,6 +170,12 @@ test('a row is a request: what its caller saw, who served it, and what all its a
       ],
     },
   ]);
+});
+
+test('a request at provisioned capacity says that, beside its cost of 0', async () => {
+  const { body } = await ask('request=req_5');
+  const paid = { costUsd: '0', isProvisioned: true };
+  expect(body).toMatchObject({ rows: [paid], attempts: [paid] });
 });
 
 test('a request is found by the id of its response, with each attempt and its cause in words', async () => {

@@ -31,6 +31,8 @@ interface Pricing {
   readonly input_cache_write?: string;
   /** Dollars, on top of the tokens. */
   readonly request?: string;
+  /** Capacity is paid for by the hour, and calls cost nothing. */
+  readonly provisioned?: true;
   /** Of calls with a longer input, from the lowest bound on. */
   readonly tiers?: readonly { readonly above: number }[];
 }
@@ -56,6 +58,8 @@ export interface ModelWords {
         readonly cached: string | undefined;
         /** Of each request, on top of its tokens. */
         readonly request: string | undefined;
+        /** Capacity is paid for by the hour: calls cost nothing. */
+        readonly isProvisioned: boolean;
         /** Input tokens from which on there are other prices. */
         readonly tiersAbove: number | undefined;
       }
@@ -78,6 +82,7 @@ export function modelsOf({ models }: Catalog): readonly ModelWords[] {
           output: perMillion(model.pricing.completion),
           cached: model.pricing.input_cache_read && perMillion(model.pricing.input_cache_read),
           request: model.pricing.request,
+          isProvisioned: model.pricing.provisioned === true,
           tiersAbove: model.pricing.tiers?.[0]?.above,
         }
       : undefined,

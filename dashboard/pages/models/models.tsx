@@ -260,8 +260,8 @@ function byVerdict(dialects: ModelWords['dialects']) {
 
 function priced(cell: (price: NonNullable<ModelWords['price']>) => ComponentChildren) {
   return ({ price, isOwn }: ModelWords) =>
-    price === undefined || isOwn ? (
-      <span class="faint">{isOwn ? 'own provider' : 'unknown'}</span>
+    price === undefined || isOwn || price.isProvisioned ? (
+      <span class="faint">{isOwn ? 'own provider' : price ? 'provisioned' : 'unknown'}</span>
     ) : (
       cell(price)
     );

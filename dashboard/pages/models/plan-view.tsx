@@ -293,7 +293,14 @@ function PlanShown({ plan, of }: { readonly plan: Plan; readonly of: string }) {
                     ] as const,
                     ...(estimate.costPicodollars === undefined
                       ? [['Cost', 'unknown: the first target has no price'] as const]
-                      : [['Input cost', formats.money(usdOf(estimate.costPicodollars))] as const]),
+                      : [
+                          [
+                            'Input cost',
+                            estimate.isProvisioned
+                              ? 'none: provisioned capacity'
+                              : formats.money(usdOf(estimate.costPicodollars)),
+                          ] as const,
+                        ]),
                     ...(estimate.costPicodollarsMax === undefined
                       ? []
                       : [

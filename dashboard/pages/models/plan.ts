@@ -15,6 +15,7 @@ export interface Plan {
     readonly inputTokens: number;
     readonly outputTokensMax?: number;
     readonly costPicodollars?: number;
+    readonly isProvisioned?: true;
     readonly costPicodollarsMax?: number;
     readonly isOfExample?: boolean;
   };

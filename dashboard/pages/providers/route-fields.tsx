@@ -66,11 +66,12 @@ export function RouteFields({ form, problems, isNew, onInput }: RouteFieldsProps
         <SelectField
           label="Price"
           value={form.price}
-          problem={form.price === 'List' ? problemAt(problems, 'pricing') : undefined}
+          problem={form.price === 'Stated' ? undefined : problemAt(problems, 'pricing')}
           onInput={(price) => onInput({ price: price as RouteForm['price'] })}
           options={[
             { value: 'List', label: 'List price of the vendor' },
             { value: 'Stated', label: 'Stated here' },
+            { value: 'Provisioned', label: 'Provisioned capacity' },
           ]}
         />
         {form.price === 'Stated' && (

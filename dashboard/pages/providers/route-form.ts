@@ -32,8 +32,8 @@ export interface RouteForm extends CallersForm {
   readonly model: string;
   readonly aliases: string;
   readonly targets: readonly TargetForm[];
-  /** `List`: the price of the vendor's list. */
-  readonly price: 'List' | 'Stated';
+  /** `List`: the price of the vendor's list. `Provisioned`: capacity is paid for by the hour, and calls cost nothing. */
+  readonly price: 'List' | 'Stated' | 'Provisioned';
   readonly inputPerMillion: string;
   readonly outputPerMillion: string;
   readonly perRequest: string;
@@ -118,13 +118,14 @@ export function buildRoute(form: RouteForm) {
       model: form.model,
       ...(aliases.length === 0 ? {} : { aliases }),
       ...(callers === undefined ? {} : { allowedNamespaces: callers }),
-      ...(form.price === 'List' ? {} : { pricing: statedPrices(form) }),
+      ...(form.price === 'List' ? {} : { pricing: pricingIn(form) }),
       targets: buildTargets(form),
     },
   };
 }
 
-function statedPrices(form: RouteForm): Readonly<Record<string, string>> {
+function pricingIn(form: RouteForm): Readonly<Record<string, string | true>> {
+  if (form.price === 'Provisioned') return { provisioned: true };
   const stated = prices.map((name) => [name, form[name].trim()] as const);
   return Object.fromEntries(stated.filter(([, text]) => text !== ''));
 }
@@ -184,7 +185,7 @@ export function routeFormOf({ metadata, spec }: ModelRoute): RouteForm {
         from,
       };
     }),
-    price: pricing === undefined ? 'List' : 'Stated',
+    price: pricing === undefined ? 'List' : pricing.provisioned ? 'Provisioned' : 'Stated',
     inputPerMillion: pricing?.inputPerMillion ?? '',
     outputPerMillion: pricing?.outputPerMillion ?? '',
     perRequest: pricing?.perRequest ?? '',
@@ -199,7 +200,10 @@ export function routePatch(before: ModelRoute, form: RouteForm): { readonly spec
   const { spec } = buildRoute(form);
   const differs = (...names: readonly (keyof RouteForm)[]) =>
     names.some((name) => JSON.stringify(was[name]) !== JSON.stringify(form[name]));
-  const stated: Readonly<Record<string, string>> = spec.pricing ?? {};
+  const stated: Readonly<Record<string, string | true>> = spec.pricing ?? {};
+  // What takes the place of all amounts leaves none of them, and none leaves it: also of those that the form does not show.
+  const isOther = (was.price === 'Provisioned') !== (form.price === 'Provisioned');
+  const named = isOther ? [...Object.keys(before.spec.pricing ?? {}), ...Object.keys(stated)] : prices;
   return {
     spec: {
       ...(differs('aliases') ? { aliases: spec.aliases ?? null } : {}),
@@ -209,7 +213,7 @@ export function routePatch(before: ModelRoute, form: RouteForm): { readonly spec
             pricing:
               form.price === 'List'
                 ? null
-                : Object.fromEntries(prices.map((name) => [name, stated[name] ?? null])),
+                : Object.fromEntries(named.map((name) => [name, stated[name] ?? null])),
           }
         : {}),
       ...(differs('callers', 'callerNames') ? { allowedNamespaces: callersPatch(form) } : {}),

@@ -10,6 +10,7 @@ import {
   type AttemptRow,
   attemptTone,
   attemptWords,
+  costWords,
   endWords,
   type LogAnswer,
   ownerWords,
@@ -117,7 +118,7 @@ function RequestFacts({
                     attempt.firstContentMs !== undefined &&
                       attempt.outcome !== 'failed' &&
                       `first token ${milliseconds(attempt.firstContentMs)}`,
-                    attempt.costUsd === null ? 'no price' : money(attempt.costUsd),
+                    costWords(attempt, money),
                     attempt.payer === 'platform' && 'paid by the platform',
                   ]
                     .filter(Boolean)
@@ -166,7 +167,7 @@ function RequestFacts({
                   'Tokens',
                   `${number(input)} in${cachedInput > 0 ? ` (${number(cachedInput)} cached)` : ''}, ${number(output)} out`,
                 ] as const,
-                ['Cost', row.costUsd === null ? 'no price' : money(row.costUsd)] as const,
+                ['Cost', costWords(row, money)] as const,
               ]),
           ...(row.clientDialect === undefined
             ? []

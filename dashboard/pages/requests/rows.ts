@@ -35,6 +35,7 @@ export interface RequestRow {
   readonly attempts: number;
   readonly tokens: Tokens;
   readonly costUsd: string | null;
+  readonly isProvisioned?: true;
   readonly firstContentMs?: number;
   readonly durationMs?: number;
   readonly isStream?: boolean;
@@ -55,6 +56,7 @@ export interface AttemptRow {
   readonly durationMs: number;
   readonly tokens: Tokens;
   readonly costUsd: string | null;
+  readonly isProvisioned?: true;
   readonly payer: string;
 }
 
@@ -176,4 +178,13 @@ export function csvRow(row: RequestRow): readonly Cell[] {
     ...[row.model, row.route, row.provider, row.status, row.outcome, row.failure, row.cause, row.attempts],
     ...[tokens.input, tokens.output, costUsd, row.firstContentMs, row.durationMs],
   ];
+}
+
+/** Calls at provisioned capacity cost nothing, which is no unknown price. */
+export function costWords(
+  { costUsd, isProvisioned }: Pick<AttemptRow, 'costUsd' | 'isProvisioned'>,
+  money: (usd: string) => string,
+): string {
+  if (isProvisioned) return 'provisioned capacity';
+  return costUsd === null ? 'no price' : money(costUsd);
 }

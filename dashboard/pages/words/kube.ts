@@ -177,6 +177,7 @@ export interface ModelRoute extends KubeObject {
       readonly inputPerMillion?: string;
       readonly outputPerMillion?: string;
       readonly perRequest?: string;
+      readonly provisioned?: boolean;
     };
     readonly suspended?: boolean;
     readonly drill?: {

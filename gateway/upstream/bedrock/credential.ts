@@ -1,6 +1,7 @@
 // With what is a request to Bedrock signed in? With a key of Bedrock in a header, or signed: with access keys, with the identity of this pod, or
 // as a role that is assumed with either.
 
+import { regionOfBedrock } from '../../../core/catalog/bedrock-models.ts';
 import { type AwsCredentials, parseAwsCredentials } from '../../../core/contract/aws-credentials.ts';
 import { Secret } from '../../table/secret.ts';
 import { type CredentialFor, type Given, type Lease, staticKey } from '../credential.ts';
@@ -15,7 +16,7 @@ export const bedrockCredential: CredentialFor = (provider, endpoint, means) => {
   const { identity, roleArn } = entry.settings ?? {};
   const keys = endpoint.key && parseAwsCredentials(endpoint.key.secret.reveal());
   if (!keys && (endpoint.key || identity !== 'AWS')) return staticKey(provider, endpoint);
-  const region = entry.settings?.region ?? regionOf(host);
+  const region = entry.settings?.region ?? regionOfBedrock(host);
   const service = /(^|\.)bedrock-mantle\./.test(host) ? 'bedrock-mantle' : 'bedrock';
   const judge = judgeRefusal(host, means);
   const signedWith = (credentials: AwsCredentials): Pick<Lease, 'headers' | 'sign' | 'secrets'> => ({
@@ -42,9 +43,4 @@ function atTimeOf(clocks: HostClocks, sign: Sign): Sign {
 
 function secretsOf({ secretAccessKey, sessionToken }: AwsCredentials): readonly Secret[] {
   return [secretAccessKey, sessionToken].flatMap((text) => (text === undefined ? [] : [new Secret(text)]));
-}
-
-/** Also of the host of a VPC endpoint. The operator refuses a host without a region where the Provider names none. */
-function regionOf(host: string): string {
-  return /bedrock-(?:runtime|mantle)(?:-fips)?\.([a-z0-9-]+)\./.exec(host)?.[1] ?? '';
 }

@@ -1,6 +1,7 @@
 // Where does Vertex AI serve a model? Below the project and its location, at the publisher of the model; without a project in express mode.
 // https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest
 
+import { locationOfVertex } from '../../../core/catalog/vertex-models.ts';
 import type { Address, AddressFor, UpstreamAsk } from '../address.ts';
 
 /**
@@ -11,17 +12,11 @@ import type { Address, AddressFor, UpstreamAsk } from '../address.ts';
  * | chat completions | `…/endpoints/openapi/chat/completions` |
  */
 export const vertexAddress: AddressFor = ({ host, basePath, entry }, ask) => {
-  const { project, location = locationOf(host) } = entry.settings ?? {};
+  const { project, location = locationOfVertex(host) } = entry.settings ?? {};
   const root = /\/v1(beta1)?$/.test(basePath) ? basePath : `${basePath}/v1`;
   const place = project === undefined ? '' : `/projects/${project}/locations/${location}`;
   return { host, ...below(root + place, ask) };
 };
-
-/** `europe-west4-aiplatform.googleapis.com`, `aiplatform.eu.rep.googleapis.com`; all others are the global one. */
-function locationOf(host: string): string {
-  const [, region, area] = /^(?:([a-z]+-[a-z]+\d+)-)?aiplatform(?:\.([a-z]+)\.rep)?\./.exec(host) ?? [];
-  return region ?? area ?? 'global';
-}
 
 function below(parent: string, ask: UpstreamAsk): Pick<Address, 'path' | 'query'> {
   const { dialect, isStream, operation } = ask;

@@ -7,6 +7,7 @@ import {
   attemptWords,
   CSV_HEAD,
   causeWords,
+  costWords,
   csvRow,
   endWords,
   FOLLOWED_MAX,
@@ -141,4 +142,14 @@ test('a time of today has seconds and no day', () => {
   const nowMs = Date.parse('2026-11-27T12:00:00Z');
   expect(formats.clock('2026-11-27T10:00:05.000Z', nowMs)).toBe('10:00:05');
   expect(formats.clock('2026-11-26T10:00:05.000Z', nowMs)).toBe('26 Nov, 10:00:05');
+});
+
+test.each([
+  ['0', true, 'provisioned capacity'],
+  ['0', undefined, '$0'],
+  ['1.5', undefined, '$1.5'],
+  [null, undefined, 'no price'],
+] as const)('a cost of %s, provisioned %s, is "%s"', (costUsd, isProvisioned, words) => {
+  const attempt = { costUsd, ...(isProvisioned && { isProvisioned }) };
+  expect(costWords(attempt, (usd) => `$${usd}`)).toBe(words);
 });

@@ -30,7 +30,7 @@ const forms: fc.Arbitrary<RouteForm> = fc
   .record({
     aliases: fc.constantFrom('', 'llama-latest', 'llama-latest, own/llama'),
     targets: fc.array(targets, { minLength: 1, maxLength: 4 }),
-    price: fc.constantFrom<RouteForm['price']>('List', 'Stated'),
+    price: fc.constantFrom<RouteForm['price']>('List', 'Stated', 'Provisioned'),
     inputPerMillion: dollars,
     outputPerMillion: dollars,
     perRequest: fc.constantFrom('', '0.01'),
@@ -48,7 +48,7 @@ const routeOf = (given: RouteForm, spec: object = {}): ModelRoute => {
 const shown = ({ targets: of, ...given }: RouteForm) => ({
   ...given,
   name: '',
-  ...(given.price === 'List' ? { inputPerMillion: '', outputPerMillion: '', perRequest: '' } : {}),
+  ...(given.price !== 'Stated' ? { inputPerMillion: '', outputPerMillion: '', perRequest: '' } : {}),
   ...(given.callers === 'Selector' ? {} : { callerNames: '' }),
   targets: of.map(({ from: _, ...target }) => target),
 });

@@ -516,6 +516,15 @@ describe('the price', () => {
     },
   );
 
+  test('that is 0 because capacity is paid for says so, unless another target costs something', async () => {
+    const provisioned = { price: price({ source: 'provisioned' }) };
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish: [provisioned] }]));
+    expect((await onlyModel()).pricing).toEqual({ prompt: '0', completion: '0', provisioned: true });
+    const wish = [provisioned, { price: price({ input: 3_000_000 }) }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual({ prompt: '0.000003', completion: '0' });
+  });
+
   test('is null where one target has none: it might be the highest', async () => {
     const wish = [{ price: price({ input: 3_000_000 }) }, { price: null }];
     rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));

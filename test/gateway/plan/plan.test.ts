@@ -134,6 +134,12 @@ test('the input and its cost are estimated, at the first target, and with the lo
   expect((await planOf()).estimate?.isOfExample).toBe(true);
 });
 
+test('capacity that is paid for costs nothing by the call, and the plan says that it is no price of zero', async () => {
+  await start([{ price: { input: 0, output: 0, source: 'provisioned' } }]);
+  const { estimate } = await planOf({ body: { messages: chat.messages, max_tokens: 10 } });
+  expect(estimate).toMatchObject({ costPicodollars: 0, costPicodollarsMax: 0, isProvisioned: true });
+});
+
 test('what is out of service is skipped, and the plan says why and for how long', async () => {
   await start([{ name: 'first', keys: { a: 'A', b: 'B' } }, { name: 'second' }]);
   wall.script({ type: 'status', status: 429 });
