@@ -55,6 +55,22 @@ export const keyQuirks: readonly KeyQuirk[] = [
     seen: '2026-09',
   },
   {
+    // Also with 401, of a project of the account: the role may not use this model, and may use others.
+    vendor: 'AWS',
+    meaning: 'out-of-scope',
+    phrase: /^User: \S{1,300} is not authorized to perform: /,
+    source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html',
+    seen: '2026-11',
+  },
+  {
+    // With 401: the identity is known, and its role does not have what this operation needs.
+    vendor: 'Azure',
+    meaning: 'out-of-scope',
+    word: /(^| )PermissionDenied\b/,
+    source: `${github}/microsoft/semantic-kernel/issues/6255`,
+    seen: '2026-11',
+  },
+  {
     vendor: 'OpenAI',
     meaning: 'out-of-scope',
     phrase: /^You have insufficient permissions for this operation/,

@@ -13,12 +13,13 @@ export interface RefusalWords {
 /** Refused for every request that is signed with it, and not for this one alone. */
 export function refusesKey(status: number, { message, type, code }: RefusalWords): boolean {
   const words = `${type ?? ''} ${code ?? ''}`;
-  const namesCredential = credential.test(words);
+  // What the key may not do comes first: the type that goes with it may be that of any 401.
+  if (says('out-of-scope', message, words)) return false;
   switch (status) {
     case 401:
-      return namesCredential || !says('out-of-scope', message, words);
+      return true;
     case 403:
-      return namesCredential || says('refused', message, words);
+      return credential.test(words) || says('refused', message, words);
     default:
       return status >= 400 && status < 500 && says('refused', message, words);
   }
