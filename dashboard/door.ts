@@ -64,7 +64,7 @@ export function placeOfRequest({ parts }: Door, request: FastifyRequest): Place 
     throw new DashboardError(
       421,
       'unknown_host',
-      'This is not an address of this dashboard. Its addresses are in PENSTOCK_DASHBOARD_URL; add this one there.',
+      'The dashboard does not serve this address. Add it to PENSTOCK_DASHBOARD_URL.',
     );
   return place;
 }
@@ -120,7 +120,7 @@ export async function expectPresentSession(door: Door, request: FastifyRequest):
     throw new DashboardError(
       403,
       'csrf_missing',
-      'The header x-penstock-csrf is missing or not that of this session; load the page again.',
+      'The header x-penstock-csrf is missing or belongs to another session. Reload the page.',
     );
   return session;
 }
@@ -134,7 +134,7 @@ export function expectOwnPage(door: Door, request: FastifyRequest): void {
     throw new DashboardError(
       403,
       'foreign_origin',
-      'This was asked by a page of another address; only pages of the dashboard itself may.',
+      'The request came from a page of another address. Only pages of the dashboard may send it.',
     );
 }
 
@@ -166,7 +166,7 @@ export const tokenTooLong = (): DashboardError =>
   new DashboardError(
     400,
     'token_too_long',
-    'The token is longer than cookies can hold; have the issuer leave groups and claims out of it that Kubernetes does not need.',
+    'The token is too long for a cookie. Remove groups and claims from it at the issuer.',
   );
 
 function headerOf(request: FastifyRequest, name: string): string | undefined {

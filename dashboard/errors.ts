@@ -54,7 +54,7 @@ export const noLedger = (): DashboardError =>
   new DashboardError(
     503,
     'no_ledger',
-    'This installation has no ledger, which models, plans, spend and requests need. Enable it with ledger.enabled in the chart.',
+    'Models, plans, spend and requests need the ledger, and this installation has none. Set ledger.enabled in the chart.',
   );
 export const ledgerAway = (message: string): DashboardError =>
   new DashboardError(503, 'ledger_unreachable', message, { 'retry-after': '2' });

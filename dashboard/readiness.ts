@@ -26,8 +26,7 @@ export function openReadiness(oidc: Pick<Oidc, 'begin'> | undefined, log: Log): 
       isFound = true;
     } catch (error) {
       const said = error instanceof SignInFailed ? error.message : String(error);
-      if (said !== reason)
-        log('warn', 'the issuer has not been found; it is looked for again', { reason: said });
+      if (said !== reason) log('warn', 'the issuer cannot be found; retrying', { reason: said });
       reason = said;
     } finally {
       isLooking = false;

@@ -50,7 +50,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     renewals: openRenewals({
       oidc: parts.signIn.oidc,
       wallMs: () => clock.wallMs(),
-      onFailed: (reason) => parts.log('warn', 'the issuer gave no next token for a session', { reason }),
+      onFailed: (reason) => parts.log('warn', 'the issuer did not renew the token of a session', { reason }),
     }),
     sessions: new WeakMap(),
   };
@@ -128,7 +128,7 @@ function boundQuestions(own: FastifyInstance, door: Door): void {
       throw new DashboardError(
         429,
         'too_many_questions',
-        'This session has too many questions under way; wait for their answers.',
+        'This session has too many requests in flight. Wait for their answers.',
         { 'retry-after': '1' },
       );
     inFlight.set(id, count + 1);
@@ -223,7 +223,7 @@ function asDashboardError(error: unknown, { log }: ServerParts): DashboardError 
   log('error', 'a question could not be answered', {
     error: error instanceof Error ? error.stack : String(error),
   });
-  return new DashboardError(500, 'internal', 'Something went wrong here; it is in the log of the dashboard.');
+  return new DashboardError(500, 'internal', 'The dashboard failed. Its log has the cause.');
 }
 
 function statusOf(error: unknown): number | undefined {

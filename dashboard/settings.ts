@@ -119,7 +119,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): PodS
   const parsed = settingsSchema.safeParse(withoutEmpty(environment));
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The environment does not fit: ${faults.join('; ')}`);
+    throw new Error(`Invalid environment: ${faults.join('; ')}`);
   }
   const { data } = parsed;
   const keysFile = data.PENSTOCK_DASHBOARD_SESSION_KEYS_FILE;
@@ -149,7 +149,7 @@ function kubernetesUrlOf(data: Data): string {
   if (url !== undefined) return url;
   if (host === '')
     throw new Error(
-      'The environment does not fit: PENSTOCK_DASHBOARD_KUBERNETES_URL: is needed outside of a pod, such as https://10.0.0.1:6443',
+      'Invalid environment: PENSTOCK_DASHBOARD_KUBERNETES_URL: is needed outside of a pod, such as https://10.0.0.1:6443',
     );
   const name = host.includes(':') ? `[${host}]` : host;
   return `https://${name}:${data.KUBERNETES_SERVICE_PORT ?? '443'}`;
@@ -161,11 +161,11 @@ function oidcOf(data: Data): OidcSettings | undefined {
   if (issuer === undefined && clientId === undefined) return undefined;
   if (issuer === undefined || clientId === undefined)
     throw new Error(
-      'The environment does not fit: PENSTOCK_DASHBOARD_OIDC_ISSUER and PENSTOCK_DASHBOARD_OIDC_CLIENT_ID: one needs the other',
+      'Invalid environment: PENSTOCK_DASHBOARD_OIDC_ISSUER and PENSTOCK_DASHBOARD_OIDC_CLIENT_ID: set both or neither',
     );
   const { protocol, hostname } = new URL(issuer);
   if (protocol !== 'https:' && !isLoopback(hostname))
-    throw new Error('The environment does not fit: PENSTOCK_DASHBOARD_OIDC_ISSUER: must be an https address');
+    throw new Error('Invalid environment: PENSTOCK_DASHBOARD_OIDC_ISSUER: must be an https address');
   const secretFile = data.PENSTOCK_DASHBOARD_OIDC_CLIENT_SECRET_FILE;
   return {
     issuer,

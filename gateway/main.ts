@@ -106,7 +106,7 @@ async function start(settings: GatewaySettings): Promise<RunningProcess> {
       : {}),
     onLedger: (isHeard, error) => {
       if (isHeard) log('info', 'the ledger answers again');
-      else log('error', 'the ledger does not answer for spending', { error: errorInLog(error) });
+      else log('error', 'the ledger does not report spend', { error: errorInLog(error) });
     },
     onLimitStore: (isInUse, why) => {
       if (isInUse) log('info', 'limits are kept in the store', { why });
@@ -225,7 +225,7 @@ function drainOnSignal(starting: Promise<RunningProcess>): void {
   const onSignal = (signal: NodeJS.Signals): void => {
     signalCount++;
     if (signalCount > 1) {
-      log('info', 'open streams are broken off', { signal });
+      log('info', 'open streams are closed', { signal });
       void starting.then(({ gateway }) => gateway.hurry());
     } else if (!isDraining) {
       log('info', 'draining', { signal });

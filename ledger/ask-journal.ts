@@ -71,7 +71,7 @@ async function readPage(answer: IncomingMessage): Promise<JournalAnswer> {
     answer.resume();
     return 'unknown-cursor';
   }
-  if (statusCode === 401) throw new CallFault('it does not take the exchange token');
+  if (statusCode === 401) throw new CallFault('it rejects the exchange token');
   if (statusCode !== 200) throw new CallFault(`it answers with status ${statusCode}`);
   const cursor = answer.headers[JOURNAL_CURSOR_HEADER];
   if (typeof cursor !== 'string' || cursor === '' || cursor.length > cursorCharsMax)

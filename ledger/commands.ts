@@ -113,11 +113,11 @@ async function runCopy(
   if (from === undefined) throw new UsageError('--from: must name a file');
   if (command === 'restore') {
     await copyIn(String(from), place());
-    await write('All of it was restored.\n');
+    await write('Restored everything.\n');
     return;
   }
   const imported = await importFile(String(from), place(), open, wallMs());
-  await write(imported === undefined ? 'All of it was imported.\n' : describeImported(imported));
+  await write(imported === undefined ? 'Imported everything.\n' : describeImported(imported));
 }
 
 function describeImported({ added, duplicates, asides, sumsFrom }: Imported): string {

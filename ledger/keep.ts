@@ -71,8 +71,8 @@ function oddOf(
 ): string | undefined {
   const today = dayOf(nowMs);
   if (keptFrom > today)
-    return `records of days before ${keptFrom} are marked as gone, and it is ${today}: the clock was ahead, and the mark is not believed`;
+    return `records of days before ${keptFrom} are marked as purged, and it is ${today}: the clock was ahead, so the mark is ignored`;
   if (retentionDays > 0 && nowMs - youngestMs > (retentionDays + 1) * dayMs)
-    return `the youngest record is of ${dayOf(youngestMs)}, and by the clock it is ${today}: records are kept ${retentionDays} days back from that one; see whether the clock of the node is right`;
+    return `the youngest record is of ${dayOf(youngestMs)}, and the clock says ${today}: records are kept for ${retentionDays} days before the youngest; check the clock of the node`;
   return undefined;
 }

@@ -183,7 +183,7 @@ export function startPulls(options: PullOptions): Pulls {
     }
     const { bytes, cursor } = answer;
     if (bytes.length > 0) {
-      if (cursor === after) throw new Error('it gives records without a new cursor');
+      if (cursor === after) throw new Error('it sent records without a new cursor');
       const { skipped, ...lines } = readPage(bytes);
       // guard: page-acknowledged
       const taken = await store.take({ source: pod.uid, cursor, ...lines }, clock.wallMs());

@@ -38,7 +38,7 @@ export class Semaphore {
           this.waiting.add(onTurn);
           giveBack = () => {
             this.waiting.delete(onTurn);
-            reject(new Error('it waits no more'));
+            reject(new Error('it no longer waits'));
           };
         });
       },

@@ -165,7 +165,7 @@ function parse<T>(schema: z.ZodType<T>, environment: NodeJS.ProcessEnv): T {
   const parsed = schema.safeParse(withoutEmpty(environment));
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new Error(`The environment does not fit: ${faults.join('; ')}`);
+  throw new Error(`Invalid environment: ${faults.join('; ')}`);
 }
 
 /** A chart writes every variable, also those that it has no value for. */

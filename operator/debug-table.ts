@@ -80,7 +80,7 @@ function describePod({ uid, name }: GatewayPod, answers: PodAnswers, tableGenera
 
 export function renderDebugTable({ replica, leader, tableGeneration, pods }: DebugTable): string {
   if (pods === undefined) {
-    const who = leader === null ? 'nobody is known to lead' : `${leader} leads; ask there`;
+    const who = leader === null ? 'no leader is known' : `${leader} leads; ask that replica`;
     return `${replica} does not lead: ${who}\n`;
   }
   const rows = [

@@ -8,7 +8,9 @@ export function onlyWhile(client: KubeClient, mayWrite: () => boolean): KubeClie
   return {
     async call(request) {
       if (request.method !== 'GET' && !mayWrite()) {
-        throw new DeposedError(`${request.method} ${request.path} was not sent: this process does not lead`);
+        throw new DeposedError(
+          `${request.method} ${request.path} was not sent: this process is not the leader`,
+        );
       }
       return await client.call(request);
     },

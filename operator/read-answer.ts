@@ -23,6 +23,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CallFault('its answer is no JSON');
+    throw new CallFault('its answer is not JSON');
   }
 }

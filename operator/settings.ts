@@ -207,7 +207,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Oper
   const parsed = settingsSchema.safeParse(withoutEmpty(environment));
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The environment does not fit: ${faults.join('; ')}`);
+    throw new Error(`Invalid environment: ${faults.join('; ')}`);
   }
   const { data } = parsed;
   return Object.freeze({

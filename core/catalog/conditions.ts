@@ -57,7 +57,7 @@ export const CONDITIONS = {
   CredentialsValid: {
     kinds: ['Provider'],
     shown: 'exchanged',
-    text: 'The token service of the cloud gave the gateways what they sign requests with. Only of identities and credentials that are exchanged. Does not affect Ready.',
+    text: 'Gateways can sign requests: the token service of the cloud accepted the identity or credentials of the Provider. Only for Providers that sign in there. Does not affect Ready.',
     title: { yes: 'Signed in at the cloud', no: 'Not signed in' },
   },
   Translatable: {
@@ -210,7 +210,7 @@ export const REASONS = {
   },
   SecretNotOptedIn: {
     conditions: ['ResolvedRefs', 'Degraded', 'Ready'],
-    text: 'A Secret lacks the label that opts it in for Providers.',
+    text: 'A Secret lacks the label that allows Providers to use it.',
     wayOut: 'Label the Secret; the message has the command.',
   },
   SecretTypeNotAllowed: {
@@ -220,7 +220,7 @@ export const REASONS = {
   },
   ClosedByNetworkPolicy: {
     conditions: ['Degraded'],
-    text: 'A range of the TenantPolicy is open for gateways, and the NetworkPolicies of the chart let no connection pass to it, but on the ports for public upstreams. A network that enforces NetworkPolicies drops the rest.',
+    text: 'The TenantPolicy opens a range for gateways, but the NetworkPolicies of the chart open it only on the ports of public upstreams. Where the network enforces them, other ports stay closed.',
     wayOut: 'Add the range to networkPolicy.extraEgress of the chart; the message holds the line.',
   },
   LastKnownGood: {
@@ -260,7 +260,7 @@ export const REASONS = {
   },
   CertificateNotVerified: {
     conditions: ['Degraded'],
-    text: 'spec.tls.insecureSkipVerify is true: any server in place of the upstream is trusted.',
+    text: 'spec.tls.insecureSkipVerify is true: any server that poses as the upstream is trusted.',
     wayOut: 'Set tls.caRef and remove tls.insecureSkipVerify.',
   },
   NoUsableKey: {
@@ -286,7 +286,7 @@ export const REASONS = {
   },
   TargetUnsupported: {
     conditions: ['Degraded', 'ResolvedRefs', 'Ready'],
-    text: 'A target speaks no dialect that carries all capabilities of the ModelRoute, or not the requested dialect.',
+    text: 'A target has no dialect that carries all capabilities of the ModelRoute, or lacks the dialect in its api field.',
     wayOut:
       'Set another API for the target, or fewer capabilities; the message lists the dialects of the Provider.',
   },
@@ -306,7 +306,7 @@ export const REASONS = {
   },
   DialectImpossible: {
     conditions: ['Translatable'],
-    text: 'No target can serve a dialect of spec.apis with all of spec.capabilities; the message names the dialect, the targets and what is impossible.',
+    text: 'No target can serve a dialect of spec.apis with all of spec.capabilities; the message names the dialect, the targets and the capability.',
     wayOut: 'Remove the dialect from spec.apis, or add a target that can serve it.',
   },
   Priced: {
@@ -394,13 +394,13 @@ export const REASONS = {
   },
   CredentialExhausted: {
     conditions: ['Healthy'],
-    text: 'The accounts of all keys are out of credit, or of some, and the upstream rejects the others.',
+    text: 'No key can be used: its account is out of credit, or the upstream rejects it. At least one account is out of credit.',
     wayOut:
       'Top up the account at the upstream, or use the key of another account. A topped-up key is retried within five minutes.',
   },
   CredentialsExchanged: {
     conditions: ['CredentialsValid'],
-    text: 'Every gateway pod that has reported signs its requests. The message says as whom.',
+    text: 'Every gateway pod that has reported can sign its requests. The message names the identity.',
   },
   CredentialsRefused: {
     conditions: ['CredentialsValid'],

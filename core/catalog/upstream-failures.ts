@@ -16,7 +16,7 @@ const REACH = `${ADDRESS}, and whether gateway pods can reach it`;
 export const UPSTREAM_FAILURES: Readonly<Record<string, UpstreamFailure>> = {
   egress_denied: {
     did: 'has an address that the egress rules deny',
-    fact: 'its address is one that gateways may not connect to',
+    fact: 'gateways may not connect to its address',
     action: 'ask the platform team to add it to spec.egress.allow of a TenantPolicy',
   },
   dns_failed: {
@@ -38,25 +38,25 @@ export const UPSTREAM_FAILURES: Readonly<Record<string, UpstreamFailure>> = {
   },
   proxy_failed: {
     did: 'could not be reached through the proxy',
-    fact: 'the proxy opens no tunnel',
+    fact: 'the proxy does not open a tunnel',
     action: 'check spec.proxy',
   },
-  reset: { did: 'closed the connection without an answer', fact: 'it breaks connections off' },
+  reset: { did: 'closed the connection without an answer', fact: 'it closes connections without an answer' },
   bad_head: {
     did: 'sent response headers that are not HTTP',
-    fact: 'what it answers with is no HTTP, or its headers are longer than 16 KiB',
+    fact: 'its answers are not HTTP, or their headers are longer than 16 KiB',
     action: 'check what serves the address in spec.baseURL',
   },
   timeout_first_event: {
     did: 'sent no content in time',
-    fact: 'it begins no answer in time',
+    fact: 'it does not start to answer in time',
     action: `check spec.timeouts, and ${CHECK_SERVICE}`,
   },
-  timeout_liveness: { did: 'went silent', fact: 'its streams fall silent' },
-  timeout_progress: { did: 'made no progress', fact: 'its streams bring no content any more' },
+  timeout_liveness: { did: 'went silent', fact: 'its streams stall' },
+  timeout_progress: { did: 'made no progress', fact: 'its streams stop bringing content' },
   timeout_total: { did: 'did not finish within the total timeout' },
   error_event: { did: 'reported an error inside its answer' },
-  truncated: { did: 'ended its answer too early', fact: 'its streams break off' },
+  truncated: { did: 'ended its answer too early', fact: 'its streams end early' },
   unusable: { did: 'sent an answer that is not usable' },
   malformed: { did: 'sent an invalid answer' },
   too_large: { did: 'sent an answer that is too large for the gateway' },

@@ -134,10 +134,7 @@ export function judgeHost(rules: AddressRules, namespace: string, host: string):
       return judgeCanonical(rules, namespace, read.address, read.family);
     case 'name':
       if (read.isInternal && !rules.allow.some((entry) => isFor(entry, namespace))) {
-        return denyInternalName(
-          read.name,
-          `spec.egress.allow of no TenantPolicy opens a range to namespace ${namespace}`,
-        );
+        return denyInternalName(read.name, `no TenantPolicy opens a range to namespace ${namespace}`);
       }
       return read;
     case 'zone-id':
@@ -167,7 +164,7 @@ export function judgeAnswers(
     if (host.isInternal && verdict.kind !== 'allowlisted') {
       return denyInternalName(
         host.name,
-        `spec.egress.allow of no TenantPolicy opens its address ${address} to namespace ${namespace}`,
+        `no TenantPolicy opens its address ${address} to namespace ${namespace}`,
       );
     }
     reachable.push(verdict);
@@ -294,15 +291,15 @@ function familyName(family: 4 | 6): 'ipv4' | 'ipv6' {
 function denyRange(namespace: string, address: string, reason: DenyReason, noun: string): Denied {
   return deny(
     reason,
-    `${address} is ${noun}, and spec.egress.allow of no TenantPolicy opens it to namespace ${namespace}; ` +
-      'use a public address, or ask the platform team to add it there.',
+    `${address} is ${noun}, and no TenantPolicy opens it to namespace ${namespace}; ` +
+      'use a public address, or ask the platform team to add it to spec.egress.allow of a TenantPolicy.',
   );
 }
 
 function denyInternalName(name: string, fact: string): Denied {
   return deny(
     'internal-name',
-    `${name} is a cluster-internal name, and ${fact}; use a public name, or ask the platform team to add it there.`,
+    `${name} is a cluster-internal name, and ${fact}; use a public name, or ask the platform team to add it to spec.egress.allow of a TenantPolicy.`,
   );
 }
 

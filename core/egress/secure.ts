@@ -129,7 +129,7 @@ function describeTlsFailure(cause: Error): string {
       return `its TLS certificate is signed by an unknown authority (${code}); add its CA.`;
     case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
     case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
-      return `it speaks no TLS version that is accepted here (${code}).`;
+      return `it supports no TLS version that is accepted here (${code}).`;
     default:
       return `the TLS handshake failed (${code ?? cause.message}).`;
   }

@@ -22,7 +22,7 @@ export function endingLogger(log: Log): { error(what: unknown): void } {
   return {
     error(what) {
       const reason = typeof what === 'string' ? what : errorInLog(what);
-      log('error', 'the process ends at once', { reason });
+      log('error', 'the process exits at once', { reason });
     },
   };
 }
@@ -32,6 +32,6 @@ export function logEnding(
   log: Log,
   { signal, err }: { readonly signal?: string; readonly err?: Error },
 ): void {
-  if (err) log('error', 'the process failed and ends', { error: errorInLog(err) });
+  if (err) log('error', 'the process failed and exits', { error: errorInLog(err) });
   else log('info', 'ending', { signal });
 }

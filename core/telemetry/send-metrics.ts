@@ -39,8 +39,8 @@ export async function sendMetrics(
         isFailing = refusal !== undefined;
         onTelemetry(
           isFailing
-            ? `the collector does not take metrics (${refusal}); they can be pulled still`
-            : 'the collector takes metrics again',
+            ? `the collector does not accept metrics (${refusal}); /metrics still serves them`
+            : 'the collector accepts metrics again',
         );
       },
     },

@@ -4,9 +4,9 @@ import { z } from 'zod';
 
 const positive = z.coerce.number().int().min(1);
 const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
-const way = z.enum(['otlp', 'none'], { error: 'must be otlp or none; metrics are pulled in any case' });
+const way = z.enum(['otlp', 'none'], { error: 'must be otlp or none; /metrics is served in any case' });
 const protocol = z.literal('http/protobuf', {
-  error: 'must be http/protobuf, which collectors take on port 4318',
+  error: 'must be http/protobuf, which collectors accept on port 4318',
 });
 
 const samplerNames = [
@@ -90,7 +90,7 @@ export function readTelemetrySettings(
   const parsed = schema.safeParse(given);
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The environment does not fit: ${faults.join('; ')}`);
+    throw new Error(`Invalid environment: ${faults.join('; ')}`);
   }
   const { data } = parsed;
   const urlOf = (signal: (typeof signals)[number]): string | undefined => {
@@ -138,7 +138,7 @@ function parseAttributes(text: string): Record<string, string> {
         return [decodeURIComponent(pair.slice(0, at).trim()), decodeURIComponent(pair.slice(at + 1).trim())];
       } catch {
         throw new Error(
-          'The environment does not fit: OTEL_RESOURCE_ATTRIBUTES: must be key=value, separated by commas, percent-encoded',
+          'Invalid environment: OTEL_RESOURCE_ATTRIBUTES: must be key=value, separated by commas, percent-encoded',
         );
       }
     }),

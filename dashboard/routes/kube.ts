@@ -30,8 +30,8 @@ export function addKubeRoutes(api: FastifyInstance, door: Door, keyLists: KeyLis
 const refusals = {
   unknown: notFound,
   method: () =>
-    new DashboardError(405, 'not_found', 'This cannot be done to that through the dashboard; use kubectl.'),
+    new DashboardError(405, 'not_found', 'The dashboard does not allow this action; use kubectl.'),
   query: () =>
-    badParameter('only dryRun=All, limit, continue and labelSelector pass, each where it has a meaning'),
-  body: () => badBody('The body is not an object of that kind.'),
+    badParameter('only dryRun=All, limit, continue and labelSelector are allowed, each where it applies'),
+  body: () => badBody('The body is not an object of this kind.'),
 } as const;

@@ -86,6 +86,6 @@ export async function askLedger(door: Door, raw: Closing, question: Omit<LedgerQ
     if (!(error instanceof LedgerAway)) throw error;
     if (!gone.signal.aborted)
       log('warn', 'the ledger does not answer', { path: question.path, reason: error.message });
-    throw ledgerAway('The ledger does not answer at this moment; try again.');
+    throw ledgerAway('The ledger does not answer right now. Try again.');
   }
 }

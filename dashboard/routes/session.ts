@@ -108,7 +108,7 @@ export function takeAttempt(
     throw new DashboardError(
       429,
       'too_many_attempts',
-      `Too many attempts to sign in have failed; try again in ${waitSeconds} s.`,
+      `Too many failed sign-ins. Try again in ${waitSeconds} s.`,
       { 'retry-after': String(waitSeconds) },
     );
   return { succeeded: () => limiter?.succeeded({ address, token }) };
@@ -137,8 +137,8 @@ export async function admit(
       401,
       'unknown_token',
       signIn.mode === 'local'
-        ? 'This link was used already, or is of an earlier start; take the one that was printed last.'
-        : 'Kubernetes does not know this token, or it has expired; make a new one.',
+        ? 'This link was used already, or belongs to an earlier start. Open the latest link in the terminal.'
+        : 'Kubernetes does not know this token, or it has expired. Create a new one.',
     );
   for (const before of [known, await readSession(door, request)])
     if (before !== undefined) endSession(door, before);

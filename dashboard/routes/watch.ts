@@ -47,7 +47,7 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       throw new DashboardError(
         429,
         'too_many_questions',
-        'This session has too many streams open; close some of its pages.',
+        'This session has too many open streams. Close some of its pages.',
       );
     reply.raw.once('close', () => over.abort());
     const cancelTimer = clock.setTimer(session.expiresAtMs - clock.wallMs(), endSession);
@@ -77,7 +77,7 @@ export function addWatchRoute(api: FastifyInstance, door: Door, keyLists: KeyLis
       } catch (error) {
         if (error instanceof ClusterRefusal) reason ??= 'refused';
         else if (!over.signal.aborted)
-          log('warn', 'a watch of a page was broken off', { reason: String(error) });
+          log('warn', 'a watch of a page was interrupted', { reason: String(error) });
       } finally {
         await events.return?.();
       }

@@ -15,7 +15,7 @@ export function judgeHead(
 ): string | undefined {
   const named = codingsOf(header('content-encoding'));
   if (named.length > 0) {
-    return `the answer is encoded as ${nameOf(named.join(', '), codings)}, which was not asked for`;
+    return `the answer is encoded as ${nameOf(named.join(', '), codings)}, which was not requested`;
   }
   // Case-insensitive (RFC 9110, section 8.3.1).
   const type = (header('content-type') ?? '').toLowerCase();

@@ -78,7 +78,7 @@ function callOf(question: CheckQuestion, saved: ProviderView | undefined): Call 
     return 'The gateways do not have this Provider: it is new, suspended or not ready. Save it, or see its status.';
   const facts = PROVIDER_TYPES[type];
   const baseUrl = address ?? facts.baseUrl;
-  if (baseUrl === undefined) return `Enter an address: the type ${type} has none of its own.`;
+  if (baseUrl === undefined) return `The type ${type} has no default address. Enter one.`;
   const spoken = apis ?? facts.apis ?? [];
   const dialects = upstreamDialectNames.filter((name) => spoken.includes(UPSTREAM_DIALECTS[name].api));
   const ofOptions = Object.entries(options).flatMap(([name, value]) => {
@@ -143,8 +143,8 @@ function judge(answer: OneAnswer, hasKey: boolean, latencyMs: number): CheckAnsw
     return {
       outcome: 'refused',
       message: hasKey
-        ? `${answered}: the provider does not take this key.`
-        : `${answered}: the provider wants a key. Enter one, or save the provider first: a Secret is read for saved providers only.`,
+        ? `${answered}: the provider rejects this key.`
+        : `${answered}: the provider requires a key. Enter one, or save the provider first: Secrets are read only for saved providers.`,
       ...facts,
     };
   if (status === 429) return { outcome: 'works', message: `${answered}: too many requests now.`, ...facts };
@@ -160,7 +160,7 @@ function judge(answer: OneAnswer, hasKey: boolean, latencyMs: number): CheckAnsw
       outcome: 'odd',
       message:
         status >= 300 && status < 400
-          ? `${answered}: a redirect, which is not followed. Enter the address it leads to.`
+          ? `${answered}: a redirect, which is not followed. Enter its target address.`
           : `${answered}, without a list of models. Check the address.`,
       ...facts,
     };

@@ -55,12 +55,12 @@ export function judgeDrill(facts: DrillFacts): Verdict {
 
 function whySlow({ fault, faulty, firstEventMs, keysOfFaulty, failover }: DrillFacts): string {
   if (fault === 'Hang' && firstEventMs !== undefined) {
-    return `a target that is silent is waited for as long as timeouts.firstEvent says, which is ${inWords(firstEventMs)} for target ${faulty}; lower it`;
+    return `the gateway waits for a silent target for timeouts.firstEvent, ${inWords(firstEventMs)} at target ${faulty}; lower it`;
   }
   if (failover.attemptsPerTarget > 1) {
-    return `failover.attemptsPerTarget is ${failover.attemptsPerTarget}, with pauses as failover.backoff says; lower one of them`;
+    return `failover.attemptsPerTarget is ${failover.attemptsPerTarget}, with the pauses of failover.backoff; lower one of them`;
   }
-  return `it has ${keysOfFaulty} keys, each of which was tried first; use fewer`;
+  return `each of its ${keysOfFaulty} keys was tried first; use fewer keys`;
 }
 
 function whyNobody(facts: DrillFacts): string {
@@ -68,18 +68,18 @@ function whyNobody(facts: DrillFacts): string {
   const { maxAttempts, attemptsPerTarget, retryOn } = failover;
   if (attempts.length === 0) return `no target was tried: ${refusal ?? 'none can be used'}`;
   if (attempts.at(-1)?.outcome === 'broken-off') {
-    return `the answer of target ${faulty} was cut off after its first words had reached the caller, where failover ends; set delivery: Assured, or raise holdBack`;
+    return `the answer of target ${faulty} was cut off after its first content had reached the caller, and failover ends there; set delivery: Assured, or raise holdBack`;
   }
   if (others.size === 0) {
     const why =
       leftOut.length === 0
         ? 'add a second target; one that is drained, or whose Provider is not ready, does not count'
-        : `${named(leftOut)} has no weight or no key in use, or cannot carry the request; put it back, or add another`;
-    return `target ${faulty} is the only one that is in use: ${why}`;
+        : `${named(leftOut)} has no weight or no key in use, or cannot carry the request; restore it, or add another`;
+    return `target ${faulty} is the only target in use: ${why}`;
   }
   const reason = reasonOf[fault];
   if (!retryOn.includes(reason)) {
-    return `failover.retryOn does not hold ${reason}, so a call that fails with ${fault} stays at target ${faulty}; add it`;
+    return `failover.retryOn lacks ${reason}, so a call that fails with ${fault} stays at target ${faulty}; add it`;
   }
   if (maxAttempts === 1)
     return `failover.maxAttempts is 1, so nothing is tried after target ${faulty}; make it 2 or more`;

@@ -48,19 +48,19 @@ export async function runDrill(parts: DrillParts, order: DrillOrder): Promise<Dr
   const { id } = order;
   const fault = drillFaultSchema.safeParse(order.fault).data;
   if (fault === undefined) {
-    const message = `the gateway pod that was to run it knows no fault ${order.fault}: it is older than the operator`;
+    const message = `the gateway pod does not know the fault ${order.fault}: it is older than the operator`;
     return { id, isPassed: false, message };
   }
   const view = parts.view();
   const route = view?.routes.find(({ entry }) => entry.id === order.route);
   if (view === undefined || route === undefined) {
-    return { id, isPassed: false, message: 'the gateway pod that was to run it does not have the model' };
+    return { id, isPassed: false, message: 'the gateway pod does not have the model' };
   }
   try {
     return { id, ...judgeDrill(await playDrill(parts, asWritten(view, route), route, fault, order)) };
   } catch (error) {
     const why = error instanceof GatewayError ? error.message : 'the gateway failed while it ran';
-    return { id, isPassed: false, message: `the drill came to no end: ${why}`.slice(0, 1_000) };
+    return { id, isPassed: false, message: `the drill did not finish: ${why}`.slice(0, 1_000) };
   }
 }
 

@@ -44,6 +44,6 @@ function tooLong(path: string): GatewayError {
 }
 
 function refusal(path: string): GatewayError {
-  const message = `The member '${path}' says where to send the request, which the gateway's operators decide; leave it out.`;
+  const message = `The member '${path}' is not accepted: only the platform team decides where requests are sent. Leave it out.`;
   return new GatewayError('invalid_parameter', message, { param: path });
 }

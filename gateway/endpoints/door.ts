@@ -108,9 +108,7 @@ export class Door {
 }
 
 function tooBusy(): GatewayError {
-  return new GatewayError(
-    'overloaded',
-    'The gateway has as much work as it can do; send the request again.',
-    { retryAfterSeconds: 1 },
-  );
+  return new GatewayError('overloaded', 'The gateway is overloaded. Send the request again.', {
+    retryAfterSeconds: 1,
+  });
 }

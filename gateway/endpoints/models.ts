@@ -54,7 +54,7 @@ export function readModelPage(url: string): ModelPage | undefined {
     });
   }
   if (afterId !== undefined && beforeId !== undefined) {
-    const message = 'A page is either after one model or before one. Send after_id or before_id.';
+    const message = 'after_id and before_id cannot be combined. Send one of them.';
     throw new GatewayError('invalid_parameter', message, { param: 'before_id' });
   }
   return { limit: Number(limit ?? Number.POSITIVE_INFINITY), afterId, beforeId };

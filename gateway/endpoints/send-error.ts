@@ -76,7 +76,7 @@ function asAnswer(error: unknown): GatewayError {
   if (!(error instanceof GatewayError)) {
     return new GatewayError(
       'internal_error',
-      'The gateway failed; the failure has been logged under this request id.',
+      'The gateway failed. Report the request id: the log has the cause.',
     );
   }
   // Behind a status line the caller need not know why there is no room for it; the word of its own is for streams.

@@ -246,10 +246,7 @@ function addPost(app: FastifyInstance, parts: ServerParts, door: Door, endpoint:
 function addUpgradeRefusal(app: FastifyInstance): void {
   app.get('/v1/responses', (request) => {
     if (request.headers.upgrade === undefined) throw explainNotFound(request.method, request.url);
-    throw new GatewayError(
-      'upgrade_not_supported',
-      'This route does not speak WebSocket; send POST /v1/responses.',
-    );
+    throw new GatewayError('upgrade_not_supported', 'WebSocket is not supported; send POST /v1/responses.');
   });
 }
 

@@ -56,7 +56,7 @@ export const genAiMetrics = {
     type: 'counter',
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
-    help: 'Input tokens used at upstreams, cached ones included.',
+    help: 'Input tokens used at upstreams, including cached tokens.',
     meaning:
       'Input tokens, cached tokens included; estimates where the upstream reports none. The modality is `unknown`: modalities are not counted apart.',
   },
@@ -65,7 +65,7 @@ export const genAiMetrics = {
     type: 'counter',
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
-    help: 'Output tokens used at upstreams, those of reasoning included.',
+    help: 'Output tokens used at upstreams, including reasoning.',
     meaning: 'Output tokens, reasoning included; estimates where the upstream reports none.',
   },
   clientCacheReadTokens: {
@@ -73,7 +73,7 @@ export const genAiMetrics = {
     type: 'counter',
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
-    help: 'Of the input tokens, those read from the cache of a provider.',
+    help: 'Input tokens read from the cache of a provider; included in input tokens.',
     meaning:
       'Input tokens that a provider read from its cache. Included in the input tokens: do not add them up.',
   },
@@ -82,7 +82,7 @@ export const genAiMetrics = {
     type: 'counter',
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
-    help: 'Of the input tokens, those written to the cache of a provider.',
+    help: 'Input tokens written to the cache of a provider; included in input tokens.',
     meaning:
       'Input tokens that a provider wrote to its cache. Included in the input tokens: do not add them up.',
   },
@@ -91,7 +91,7 @@ export const genAiMetrics = {
     type: 'counter',
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.modality'],
-    help: 'Of the output tokens, those of reasoning.',
+    help: 'Reasoning tokens; included in output tokens.',
     meaning: 'Reasoning tokens. Included in the output tokens: do not add them up.',
   },
   clientOperationInputTokens: {
@@ -100,7 +100,7 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: upstreamLabels,
     bounds: tokenBounds,
-    help: 'Input tokens of an attempt at an upstream, cached ones included.',
+    help: 'Input tokens per upstream attempt, including cached tokens.',
     meaning: 'Input tokens per attempt with usage, for percentiles. Use the counters above for totals.',
   },
   clientOperationOutputTokens: {
@@ -109,7 +109,7 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: upstreamLabels,
     bounds: tokenBounds,
-    help: 'Output tokens of an attempt at an upstream, those of reasoning included.',
+    help: 'Output tokens per upstream attempt, including reasoning.',
     meaning: 'Output tokens per attempt with usage, for percentiles.',
   },
   clientTokenUsage: {
@@ -118,7 +118,7 @@ export const genAiMetrics = {
     unit: '{token}',
     labels: [...upstreamLabels, 'gen_ai.token.type'],
     bounds: tokenBounds,
-    help: 'Tokens of attempts at upstreams, by type (input, output); the older form.',
+    help: 'Tokens per upstream attempt, by type (input, output); the older form.',
     meaning:
       'Tokens per attempt, by `gen_ai_token_type`: `input` or `output`. The older form of the metrics above, for existing dashboards.',
     setting: 'PENSTOCK_LEGACY_TOKEN_HISTOGRAM',

@@ -180,7 +180,7 @@ function fold(
   bytes: Buffer,
 ): { readonly ok: true; readonly body: Buffer } | Extract<PlainReading<Answer>, { readonly ok: false }> {
   const noAnswer = malformed(
-    'the answer is a stream instead of one body, and its events make no complete answer',
+    'the answer is a stream instead of one body, and its events form no complete answer',
   );
   if (!same) return noAnswer;
   const streamFacts = gatheredFacts(exchange, call);

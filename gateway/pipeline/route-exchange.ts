@@ -49,8 +49,8 @@ function billable(exchange: Asking, plan: Plan, model: string): Plan {
   const left = candidates.filter((candidate) => isPriced(candidate) || isOwnProvider(exchange, candidate));
   if (left.length > 0 || candidates.length === 0) return { ...plan, candidates: left };
   const why = isDenied
-    ? `its ModelRoute ${route.entry.id} serves no calls without one. Its condition Priced says how it can get one, or its owner can state unpriced: MeterOnly`
-    : `a key with a budget calls only models with a price. Its ModelRoute ${route.entry.id} needs spec.pricing; its condition Priced says why`;
+    ? `its ModelRoute ${route.entry.id} refuses calls without one. Its condition Priced says how to add one; its owner can also set unpriced: MeterOnly`
+    : `a key with a budget can only call models with a price. Its ModelRoute ${route.entry.id} needs spec.pricing; its condition Priced says why`;
   throw new GatewayError('model_not_priced', `The model '${shorten(model)}' has no price, and ${why}.`, {
     param: 'model',
   });

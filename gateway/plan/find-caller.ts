@@ -22,7 +22,7 @@ export function findCaller(view: TableView, { namespace, apiKey }: CatalogReques
       : 'it does not exist, is disabled, or is not programmed yet; its conditions say which';
   throw new GatewayError(
     'invalid_api_key',
-    `The ApiKey '${shorten(id)}' is in no use at this gateway: ${why}.`,
+    `The ApiKey '${shorten(id)}' does not work at this gateway: ${why}.`,
   );
 }
 

@@ -176,8 +176,9 @@ function whyLeftOut(asking: Asking, route: RouteView, target: TargetView): LeftO
 function whyNotCarried(asking: Asking, route: RouteView, target: TargetView): string {
   const { dialect, body } = asking;
   const [upstream] = rankUpstreams(dialect.name, target.entry.dialects);
-  if (upstream === undefined) return 'It can be spoken to in no dialect that this one is translated to.';
-  const refused = 'The request itself would be refused.';
+  if (upstream === undefined)
+    return 'The dialect of the request cannot be translated to any dialect of this target.';
+  const refused = 'The request itself is not valid.';
   try {
     parseWhole(body);
     const [endpoint] = target.endpoints;

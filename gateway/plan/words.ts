@@ -8,8 +8,8 @@ import { WAYS } from './foresee-attempts.ts';
 
 const cooldowns: Readonly<Record<CooldownReason, string>> = {
   'rate-limit': 'after a rate limit',
-  'out-of-money': 'since its account is out of money',
-  rejected: 'since the provider refuses it',
+  'out-of-money': 'because its account is out of credit',
+  rejected: 'because the provider rejects it',
 };
 
 interface CooldownSaid {
@@ -22,9 +22,9 @@ interface CooldownSaid {
 }
 
 export function sayCooldown({ reason, isForModel, restMs, isOnTrial }: CooldownSaid): string {
-  const why = isForModel ? `${cooldowns[reason]} of this model` : cooldowns[reason];
+  const why = isForModel ? `for this model ${cooldowns[reason]}` : cooldowns[reason];
   return isOnTrial
-    ? `The key was in cooldown ${why}; another request is its trial at this moment.`
+    ? `The key was in cooldown ${why}; another request is testing it now.`
     : `The key is in cooldown ${why}, for ${inSeconds(restMs ?? 0)} more.`;
 }
 
@@ -35,10 +35,10 @@ export function sayBreaker({ of, phase, isOnTrial, forMs }: BreakerOfCandidate):
       return `The breaker ${whose} is open, for ${inSeconds(forMs)} more.`;
     case 'half-open':
       return isOnTrial
-        ? `The breaker ${whose} is half-open, and another request is its trial at this moment.`
-        : `The breaker ${whose} is half-open: the request would be its trial.`;
+        ? `The breaker ${whose} is half-open, and another request is its trial call now.`
+        : `The breaker ${whose} is half-open: this request would be its trial call.`;
     case 'slow-start':
-      return `The breaker ${whose} has just closed: it gets a part of its usual calls, and more by the second.`;
+      return `The breaker ${whose} has just closed: its share of calls is growing back (slow start).`;
   }
 }
 
@@ -48,15 +48,15 @@ export const sayQuota = ({ waitMs, isUnknown }: Saturation): string =>
     : `The quota of the provider or of its key is used up, for ${inSeconds(waitMs)} more.`;
 
 export const lastResort =
-  'No target is in service. This one has the shortest wait, and is tried once a second all the same.';
+  'No target is available. This one has the shortest wait, so it is tried once a second.';
 export const waitedFor =
-  'No other target is in service, and its key is usable again within two seconds: the request waits for it.';
+  'No other target is available, and its key leaves cooldown within two seconds: the request waits for it.';
 export const suspect =
-  "The operator's health checks find the provider silent or the key refused: other targets go before it.";
+  'Health checks of the operator fail for its provider or key: other targets come first.';
 export const drained = 'Its weight is 0: it is drained.';
 export const keyless = 'Its provider has no usable key.';
-export const unpricedDenied = 'It has no price, and the route serves none without (unpriced: Deny).';
-export const unpricedBudget = 'It has no price, and the request is paid from a budget.';
+export const unpricedDenied = 'It has no price, and the route requires one (unpriced: Deny).';
+export const unpricedBudget = 'It has no price, and the request needs one: it is paid from a budget.';
 
 /** @param affinity What keeps calls together; undefined: drawn by weight. */
 export function sayFirst(
@@ -65,26 +65,26 @@ export function sayFirst(
   affinity: RouteEntry['failover']['affinity'],
   isKeyNamed: boolean,
 ): string {
-  const tier = `Priority ${priority} is the lowest that is in service`;
+  const tier = `Priority ${priority} is the lowest with an available target`;
   if (affinity === 'ApiKey')
     return isKeyNamed
-      ? `${tier}; calls of this ApiKey belong here (affinity: ApiKey).`
-      : `${tier}; each ApiKey has a target where its calls belong (affinity: ApiKey), and none was named.`;
+      ? `${tier}; calls of this ApiKey keep to this target (affinity: ApiKey).`
+      : `${tier}; the calls of an ApiKey keep to one target (affinity: ApiKey); name the key to see which.`;
   if (affinity === 'PromptPrefix')
-    return `${tier}; requests that begin like this one belong here (affinity: PromptPrefix).`;
+    return `${tier}; requests that begin like this one keep to this target (affinity: PromptPrefix).`;
   return share === undefined
     ? `${tier}.`
-    : `${tier}; it was drawn by weight, as ${percent(share)} of the calls are: another request may begin elsewhere.`;
+    : `${tier}; chosen by weight, like ${percent(share)} of the calls: another request may start elsewhere.`;
 }
 
 export function sayAfter(ways: readonly string[]): string {
   return ways.length === WAYS.length
-    ? 'It is tried when those before it fail.'
-    : `It is tried when those before it ${listed(ways)}.`;
+    ? 'It is tried if the targets before it fail.'
+    : `It is tried if the targets before it ${listed(ways)}.`;
 }
 
 export const sayBeyond = (maxAttempts: number): string =>
-  `It could serve the request, and would not be come to: a failure of those before it is held against it too, or the ${maxAttempts} attempts of the route (failover.maxAttempts) are over before.`;
+  `It could serve the request, but its turn does not come: it shares the failure of a target before it, or the ${maxAttempts} attempts of the route (failover.maxAttempts) are used up.`;
 
 /** `a, b or c`. */
 function listed(words: readonly string[]): string {

@@ -16,9 +16,9 @@ export function buildInternalServer({ registry, isReady, lacksCertificate }: Int
   return buildProcessServer({
     registry,
     missing() {
-      if (!isReady()) return 'no routing table yet, or not heard what was spent, or draining';
+      if (!isReady()) return 'no routing table yet, no sums from the ledger yet, or draining';
       return lacksCertificate()
-        ? 'no certificate for operator and ledger yet: the operator brings it with the routing table, see its log'
+        ? 'no certificate for operator and ledger yet: the operator sends it with the routing table; see its log'
         : undefined;
     },
   });

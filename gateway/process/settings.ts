@@ -303,5 +303,5 @@ function readTableSettings(data: z.infer<typeof settingsSchema>): TableSettings 
 }
 
 function misfit(faults: readonly string[]): Error {
-  return new Error(`The environment does not fit: ${faults.join('; ')}`);
+  return new Error(`Invalid environment: ${faults.join('; ')}`);
 }

@@ -91,7 +91,7 @@ function findListed<R extends RouteView | UnavailableView>(
 export function modelNotFound(model: string): GatewayError {
   return new GatewayError(
     'model_not_found',
-    `The model '${model.slice(0, 256)}' does not exist or is not allowed to this key. GET /v1/models lists what is.`,
+    `The model '${model.slice(0, 256)}' does not exist, or this key may not use it. GET /v1/models lists the models of this key.`,
     { param: 'model' },
   );
 }

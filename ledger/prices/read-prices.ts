@@ -59,7 +59,7 @@ export function readPrices(text: string): ReadonlyMap<string, Price> {
   const parsed = pricesSchema.safeParse(data);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new Error(`the prices do not fit: ${issue?.path.join('.') || 'they'}: ${issue?.message}`);
+    throw new Error(`the prices are not valid: ${issue?.path.join('.') || 'root'}: ${issue?.message}`);
   }
   return new Map(
     Object.entries(parsed.data).map(([model, { perRequest: request, tiers = [], ...base }]) => {

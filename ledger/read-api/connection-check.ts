@@ -37,7 +37,7 @@ export function openCheckPace(clock: Clock): CheckPace {
       const isTooMany = times.length >= perMinuteMax; // guard: check-pace
       if (isTooMany)
         throw tooMany(`${perMinuteMax} tests a minute for each namespace; try again in a minute`);
-      if (held >= atOnceMax) throw tooBusy('other connections are being tested; ask again');
+      if (held >= atOnceMax) throw tooBusy('too many connection tests at once; try again');
       begun.set(namespace, [...times, clock.now()]);
       held += 1;
       try {
@@ -56,7 +56,7 @@ export function readCheckQuestion(text: string): CheckQuestion {
 
 /** The right to write Providers in that namespace: with it, health checks dial the same addresses. @throws {ApiError} */
 export async function expectMayCheck(access: Access | undefined, token: string, namespace: string) {
-  if (access === undefined) throw notAllowed('this ledger answers nobody but the operator');
+  if (access === undefined) throw notAllowed('this ledger answers only the operator');
   for (const verb of ['create', 'patch'] as const) {
     const verdict = await access.judge(token, namespace, { verb, resource: 'providers' }); // guard: check-right
     if (verdict === 'unknown') throw noToken('Kubernetes does not know the token, or it has expired');
@@ -72,12 +72,14 @@ export async function relayCheck(
 ): Promise<CheckAnswer> {
   const answer = await gateways.ask(CHECK_PATH, question).catch((error: unknown) => {
     if (!(error instanceof CallFault)) throw error;
-    throw noGateway(`a gateway was asked, and ${error.message}; ask again`);
+    throw noGateway(`a gateway failed: ${error.message}; try again`);
   });
-  if (answer === undefined) throw noGateway('no gateway is ready to be asked; ask again');
+  if (answer === undefined) throw noGateway('no gateway is ready; try again');
   if (answer.status === 404)
-    throw noGateway('the gateway that was asked is older than this ledger, and cannot test; ask again');
+    throw noGateway('the gateway is older than this ledger and cannot test connections; try again');
   if (answer.status !== 200)
-    throw noGateway(`the gateway ${answer.pod} could not test it (status ${answer.status}); ask again`);
+    throw noGateway(
+      `the gateway ${answer.pod} could not test the connection (status ${answer.status}); try again`,
+    );
   return checkAnswerSchema.parse(answer.body);
 }

@@ -15,7 +15,7 @@ export function failureWords(failure: string, cause: string | undefined): string
 
 const refusals: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_api_key: 'The key is unknown, disabled or expired.',
-  model_not_found: 'No such model, or not one for this key.',
+  model_not_found: 'The model does not exist, or this key may not use it.',
   model_not_priced: 'The model has no price, and its policy denies calls without one.',
   model_unavailable: 'The model is out of service.',
   rate_limit_exceeded: 'A limit of the key or of its namespace is used up.',
@@ -25,7 +25,7 @@ const refusals: Readonly<Partial<Record<ErrorCode, string>>> = {
   upstream_unavailable: 'No provider of the model was available.',
   upstream_auth_failed: 'The providers of the model reject the credentials of the platform.',
   invalid_parameter: 'The request is not valid.',
-  unsupported_parameter: 'The request has a parameter that the model does not take.',
+  unsupported_parameter: 'The model does not support a parameter of the request.',
   request_too_large: 'The request is too large.',
   request_timeout: 'The request did not arrive in time.',
   not_ready: 'The gateway was not ready.',

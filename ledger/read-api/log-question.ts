@@ -90,7 +90,7 @@ export function writePlace(part: Part, place: LogPlace | undefined): string {
 
 function readPlace(text: string): { readonly part: Part; readonly before: LogPlace | undefined } {
   const [, letter = '', ms, id] = /^([nfo])(?:(\d{1,15})\.(.{1,250}))?$/.exec(text) ?? [];
-  if (letter === '') throw badParameter('before: must be the next of the page before');
+  if (letter === '') throw badParameter('before: must be `next` of the previous page');
   const part = letters[letter as keyof typeof letters];
   return { part, before: ms === undefined || id === undefined ? undefined : { ms: Number(ms), id } };
 }

@@ -22,7 +22,7 @@ import { badParameter } from './errors.ts';
 
 export const ROWS_MAX = 10_000;
 const mustBeLimit = `must be a whole number from 1 to ${ROWS_MAX}`;
-const mustBeOffset = 'must be a whole number from 0, such as the next of the page before';
+const mustBeOffset = 'must be a whole number from 0, such as `next` of the previous page';
 export const TOP_MAX = 50;
 const mustBeTop = `must be a whole number from 1 to ${TOP_MAX}`;
 const mustBeShare = 'must be a number from 0, such as 1 for all of it';

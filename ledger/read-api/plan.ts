@@ -47,7 +47,7 @@ export async function relayQuestion(
 ): Promise<unknown> {
   const { pod, status, body } = await askOne(gateways, path, asked);
   if (status === 404) throw unknownTo(body);
-  if (status !== 200) throw noGateway(`the gateway ${pod} could not say (status ${status}); ask again`);
+  if (status !== 200) throw noGateway(`the gateway ${pod} could not say (status ${status}); try again`);
   // As Kubernetes calls it.
   const named = { ...z.looseObject({}).parse(body), pod };
   // Also of a newer gateway, that may say more: only what is known to name nobody.
@@ -61,9 +61,9 @@ async function askOne(
 ): Promise<GatewayAnswer> {
   const answer = await gateways.ask(path, asked).catch((error: unknown) => {
     if (!(error instanceof CallFault)) throw error;
-    throw noGateway(`a gateway was asked, and ${error.message}; ask again`);
+    throw noGateway(`a gateway failed: ${error.message}; try again`);
   });
-  if (answer === undefined) throw noGateway('no gateway is ready to be asked; ask again');
+  if (answer === undefined) throw noGateway('no gateway is ready; try again');
   return answer;
 }
 
@@ -71,6 +71,6 @@ async function askOne(
 function unknownTo(body: unknown) {
   const { error } = z.looseObject({ error: z.string().optional() }).parse(body);
   return error?.startsWith('only ')
-    ? noGateway('the gateway that was asked is older than this ledger, and cannot say; ask again')
+    ? noGateway('the gateway is older than this ledger and cannot plan requests; try again')
     : notFound(error ?? 'the gateway knows nothing of it');
 }

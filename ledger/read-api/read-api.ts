@@ -170,7 +170,7 @@ const answers: Readonly<Record<string, Answer>> = {
   },
   async '/v1/budgets'({ store, clock, budgets, fleet }, asked) {
     const all = budgets();
-    if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; ask again');
+    if (all === undefined) throw away('the budgets of ApiKeys have not been read yet; try again');
     const nowMs = clock.wallMs();
     const now = fleet?.();
     const { usedShare, where, spender } = asked;
@@ -249,7 +249,7 @@ export function answerReadApi(parts: ReadApiParts): RequestListener {
           return;
         }
         parts.onFailure(error);
-        answerError(response, away('the ledger cannot answer at this moment; ask again'));
+        answerError(response, away('the ledger cannot answer right now; try again'));
       },
     );
   };
@@ -264,7 +264,7 @@ function openPlaces(): Places {
   let held = 0;
   return {
     async hold(work) {
-      if (held >= questionsMax) throw tooBusy('the ledger is answering other questions; ask again');
+      if (held >= questionsMax) throw tooBusy('the ledger is busy; try again');
       held += 1;
       try {
         return await work();
@@ -386,7 +386,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
       bytes += chunk.length;
       if (bytes > PLAN_BODY_BYTES_MAX)
         throw tooLarge(
-          `body: is larger than ${PLAN_BODY_BYTES_MAX} bytes; a shorter one of its kind says the same`,
+          `body: is larger than ${PLAN_BODY_BYTES_MAX} bytes; send a shorter body of the same kind`,
         );
       chunks.push(chunk);
     }
@@ -420,7 +420,7 @@ async function expectAccessTo(
   if (await hasAccessTo(parts, token, namespace)) return;
   throw notAllowed(
     namespace === undefined
-      ? 'the whole ledger is for who may get apikeys.penstock.dev in all namespaces; name one with ?namespace=…'
+      ? 'the whole ledger needs the right to get apikeys.penstock.dev in all namespaces; choose one with ?namespace=…'
       : `you may not get apikeys.penstock.dev in the namespace ${namespace}`,
   );
 }
@@ -431,7 +431,7 @@ async function hasAccessTo(
   token: string,
   namespace: string | undefined,
 ): Promise<boolean> {
-  if (access === undefined) throw notAllowed('this ledger answers nobody but the operator');
+  if (access === undefined) throw notAllowed('this ledger answers only the operator');
   const verdict = await access.judge(token, namespace);
   if (verdict === 'unknown') throw noToken('Kubernetes does not know the token, or it has expired');
   return verdict === 'allowed';

@@ -155,7 +155,7 @@ function openJournal(database: DatabaseSync): string | undefined {
   const mode = ask('DELETE');
   if (mode !== 'delete')
     throw new Error(`its file system allows no journal on disk (SQLite answers '${mode}'). ${otherVolume}.`);
-  return `its file system has no shared memory for a write-ahead log, so that writing and reading wait for each other. ${otherVolume}.`;
+  return `its file system has no shared memory for a write-ahead log, so reads and writes wait for each other. ${otherVolume}.`;
 }
 
 /** For what SQLite refuses at once, whatever its timeout, while another process writes: two that start with a new file meet there. */

@@ -18,7 +18,7 @@ export function readCertificates(text: string): CertificatesRead {
     try {
       certificates.push(new X509Certificate(block));
     } catch {
-      return { kind: 'unreadable', fact: `holds a certificate, number ${index + 1}, that cannot be read` };
+      return { kind: 'unreadable', fact: `has a certificate (number ${index + 1}) that cannot be read` };
     }
   }
   return { kind: 'read', certificates };

@@ -9,8 +9,8 @@ export function contain<T>(run: () => T, instead: (fault: Finding) => T): T {
   } catch (error) {
     const name = error instanceof Error ? error.name : typeof error;
     const message =
-      `the operator itself fails at this object (${name}), which is a fault of the operator; please report it with the object, ` +
-      'and write the object in another way until it is mended';
+      `the operator fails at this object because of a bug (${name}); report it with the object, ` +
+      'and write the object differently until the bug is fixed';
     return instead({ reason: 'Invalid', message });
   }
 }

@@ -73,7 +73,7 @@ function read(object: unknown, servicePrefix: string): Read {
 function servicePrefixProblem(path: string): Problem {
   return {
     path,
-    message: 'is the service prefix, which is for platform namespaces; write role: Platform instead',
+    message: 'is the service prefix, which is reserved for platform namespaces; write role: Platform instead',
   };
 }
 

@@ -97,7 +97,7 @@ export function wordsOnLimits(
 ): string {
   if (hasExactLimits || specs.every((spec) => buildLimits(spec).limits === undefined)) return '';
   return (
-    'limits are kept by shares: each ready gateway lets through its part of them, and one request beyond it at most; ' +
-    'the chart value limits.store.url has them kept exactly'
+    'limits are enforced by shares: each ready gateway allows its share, and at most one request more; ' +
+    'set the chart value limits.store.url to enforce them exactly'
   );
 }

@@ -306,7 +306,7 @@ function degraded(findings: readonly (Finding | undefined)[]): Condition[] {
 function keyState({ spec, resolved }: ResolvedKey): ProviderVerdict['keys'][number] {
   const { name } = spec;
   if (resolved === undefined) {
-    const message = spec.disabled ? 'switched off by disabled: true' : 'drained by weight: 0';
+    const message = spec.disabled ? 'disabled by disabled: true' : 'drained by weight: 0';
     return { name, state: 'Disabled', message };
   }
   if (resolved.kind === 'usable')

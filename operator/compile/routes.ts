@@ -349,7 +349,7 @@ function describeEntry({
 }
 
 function notJudgedWithoutTarget(type: 'Translatable' | 'Priced'): Condition {
-  const message = 'not judged, because no target can be used; see the condition Accepted';
+  const message = 'not evaluated, because no target can be used; see the condition Accepted';
   return { ...notEvaluated(type), message };
 }
 

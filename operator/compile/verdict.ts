@@ -120,7 +120,7 @@ export function fails(type: ConditionType, finding: Finding): Condition {
 }
 
 export function notEvaluated(type: ConditionType): Condition {
-  const message = 'not judged, because the object is not accepted; see the condition Accepted';
+  const message = 'not evaluated, because the object is not accepted; see the condition Accepted';
   return { type, status: 'Unknown', reason: 'NotEvaluated', message };
 }
 

@@ -248,8 +248,8 @@ export function createDrills(parts: DrillsParts): Drills {
 function troubleOf(ready: number, able: number): string {
   if (ready === 0) return 'no gateway pod is ready to run it; it runs as soon as one is';
   if (able === 0)
-    return 'no gateway pod could run it: each is silent, of a version without drills, or does not run the present form of the model yet; it runs as soon as one can';
-  return 'no gateway pod has a place for it: each runs as many other drills as it takes; it runs in its turn';
+    return 'no gateway pod could run it: each one is silent, is too old for drills, or does not have the current form of the model yet; it runs as soon as one can';
+  return 'every gateway pod is busy with other drills; it runs after them';
 }
 
 /** Those that do not run. Who has many drills that take long must not keep others from theirs: a namespace with fewer in a run goes first. */

@@ -48,11 +48,12 @@ export function withholdNewer({ last, next, readers, grants }: WithholdInput): F
   const ids = new Set(withheld.map(({ entry }) => entry.id));
   const earlier = withheld.flatMap(({ entry, reader }) => {
     const form = earlierForm(entry.id, last, readers, grants());
-    const then = form === undefined ? 'it is out of service until then' : 'the form before serves until then';
+    const then =
+      form === undefined ? 'it is out of service until then' : 'the earlier form serves until then';
     waits.set(`Provider/${entry.id}`, {
       status: 'False',
       reason: 'Pending',
-      message: `${describe(reader)}, and what the object says now needs format ${neededFormat(entry)}; upgrade the gateways, ${then}`,
+      message: `${describe(reader)}, and the current form of the object needs format ${neededFormat(entry)}; upgrade the gateways, ${then}`,
     });
     return form ?? [];
   });
@@ -108,7 +109,7 @@ function earlierForm(
 
 function describe({ name, maxFormat }: Reader): string {
   return maxFormat === undefined
-    ? `gateway pod ${name} has not said which table format it reads`
+    ? `gateway pod ${name} has not reported its table format`
     : `gateway pod ${name} reads tables up to format ${maxFormat}`;
 }
 

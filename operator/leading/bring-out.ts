@@ -254,7 +254,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
     if (pinned?.wanted === wanted) return pinned;
     const impossible = (message: string): PinnedTable | undefined =>
       last && { wanted, content: last, pin: { type: 'impossible', wanted, message } };
-    if (!/^[0-9]{1,16}$/.test(wanted)) return impossible('it has to be the number of a table generation');
+    if (!/^[0-9]{1,16}$/.test(wanted)) return impossible('it must be the number of a table generation');
     const generation = Number(wanted);
     const found = await publisher.readEarlier(generation);
     if (found.type === 'not-there') return impossible(found.message);
@@ -266,7 +266,7 @@ export function createBringOut(parts: BringOutParts): BringOut {
       pin.type === 'pinned'
         ? `the table is pinned to generation ${pin.generation}`
         : `the table stays as it was, because it cannot be pinned to ${pin.wanted}`;
-    const message = `${what}; what the object says now waits until the pin is taken off: ${parts.unpinCommand}`;
+    const message = `${what}; the current form of the object waits until the pin is removed: ${parts.unpinCommand}`;
     return { status: 'Unknown', reason: 'Pinned', message };
   }
 

@@ -123,8 +123,8 @@ function openSpending(parts: Parts, onBudget: (key: string) => void): Spending {
     onAway: (reason) =>
       table.tell(
         'LedgerAway',
-        `the ledger tells nothing: ${reason}. What keys have spent is not written until it does; nothing else waits for it`,
+        `the ledger does not report: ${reason}. Spend of keys is not updated until it does; nothing else waits for it`,
       ),
-    onBack: () => table.tell('LedgerBack', 'the ledger tells what is spent again'),
+    onBack: () => table.tell('LedgerBack', 'the ledger reports spend again'),
   });
 }

@@ -54,12 +54,13 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
     if (unreadable.size > 0) {
       log('warn', 'namespaces cannot be read; their entries in the table stay unchanged', {
         namespaces: [...unreadable],
-        remedy: 'give the operator its rights there, or take the namespace off the list of those it serves',
+        remedy:
+          'give the operator its rights there, or remove the namespace from the list of served namespaces',
       });
     }
     if (held.Provider + held.ModelRoute + held.ApiKey === 0) {
-      log('info', 'no missing object is held any more');
-      if (isCounted) tell('AbsenceOver', 'no objects are missing any more whose entries were held');
+      log('info', 'no missing object is kept in the table any more');
+      if (isCounted) tell('AbsenceOver', 'the missing objects are back, or their deletion was confirmed');
       isCounted = false;
       return;
     }
@@ -74,22 +75,22 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
     );
     tell(
       'AbsenceHeld',
-      `${counts.join(', ')} are missing and nobody saw them deleted; they go on serving until that is confirmed: ${confirmBy}`,
+      `${counts.join(', ')} are missing without a delete event; they stay in service until the deletion is confirmed: ${confirmBy}`,
     );
   }
 
   function tellPin(now: Pin | undefined): void {
     if (now === undefined) {
-      tell('Unpinned', 'the table is not pinned any more and follows the objects');
+      tell('Unpinned', 'the table is no longer pinned and follows the objects');
     } else if (now.type === 'pinned') {
       tell(
         'Pinned',
-        `the table is pinned to generation ${now.generation}: its content goes out under a new number and then stays, but for keys that stop working`,
+        `the table is pinned to generation ${now.generation}: its content is published under a new number and then stays, except for revoked keys`,
       );
     } else {
       tell(
         'PinImpossible',
-        `the table cannot be pinned to ${now.wanted}: ${now.message}. The one in use stays, but for keys that stop working, until the annotation is another or taken off`,
+        `the table cannot be pinned to ${now.wanted}: ${now.message}. The current table stays, except for revoked keys, until the annotation is changed or removed`,
       );
     }
   }

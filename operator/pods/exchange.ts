@@ -153,7 +153,7 @@ export function startExchange(options: ExchangeOptions): Exchange {
         (error: unknown) => {
           if (call !== mine) return;
           call = undefined;
-          if (!isStopped) onFailure(error instanceof Error ? error.message : 'it could not be asked');
+          if (!isStopped) onFailure(error instanceof Error ? error.message : 'it could not be reached');
         },
       );
     }
@@ -201,7 +201,7 @@ function startCall(
     signal: ending.signal,
     async read(incoming) {
       const { statusCode } = incoming;
-      if (statusCode === 401) throw new CallFault('it does not take the exchange token');
+      if (statusCode === 401) throw new CallFault('it rejects the exchange token');
       if (statusCode !== 200) throw new CallFault(`it answers the exchange with status ${statusCode}`);
       return await readAnswer(incoming, exchangeResponseSchema, answerBytesMax);
     },

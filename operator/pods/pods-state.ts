@@ -97,7 +97,7 @@ export function progressOf({ pods, ready }: PodsState, generation: number): Prog
 // up, whichever leader it comes from.
 function stateOf(name: string, answer: PodAnswer | undefined, epochFloor: number): PodState {
   if (answer === undefined)
-    return { name, generation: undefined, maxFormat: undefined, trouble: 'it was not heard yet' };
+    return { name, generation: undefined, maxFormat: undefined, trouble: 'it has not reported yet' };
   const { response, failure } = answer;
   const reasons = [
     ...(failure === undefined ? [] : [failure]),

@@ -48,7 +48,7 @@ interface Prober {
 }
 
 /** In place of a reason that only the previous leader knew. */
-export const FOUND_EARLIER = 'an earlier check found it so';
+export const FOUND_EARLIER = 'result of an earlier check';
 
 /** The first check comes within so long; until something is known, so does the next one after a failure. */
 const firstWithinMs = 1_000;

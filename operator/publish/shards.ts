@@ -243,7 +243,7 @@ function refuseLargest(bucket: Bucket, count: number): void {
       'too-large',
       list,
       entry.id,
-      `it takes ${bytes} bytes compressed, and ${SHARD_BYTES_MAX} are the most; make its Secret values or its lists smaller`,
+      `it takes ${bytes} bytes compressed, and ${SHARD_BYTES_MAX} is the maximum; shorten its Secret values or lists`,
     );
   }
   if (count >= DOUBLED_COUNT_MAX) {

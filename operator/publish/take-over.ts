@@ -42,7 +42,7 @@ export async function readFindings(tools: PublishTools): Promise<Findings> {
   const manifest = found?.kind === 'readable' ? found.manifest : undefined;
   if (found?.kind === 'unreadable') {
     if (found.isNewer === true) mustBeginAgain(tools, pointer, found.problem);
-    const message = `${placeOf(tools)} cannot be read: ${found.problem}; the table starts again`;
+    const message = `${placeOf(tools)} cannot be read: ${found.problem}; a new table is started`;
     report({ type: 'pointer-unreadable', message });
   }
   const read = manifest === undefined ? undefined : await store.readShards(manifest);
@@ -77,7 +77,7 @@ export function placeOf({
 function mustBeginAgain(tools: PublishTools, pointer: Pointer | undefined, problem: string): void {
   if (pointer?.metadata.annotations?.[ACCEPT_DOWNGRADE_ANNOTATION] === 'true') return;
   throw new DeposedError(
-    `${placeOf(tools)} was written by a newer operator: ${problem}. Gateways serve it on; run the newer operator, or let ` +
+    `${placeOf(tools)} was written by a newer operator: ${problem}. Gateways continue to serve it; run the newer operator, or let ` +
       `this operator start a new table: kubectl annotate secret ${pointerName(tools.instance)} -n ${tools.tableNamespace} ${ACCEPT_DOWNGRADE_ANNOTATION}=true`,
   );
 }

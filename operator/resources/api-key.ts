@@ -79,7 +79,7 @@ const importSchema = z.strictObject({
     .max(32)
     .regex(/^[!-~…]*$/, 'must be printable, without spaces')
     .optional()
-    .describe('How people recognise the key: its prefix and its last four characters, never more.'),
+    .describe('Hint to recognise the key: its prefix and last four characters, never more.'),
   notAfter: timeSchema
     .optional()
     .describe('When this key stops working; two entries that overlap make a rotation.'),
@@ -139,7 +139,7 @@ const budgetSchema = z.strictObject({
     .min(1)
     .max(100)
     .default(80)
-    .describe('Share of the limit at which a warning is given.'),
+    .describe('Percentage of the limit at which a warning event is sent.'),
 });
 export type Budget = z.infer<typeof budgetSchema>;
 export const budgetsSchema = listMap(budgetSchema, 'period', 4);
@@ -182,7 +182,7 @@ const apiKeySpecSchema = withRules(
           .describe('Models the key may not call, even if allowed.'),
       })
       .optional()
-      .describe('Which of the visible models the key may call.'),
+      .describe('Restricts the models that the key may call.'),
     limits: limitsSchema.optional().describe('Limits of this key, all pods together.'),
     budgets: budgetsSchema.optional().describe('How much the key may spend.'),
     attributes: stringMap({ entriesMax: 16, valueMax: 256 })
@@ -192,12 +192,12 @@ const apiKeySpecSchema = withRules(
       {
         // An object that was stored with the old name goes on as it is, until this field changes.
         cel: 'false',
-        message: 'is now named attributes; write spec.attributes in place of spec.metadata',
+        message: 'is now named attributes; write spec.attributes instead of spec.metadata',
         check: 'needs-old-object',
       },
     ])
       .optional()
-      .describe('Old name of `attributes`; refused in objects that are written now.'),
+      .describe('Old name of `attributes`; refused in new objects.'),
   }),
   [
     immutableInSecret('name', ''),
@@ -216,14 +216,14 @@ const count = () => z.int().min(0).optional();
 
 const atWorst = {
   requests: count().describe(
-    'So many requests may end beyond the limit, each with what it costs beyond what was left when it was let in.',
+    'Requests that may end above the limit, each by its cost above the remaining budget at its start.',
   ),
   dollars: z
     .string()
     .max(32)
     .optional()
     .describe(
-      'Dollars beyond the limit besides, where some gateways cannot reach the ledger and do not learn what the others spent.',
+      'Further dollars above the limit while some gateways cannot reach the ledger, and so do not know the spend of the others.',
     ),
 };
 
@@ -239,7 +239,7 @@ const usageSchema = z.object({
     .string()
     .max(32)
     .optional()
-    .describe('Dollars spent in the longest budget period; where there is no budget, in this month.'),
+    .describe('Dollars spent in the longest budget period; without a budget, in this month.'),
   periods: listMap(
     z.object({
       period: z.enum(['Day', 'Week', 'Month', 'Total']).describe('Which period.'),
@@ -251,7 +251,7 @@ const usageSchema = z.object({
         .min(1)
         .max(100)
         .optional()
-        .describe('Share of the limit at which a warning is given.'),
+        .describe('Percentage of the limit at which a warning event is sent.'),
       atWorst: z
         .object({
           ...atWorst,
@@ -259,12 +259,12 @@ const usageSchema = z.object({
             .object(atWorst)
             .optional()
             .describe(
-              'The same where the store that gateways share does not answer, or has forgotten what it kept. Absent: there is none.',
+              'The same while the shared store of the gateways does not answer or has lost its data. Absent without a store.',
             ),
         })
         .optional()
         .describe(
-          'What can be spent beyond the limit at worst, with the gateways that were ready then, where answers are bounded by the caller, by parameters of the target or by maxOutputTokens. An answer without a bound counts with 4,096 output tokens while it is under way, and each of these may spend besides what it has beyond them.',
+          'Worst-case spend above the limit, with the gateways that were ready, if answers are bounded by the caller, by parameters of the target or by maxOutputTokens. An answer without a bound counts as 4,096 output tokens while in flight; each may also spend its tokens above that.',
         ),
       overshoot: beforeRename(
         z.object({ ...overshoot, withoutStore: beforeRename(z.object(overshoot), 'atWorst.withoutStore') }),
@@ -279,7 +279,7 @@ const usageSchema = z.object({
     4,
   )
     .optional()
-    .describe('Use in every budget period; where there is no budget, in this month.'),
+    .describe('Use in every budget period; without a budget, in this month.'),
 });
 export type ApiKeyUsage = z.infer<typeof usageSchema>;
 
@@ -328,7 +328,7 @@ export const apiKeyResource = defineResource({
   kind: 'ApiKey',
   plural: 'apikeys',
   shortName: 'akey',
-  description: 'A caller: the key it shows, the models it may call, and how much it may use.',
+  description: 'A caller: its key, the models it may call, and its limits and budgets.',
   spec: apiKeySpecSchema,
   status: apiKeyStatusSchema,
   nameRule: {

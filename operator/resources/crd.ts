@@ -56,7 +56,7 @@ const UNSEEN = {
       type: 'Ready',
       status: 'Unknown',
       reason: 'Pending',
-      message: 'no operator has looked at this object yet',
+      message: 'the operator has not processed this object yet',
       lastTransitionTime: '1970-01-01T00:00:00Z',
     },
   ],

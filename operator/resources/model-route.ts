@@ -82,7 +82,9 @@ const targetSchema = z.strictObject({
     name: objectNameSchema.describe('Name of the Provider.'),
     namespace: namespaceNameSchema
       .optional()
-      .describe('Its namespace, where it is another one; the Provider must allow that in allowedNamespaces.'),
+      .describe(
+        'Its namespace, if not that of the route; the Provider must allow this in allowedNamespaces.',
+      ),
   }).describe('The upstream that serves this target.'),
   upstreamModel: upstreamModelSchema.describe('Name of the model at the upstream.'),
   priority: z.int32().min(0).max(15).default(0).describe('Targets with a lower number are tried first.'),
@@ -95,7 +97,7 @@ const targetSchema = z.strictObject({
   api: upstreamApiSchema
     .optional()
     .describe(
-      "The one dialect to speak to this target; default: the caller's own where the Provider speaks it, else what loses least.",
+      'The only dialect used with this target; default: the dialect of the caller if the Provider speaks it, else the dialect with the fewest losses.',
     ),
   pricing: pricingSchema.optional().describe('Price of this target; replaces spec.pricing as a whole.'),
   timeouts: ownTimeoutsSchema.optional().describe('Timeouts of this target, where they differ.'),
@@ -172,8 +174,8 @@ const drillSchema = z.strictObject({
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     })
     .describe(
-      'When, as five cron fields in UTC. Times that were missed are one run. One that never ran runs at once, and so does ' +
-        `another value of the annotation ${DRILL_NOW_ANNOTATION}.`,
+      'Schedule, as five cron fields in UTC. Missed times are made up by one run. A new drill runs at once, and so does ' +
+        `a drill after a change of the annotation ${DRILL_NOW_ANNOTATION}.`,
     ),
   fault: z
     .enum(['ServerError', 'RateLimited', 'Hang', 'Reset', 'CutStream'])
@@ -224,7 +226,7 @@ const modelRouteSpecSchema = withRules(
     apis: listSet(apiSchema.describe('A dialect.'), apis.length, 1)
       .optional()
       .describe(
-        'Dialects in which the model can be called; default: all four, but those in which no target can do all that `capabilities` says.',
+        'Dialects in which the model can be called; default: all four, except those in which no target has all `capabilities`.',
       ),
     capabilities: listSet(z.enum(modelCapabilities).describe('A capability.'), modelCapabilities.length)
       .optional()
@@ -236,13 +238,13 @@ const modelRouteSpecSchema = withRules(
       .min(1)
       .max(1_000_000_000)
       .optional()
-      .describe('Tokens that input and output may have together; part of the model list.'),
+      .describe('Maximum of input and output tokens together; part of the model list.'),
     maxOutputTokens: z
       .int32()
       .min(1)
       .max(1_000_000_000)
       .optional()
-      .describe('Tokens that an answer may have; part of the model list.'),
+      .describe('Maximum of tokens in an answer; part of the model list.'),
     pricing: pricingSchema
       .optional()
       .describe(
@@ -260,9 +262,7 @@ const modelRouteSpecSchema = withRules(
     responseModel: z
       .enum(['Served', 'Requested'])
       .default('Served')
-      .describe(
-        "`model` in answers. Served: the upstream's own value. Requested: the id that was asked for, in place of it.",
-      ),
+      .describe("`model` in answers. Served: the upstream's own value. Requested: the id in the request."),
     delivery: z
       .enum(['Stream', 'Assured'])
       .default('Stream')
@@ -352,12 +352,10 @@ export const modelRouteStatusSchema = z.object({
         .string()
         .max(1024)
         .optional()
-        .describe(
-          'What is wrong with the target, since when, and what to do. In state Ready: some calls fail.',
-        ),
+        .describe('The problem of the target, since when, and what to do. In state Ready: some calls fail.'),
       lastTransitionTime: timeSchema
         .optional()
-        .describe('When calls to it began to fail, or for another reason, or to be answered again.'),
+        .describe('When calls started to fail, to fail for another reason, or to succeed again.'),
     }),
     'name',
     16,
@@ -370,7 +368,7 @@ export const modelRouteStatusSchema = z.object({
       name: z.string().max(253).describe('Name of the ModelRoute that holds the id.'),
     })
     .optional()
-    .describe('The ModelRoute that holds the id, where this one lost it.'),
+    .describe('The ModelRoute that holds the id, if another one does.'),
   drill: z
     .object({
       lastRunTime: timeSchema.optional().describe('Time of the last run.'),

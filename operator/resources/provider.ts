@@ -143,7 +143,7 @@ const keySchema = z.strictObject({
     .describe('Share of the calls among keys of one priority; 0 drains the key.'),
   priority: z.int32().min(0).max(15).default(0).describe('Keys with a lower number are used first.'),
   disabled: z.boolean().default(false).describe('Disable this key and keep the entry.'),
-  limits: limitsSchema.optional().describe('The quota the upstream gives this key.'),
+  limits: limitsSchema.optional().describe('The quota of this key at the upstream.'),
 });
 
 const regionInHost = /bedrock-(runtime|mantle)(-fips)?[.][a-z0-9-]+[.]/;
@@ -225,10 +225,10 @@ const plainAuthSchema = z.strictObject(
       .enum(['ApiKey', ...cloudNames, 'None'])
       .default('ApiKey')
       .describe(
-        'ApiKey: every call carries one of `keys`. AWS, GCP and Azure: credentials of that cloud. With `keys` those: an AWS ' +
+        'ApiKey: every call carries one of `keys`. AWS, GCP and Azure: credentials of that cloud. With `keys`: an AWS ' +
           'credentials file with one profile, the JSON key of a Google service account, or the client secret of an Entra app, or its ' +
-          'certificate and private key in PEM. Without `keys`, the workload identity of the gateway, which namespaces that are none of ' +
-          `the platform may use where a TenantPolicy says so. AWS is for ${theTypes(typesOf.AWS)}, GCP for ${theTypes(typesOf.GCP)}, ` +
+          'certificate and private key in PEM. Without `keys`, the workload identity of the gateway; tenant namespaces may use it ' +
+          `only if a TenantPolicy allows it. AWS is for ${theTypes(typesOf.AWS)}, GCP for ${theTypes(typesOf.GCP)}, ` +
           `Azure for ${theTypes(typesOf.Azure)}. None: the upstream takes no key.`,
       ),
     aws: awsSchema.optional().describe('For type AWS.'),
@@ -246,7 +246,7 @@ const plainAuthSchema = z.strictObject(
   {
     error: ({ input }) =>
       input === undefined
-        ? 'is required; for a server without keys write auth: { type: None }, else name its keys under auth.keys'
+        ? 'is required; for a server without keys write auth: { type: None }, otherwise list its keys under auth.keys'
         : undefined,
   },
 );
@@ -302,7 +302,7 @@ const headerSchema = withRules(
         secretKeyRef: secretKeyRefSchema.describe('A Secret value, under the same conditions as a key.'),
       })
       .optional()
-      .describe('Where the value is taken from.'),
+      .describe('Source of the value.'),
   }),
   [
     {
@@ -329,8 +329,8 @@ const tlsSchema = z.strictObject({
     ),
   clientCertificateRef: refObject({
     name: objectNameSchema.describe(
-      'Name of a Secret of type kubernetes.io/tls in the same namespace, opted in for Providers and bound to the host like ' +
-        'the Secret of a key is.',
+      'Name of a Secret of type kubernetes.io/tls in the same namespace, opted in for Providers and bound to the host, like ' +
+        'the Secret of a key.',
     ),
   })
     .optional()
@@ -460,7 +460,7 @@ const healthCheckSchema = z.strictObject({
   active: activeCheckSchema
     .optional()
     .describe(
-      `Checks made by the operator, with the Provider's own keys. Left out: ListModels, with the defaults that stand there. Not made for ${inWords(typesThat(({ hasOwnSeats }) => hasOwnSeats === true))}.`,
+      `Checks by the operator, with the Provider's own keys. Default: ListModels, with the defaults of its fields. Not available for ${inWords(typesThat(({ hasOwnSeats }) => hasOwnSeats === true))}.`,
     ),
   passive: defaultedLater(passiveCheckSchema).describe(
     'Circuit breaker of each gateway pod, driven by its own calls.',
@@ -470,7 +470,7 @@ const healthCheckSchema = z.strictObject({
 export const providerSpecSchema = withRules(
   z.strictObject({
     type: withRules(z.enum(typesThat()), [immutable('type')]).describe(
-      'Whose API this is. Decides the address, the dialects and the way a key is presented.',
+      'The vendor of the API. Sets the defaults of address, dialects and key header.',
     ),
     displayName: z.string().max(128).optional().describe('Name for people.'),
     baseURL: urlField(
@@ -481,7 +481,7 @@ export const providerSpecSchema = withRules(
       .optional()
       .describe(
         'Address in front of the dialect paths, with its version: https://api.example.com/v1. Required for ' +
-          `${inWords(typesWithoutAddress)}; the other types know their own.`,
+          `${inWords(typesWithoutAddress)}; the other types have a default.`,
       ),
     apis: listSet(upstreamApiSchema.describe('A dialect.'), upstreamApis.length, 1)
       .optional()
@@ -589,12 +589,12 @@ const troubleSchema = z.object({
     .string()
     .max(63)
     .optional()
-    .describe('Name of the key; absent for the address as a whole, or for a model.'),
+    .describe('Name of the key; absent if the address or a model has the problem.'),
   upstreamModel: z.string().max(256).optional().describe('The affected model at the upstream.'),
   reason: z
     .enum(['CircuitOpen', 'RateLimited', 'Exhausted', 'Invalid'])
-    .describe('Why it is not used: its calls fail, or what the upstream says of the key.'),
-  podCount: z.int32().min(1).describe('Gateway pods that do not use it.'),
+    .describe('Why it is not used: its calls fail, or the upstream rejects or limits the key.'),
+  podCount: z.int32().min(1).describe('Gateway pods that do not use the key or model.'),
   pods: atomicList(
     z.object({
       name: z.string().max(253).describe('Name of the pod.'),
@@ -604,7 +604,7 @@ const troubleSchema = z.object({
         .describe('When the pod may retry, as first reported; not updated later.'),
     }),
     TROUBLE_PODS_MAX,
-  ).describe('The first of them by name.'),
+  ).describe('The first of these pods, by name.'),
 });
 
 export const providerStatusSchema = z.object({

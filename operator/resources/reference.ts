@@ -46,7 +46,7 @@ export function reasonsReference(): string {
     GENERATED,
     '# Conditions and reasons',
     '',
-    'Every condition carries `observedGeneration`, and its message names the thing, the fact and the way out.',
+    'Every condition carries `observedGeneration`, and its message says what is wrong and what to do.',
     '',
     '## Conditions',
     '',
@@ -56,7 +56,7 @@ export function reasonsReference(): string {
     ...table(['Reason', 'Of', 'Meaning'], reasons),
     '## Events of their own',
     '',
-    'Events tell of transitions of conditions, with their reasons. These are beside them. The pointer is the Secret that says which table is in use, `<instance>-current` in the namespace of the tables:',
+    'Each change of a condition is an event with its reason. These are the other events. The pointer is the Secret that says which table is in use, `<instance>-current` in the namespace of the tables:',
     '',
     ...table(['Reason', 'Of', 'Type', 'Meaning'], events),
   ].join('\n');
@@ -103,7 +103,7 @@ function unsupportedSection(resource: Resource): string[] {
   return [
     `### ${resource.kind}: not in this version`,
     '',
-    'These are part of the API but do not act yet. Using one gives `Accepted=False` with the reason `UnsupportedValue`; nothing is ever ignored.',
+    'These are part of the API but have no effect yet. Using one gives `Accepted=False` with the reason `UnsupportedValue`; nothing is ever ignored.',
     '',
     ...table(['Field', 'Refused'], rows),
   ];

@@ -30,10 +30,10 @@ const namespacesSchema = withRules(
   z.strictObject({
     names: listSet(namespaceNameSchema.describe('Name of a namespace.'), 1000)
       .optional()
-      .describe('Namespaces by name, whether they exist yet or not.'),
+      .describe('Namespaces by name; they need not exist yet.'),
     selector: labelSelectorSchema
       .optional()
-      .describe('Namespaces by their labels, beside those in names. An empty selector selects all.'),
+      .describe('Namespaces by their labels, in addition to `names`. An empty selector selects all.'),
   }),
   [
     {
@@ -75,7 +75,7 @@ const cloudIdentitySchema = z.strictObject({
   )
     .optional()
     .describe(
-      'Roles through which alone it may be used: auth.aws.roleARN, auth.gcp.serviceAccount or auth.azure.clientID of the Provider. Left out: the identity itself, and every role that it may take.',
+      'The only roles that a Provider may name, in auth.aws.roleARN, auth.gcp.serviceAccount or auth.azure.clientID. Default: the identity itself, and every role that it may assume.',
     ),
 });
 
@@ -85,7 +85,7 @@ const tenantPolicySpecSchema = z.strictObject({
     .enum(['Platform'])
     .optional()
     .describe(
-      'Platform: their Providers and ModelRoutes are those of the platform. They may use the service prefix and every other one, share with other namespaces, be Public, and set prices of what they share. Left out: they are tenants.',
+      'Platform: platform namespaces. Their Providers and ModelRoutes may use every prefix, share with other namespaces, be Public, and set the prices of shared models. Default: tenant namespaces.',
     ),
   budgets: budgetsSchema
     .optional()
@@ -106,16 +106,16 @@ const tenantPolicySpecSchema = z.strictObject({
         ),
     })
     .optional()
-    .describe('Where Providers of these namespaces may be, beside public addresses.'),
+    .describe('Addresses that Providers of these namespaces may use, in addition to public ones.'),
   modelPrefixes: listSet(prefixSchema.describe('A prefix, without its "/".'), 32)
     .optional()
     .describe(
-      'Prefixes of model ids, such as acme for acme/small. A prefix that a TenantPolicy names is for the namespaces of the policies that name it, and for those with the role Platform.',
+      'Prefixes of model ids, such as acme for acme/small. A prefix in a TenantPolicy is reserved for the namespaces of all policies that name it, and for platform namespaces.',
     ),
   cloudIdentities: listMap(cloudIdentitySchema, 'type', cloudNames.length)
     .optional()
     .describe(
-      "Clouds whose workload identity of the gateway Providers of these namespaces may use, without keys of their own, at the cloud's own addresses. Rights of several policies add up. Namespaces with the role Platform need none.",
+      "Clouds at which Providers of these namespaces may use the workload identity of the gateway instead of keys, at the cloud's own addresses. Rights of several policies add up. Platform namespaces have all rights.",
     ),
 });
 export type TenantPolicySpec = z.infer<typeof tenantPolicySpecSchema>;
@@ -129,9 +129,9 @@ const tenantPolicyStatusSchema = z.object({
     .max(63)
     .optional()
     .describe(
-      'Release of Penstock that writes this status. Of several in one cluster, the first by name does; that of RELEASE-platform is written by its release.',
+      'Helm release that writes this status. With several in one cluster, the first by name writes it; RELEASE-platform belongs to its own release.',
     ),
-  namespaces: count().describe('Namespaces that exist and that this policy holds for.'),
+  namespaces: count().describe('Existing namespaces that this policy applies to.'),
   usage: z
     .object({
       observedAt: timeSchema.describe('When this was read from the ledger.'),
@@ -149,7 +149,7 @@ const tenantPolicyStatusSchema = z.object({
           limit: z.string().max(32).describe('Dollars that this policy allows in it.'),
         }),
         10,
-      ).describe('The ten budgets of which the largest share is spent.'),
+      ).describe('The ten budgets with the largest share spent.'),
     })
     .optional()
     .describe(
@@ -157,7 +157,7 @@ const tenantPolicyStatusSchema = z.object({
     ),
   platformNamespaces: listSet(namespaceNameSchema.describe('Name of a namespace.'), 1000)
     .optional()
-    .describe('With the role Platform: all namespaces that have it, by this policy or another one.'),
+    .describe('With the role Platform: all platform namespaces, of this policy and others.'),
   programmed: programmedSchema.optional().describe('Rollout of the current form to the gateway pods.'),
 });
 export type TenantPolicyStatus = z.infer<typeof tenantPolicyStatusSchema>;
@@ -185,7 +185,7 @@ export const tenantPolicyResource = defineResource({
       name: 'Namespaces',
       type: 'integer',
       jsonPath: '.status.namespaces',
-      description: 'Namespaces that it holds for.',
+      description: 'Namespaces that the policy applies to.',
     },
     {
       name: 'Used-Up',

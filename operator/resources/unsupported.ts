@@ -59,10 +59,10 @@ export function findUnknownOptions(spec: ProviderSpec): Problem[] {
 }
 
 function judge(entry: UnsupportedEntry, path: string, value: unknown): Problem[] {
-  if (entry.values === undefined) return [{ path, message: 'does not act yet in this version; remove it' }];
+  if (entry.values === undefined) return [{ path, message: 'has no effect in this version; remove it' }];
   if (!entry.values.includes(String(value))) return [];
   return [
-    { path, message: `is ${String(value)}, which does not act yet in this version; use ${entry.instead}` },
+    { path, message: `is ${String(value)}, which has no effect in this version; use ${entry.instead}` },
   ];
 }
 

@@ -4,7 +4,7 @@ import type { Condition, Verdict } from '../compile/verdict.ts';
 import type { ProviderCredentials } from './credentials-of.ts';
 import type { ObjectStatus } from './object-status.ts';
 
-const PENDING = 'no gateway pod has reported yet whether the cloud takes the credentials; wait';
+const PENDING = 'no gateway pod has reported yet whether the cloud accepts the credentials; wait';
 
 /**
  * At most one, and none where nothing is exchanged.

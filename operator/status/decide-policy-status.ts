@@ -121,9 +121,9 @@ function refused({ problems, spec, heldGeneration }: JudgedPolicy): Condition {
   return fails('Accepted', { reason, message: `${fault}; until that is corrected, ${inForce()}` });
 
   function inForce(): string {
-    if (spec === undefined) return 'nothing of this policy is in force';
+    if (spec === undefined) return 'no part of this policy is in force';
     return heldGeneration === undefined
-      ? 'the fields that are right are in force'
+      ? 'only its valid fields are in force'
       : `generation ${heldGeneration} stays in force`;
   }
 }

@@ -356,8 +356,8 @@ function endOfHold(
     type === 'Degraded' && reason === 'LastKnownGood';
   if (present?.conditions?.some(isHold) !== true || conditions.some(isHold)) return [];
   const message = isInTable
-    ? 'the present form serves, the last good one is not needed any more'
-    : 'the last good form left service: it was held for as long as it may be, or may not be used any more';
+    ? 'the current form serves; the last good form is no longer needed'
+    : 'the last good form left service: its time is over, or it may no longer be used';
   return [
     { type: 'Degraded', from: 'True', to: 'False', reason: 'LastKnownGood', message, isGood: isInTable },
   ];

@@ -6,12 +6,11 @@ import type { ProviderHealth } from './health-of.ts';
 export const HEALTH_MESSAGES: Readonly<Record<ProviderHealth['reason'], string>> = {
   Healthy: '',
   PartiallyHealthy: 'calls of some gateway pods, or for some models, fail; see status.health',
-  Unhealthy:
-    'calls to the upstream fail; see whether host and port of spec.baseURL are right, and whether the server runs',
-  AuthenticationFailed: 'the upstream refuses every key; put valid ones into the Secrets',
+  Unhealthy: 'calls to the upstream fail; check host and port of spec.baseURL, and that the server runs',
+  AuthenticationFailed: 'the upstream rejects every key; put valid keys into the Secrets',
   CredentialExhausted:
-    'every key is out of money, or refused; top up the accounts, or put other keys into the Secrets',
-  NoTraffic: 'no call was made lately',
+    'every key is out of credit or rejected; top up the accounts, or put other keys into the Secrets',
+  NoTraffic: 'no recent call',
 };
 
 export function healthCondition(

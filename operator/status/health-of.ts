@@ -206,11 +206,11 @@ function keyTrouble(entries: readonly UpstreamHealth[]): KeyTrouble | undefined 
   const states = new Set(entries.map(({ state }) => state));
   if (states.size === 0 || states.has('working') || states.has('open')) return undefined;
   if (states.has('rejected')) {
-    const message = 'the upstream refuses this key; put a valid one into its Secret';
+    const message = 'the upstream rejects this key; put a valid key into its Secret';
     return { state: 'Invalid', message };
   }
   if (states.has('out-of-money')) {
-    const message = 'the account of this key is out of money; top it up, or take another key';
+    const message = 'the account of this key is out of credit; top it up, or use another key';
     return { state: 'Exhausted', message };
   }
   return {

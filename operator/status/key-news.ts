@@ -28,16 +28,14 @@ export function keyNews(before: ObjectStatus | undefined, after: ObjectStatus): 
       ? [
           tell(
             'KeyRotated',
-            `a new key is in ${where}; the one before works until ${kept.notAfter ?? 'its end'}`,
+            `a new key is in ${where}; the previous key works until ${kept.notAfter ?? 'its end'}`,
           ),
         ]
       : []),
     ...(isAnother && kept === undefined
-      ? [tell('KeyReplaced', `another key is in ${where}; the one before does not work any more`)]
+      ? [tell('KeyReplaced', `another key is in ${where}; the previous key no longer works`)]
       : []),
-    ...(hasRetired
-      ? [tell('KeyRetired', `the key before the present one has ended and is no longer in ${where}`)]
-      : []),
+    ...(hasRetired ? [tell('KeyRetired', `the previous key has expired and is no longer in ${where}`)] : []),
   ];
 }
 
@@ -49,11 +47,11 @@ function secretLeft(before: ObjectStatus | undefined, after: ObjectStatus): Even
   const imported = new Set(versionsOf(after).map(({ fingerprint }) => fingerprint));
   const isAmong = versionsOf(before).some(({ fingerprint }) => imported.has(fingerprint));
   const what = isAmong
-    ? 'spec.imports has the hash of a key in it'
-    : 'no hash in spec.imports is of a key in it, so it opens nothing any more';
+    ? 'spec.imports has the hash of its key'
+    : 'spec.imports has no hash of its key, so that key no longer works';
   const note =
     `Secret ${secretName}, which was made for this ApiKey, stays; ${what}. ` +
-    `When nobody reads it any more, run in this namespace: kubectl delete secret ${secretName}`;
+    `When no client reads it any more, run in this namespace: kubectl delete secret ${secretName}`;
   return [{ type: 'Normal', reason: 'Imported', action: 'Issue', note }];
 }
 

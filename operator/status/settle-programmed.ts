@@ -157,8 +157,8 @@ function sayPending({ since, pods, nowMs }: ProgrammedFacts, hasDetail: boolean)
   };
 
   function text(): string {
-    if (since === undefined) return 'no table with the present form is published yet';
-    if (!pods.areKnown) return 'the gateway pods cannot be watched now, so nobody knows which ones are ready';
+    if (since === undefined) return 'no table with the current form is published yet';
+    if (!pods.areKnown) return 'the operator cannot watch the gateway pods, so their readiness is unknown';
     if (ready === 0) return 'no gateway pod is ready';
     if (!hasDetail) return `waiting for ${ready - running} of ${ready} gateway pods`;
     const more = lagging.length - podsNamedMax;

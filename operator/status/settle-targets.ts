@@ -82,7 +82,7 @@ export function describeTrouble(
         `TargetMisconfigured: the upstream does not know the model "${model}"; correct upstreamModel`,
       );
     case 'exhausted':
-      return unhealthy(`CredentialExhausted: its keys are out of money; ${where}`);
+      return unhealthy(`CredentialExhausted: its keys are out of credit; ${where}`);
     case 'failing':
       return unhealthy(`${failsSince(calls?.sinceMs ?? 0)}${why}; ${where}`);
     case 'partly':

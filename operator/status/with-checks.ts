@@ -36,7 +36,7 @@ export function withChecks(
       name,
       {
         state: 'Invalid',
-        message: `the upstream refuses this key (${refusedKeys.get(name)}); put a valid one into its Secret`,
+        message: `the upstream rejects this key (${refusedKeys.get(name)}); put a valid key into its Secret`,
       },
     ]),
     ...known.keys,
@@ -47,7 +47,7 @@ export function withChecks(
   if (known.reason === 'Healthy' && hasExhausted && areUseless)
     return { ...known, keys, reason: 'CredentialExhausted', failing: '*' };
   if (endpoint.state === 'unhealthy') {
-    const check = `the check by the operator fails: ${endpoint.message}`;
+    const check = `the check of the operator fails: ${endpoint.message}`;
     if (known.reason !== 'Healthy' && isCalled) return { ...known, keys };
     if (isCalled) return { ...known, keys, reason: 'PartiallyHealthy', message: check };
     return { ...known, keys, reason: 'Unhealthy', message: check, failing: '*' };
@@ -60,7 +60,7 @@ export function withChecks(
     ...known,
     keys,
     reason: 'Healthy',
-    message: 'found so by the check of the operator; no call was made lately',
+    message: 'the check of the operator succeeds; no recent call',
   };
 }
 

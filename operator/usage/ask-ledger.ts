@@ -34,7 +34,7 @@ export function openLedgerClient(
         signal,
         async read(answer) {
           const { statusCode } = answer;
-          if (statusCode === 401) throw new CallFault('it does not take the exchange token');
+          if (statusCode === 401) throw new CallFault('it rejects the exchange token');
           if (statusCode !== 200) throw new CallFault(`it answers with status ${statusCode}`);
           return await readAnswer(answer, spendReportSchema, answerBytesMax);
         },

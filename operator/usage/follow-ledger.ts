@@ -94,7 +94,7 @@ export function followLedger(parts: LedgerFollowerParts): LedgerFollower {
     failures += 1;
     if (!isAway && clock.now() - answeredAtMs >= awayMs) {
       isAway = true;
-      parts.onAway(error instanceof Error ? error.message : 'it could not be asked');
+      parts.onAway(error instanceof Error ? error.message : 'it could not be reached');
     }
     return backoffMs * (0.5 + parts.random() / 2);
   }

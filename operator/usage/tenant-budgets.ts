@@ -64,9 +64,9 @@ function describe(
   const since = start === '' ? '' : ` since ${start}`;
   const what =
     level === 1
-      ? `that is more than ${warnPercent} %`
+      ? `more than ${warnPercent} % is used`
       : action === 'Block'
-        ? 'calls of its keys are refused'
+        ? 'calls of its keys are rejected'
         : 'calls go on (action: Warn)';
   return {
     namespace,

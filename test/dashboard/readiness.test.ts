@@ -47,5 +47,5 @@ test('an issuer that was never found is waited for; one that was found may go', 
   }
   expect(missing()).toBeUndefined();
   // However often it was asked.
-  expect(logged).toEqual(['warn: the issuer has not been found; it is looked for again']);
+  expect(logged).toEqual(['warn: the issuer cannot be found; retrying']);
 });

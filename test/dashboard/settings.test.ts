@@ -92,7 +92,7 @@ test('what is wrong is named with the way out, and no value shown', async () => 
   wrong({ PENSTOCK_DASHBOARD_KEY_PREFIX: 'canary-word psk_' }).toThrow('such as psk_');
   wrong({ PENSTOCK_DASHBOARD_SESSION_MINUTES: '1' }).toThrow('must be a whole number of minutes');
   wrong({ PENSTOCK_DASHBOARD_LEDGER_URL: 'ftp://canary-word' }).toThrow('PENSTOCK_DASHBOARD_LEDGER_URL');
-  wrong({ PENSTOCK_DASHBOARD_OIDC_ISSUER: 'https://canary-word' }).toThrow('one needs the other');
+  wrong({ PENSTOCK_DASHBOARD_OIDC_ISSUER: 'https://canary-word' }).toThrow('set both or neither');
   wrong({
     PENSTOCK_DASHBOARD_OIDC_ISSUER: 'http://canary-word',
     PENSTOCK_DASHBOARD_OIDC_CLIENT_ID: 'x',

@@ -40,7 +40,7 @@ test.each<readonly [string, unknown, string, KStatus, string]>([
     { ...PROVIDER, status: rootSchema(modelRouteResource).properties?.status?.default },
     'Progressing',
     'InProgress',
-    'no operator has looked',
+    'has not processed',
   ],
   ['that is good', good, 'Healthy', 'Current', ''],
   [

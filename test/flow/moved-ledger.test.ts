@@ -49,7 +49,7 @@ test('a ledger that lost its volume has all again from a backup, and moves to Po
   await rm(home, { recursive: true });
   await call(door, 5);
 
-  expect(await stage.command(['restore', '--from', backup])).toBe('All of it was restored.\n');
+  expect(await stage.command(['restore', '--from', backup])).toBe('Restored everything.\n');
   const restored = await stage.openReader();
   expect([await recordsOf(restored), await sumsOf(restored), await spendOf(restored)]).toEqual(seen);
   const second = await stage.launchLedger();
@@ -59,7 +59,7 @@ test('a ledger that lost its volume has all again from a backup, and moves to Po
 
   const elsewhere = { type: 'postgres', url: await postgres.createDatabase('moved') } as const;
   const words = ['import', '--from', stage.place.path];
-  expect(await stage.command(words, elsewhere)).toBe('All of it was imported.\n');
+  expect(await stage.command(words, elsewhere)).toBe('Imported everything.\n');
   expect(await stage.command(words, elsewhere)).toBe(
     '0 records were added, 0 were there already, 0 were put aside.\n',
   );

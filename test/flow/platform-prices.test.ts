@@ -58,7 +58,7 @@ test('with a budget of the platform they are refused before anything is sent, an
   const refused = await call('shared');
   expect([refused.status, errorOf(refused)?.code, wall.calls.length]).toEqual([404, 'model_not_found', 0]);
   expect(errorOf(refused)?.message).toBe(
-    "The model 'shared' has no price, and a key with a budget calls only models with a price. Its ModelRoute team-a/shared needs spec.pricing; its condition Priced says why.",
+    "The model 'shared' has no price, and a key with a budget can only call models with a price. Its ModelRoute team-a/shared needs spec.pricing; its condition Priced says why.",
   );
   expect((await call('own')).status).toBe(200);
   expect(rig.records).toMatchObject([{ payer: 'own-key', costPicodollars: 0 }]);

@@ -300,7 +300,7 @@ describe('over HTTP', () => {
     });
     expect(await unknown.ask('/v1/budgets', tokens.all)).toMatchObject({
       status: 503,
-      body: { error: { message: 'the budgets of ApiKeys have not been read yet; ask again' } },
+      body: { error: { message: 'the budgets of ApiKeys have not been read yet; try again' } },
     });
     await unknown.close();
     const one = follow({ tenantNamespaces: ['team-b'] });

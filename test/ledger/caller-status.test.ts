@@ -113,6 +113,6 @@ test('each failure has words that follow the name of an upstream, and one of a n
   );
   expect(failureWords('status_418', undefined)).toBe('answered HTTP 418');
   expect(failureWords('flood', undefined)).toBe('failed (flood)');
-  expect(refusalWords('model_not_found')).toBe('No such model, or not one for this key.');
+  expect(refusalWords('model_not_found')).toBe('The model does not exist, or this key may not use it.');
   expect(refusalWords('flood')).toBe('The gateway refused it: flood.');
 });

@@ -56,7 +56,7 @@ describe.each(kindNames)('a clock that is ahead in %s', (kind) => {
   test('takes no record and no cursor that was to stay, and learns of', async () => {
     await take(today, 100, 80, 1);
     expect(await keepOnce(today + 1_000 * dayMs)).toEqual([
-      expect.stringContaining('the youngest record is of 2026-11-21, and by the clock it is 2029-08-18'),
+      expect.stringContaining('the youngest record is of 2026-11-21, and the clock says 2029-08-18'),
     ]);
     expect([await kept(), (await store.state()).keptFrom]).toEqual([2, '2026-08-23']);
     expect(await store.cursorOf('pod')).toBe(`c.${cursors - 1}`);

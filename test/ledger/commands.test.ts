@@ -254,7 +254,7 @@ test('backup writes a file of the moment and keeps the newest, restore and impor
   );
   await expect(print('restore', '--from', path)).rejects.toThrow(/has records already\. Import adds those/);
   await rm(join(folder, 'ledger.sqlite'));
-  expect(await print('restore', '--from', path)).toBe('All of it was restored.\n');
+  expect(await print('restore', '--from', path)).toBe('Restored everything.\n');
 });
 
 test.each([

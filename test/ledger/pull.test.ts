@@ -202,7 +202,7 @@ test('a pod that has no port yet is asked again until it answers; the token is a
   await untilStored(1);
   expect(reported.failed).toEqual([
     'gateway-one: the pointer Secret has not been read yet, and so no token is known',
-    'gateway-one: it does not take the exchange token',
+    'gateway-one: it rejects the exchange token',
   ]);
   await until(async () => reported.recovered.length === 1);
 });
@@ -260,7 +260,7 @@ describe('a pod that answers rubbish', () => {
     });
     pulls.setPods([{ uid: 'p', name: 'p', ip: '', port: 1 }]);
     await until(async () => reported.failed.length === 1);
-    expect(reported.failed).toEqual(['p: it gives records without a new cursor']);
+    expect(reported.failed).toEqual(['p: it sent records without a new cursor']);
     pulls.setPods([]);
   });
 });

@@ -334,7 +334,7 @@ test.each([
   ['status=600', 'status: must be an HTTP status from 100 to 599'],
   ['outcome=lost', 'outcome: must be answered, failed, broken-off, cancelled, interrupted, refused or error'],
   ['order=oldest', 'order: must be newest or failures'],
-  ['before=x', 'before: must be the next of the page before'],
+  ['before=x', 'before: must be `next` of the previous page'],
   ['by=model', 'by: is no parameter of /v1/request-log'],
   ['request=a&request=b', 'request: is given more than once'],
   ['weather=1', 'weather: is no parameter of this question'],

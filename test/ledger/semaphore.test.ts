@@ -25,7 +25,7 @@ test('one that gives up its wait leaves its turn to the next, and a permit that 
   const third = three.acquire();
   two[Symbol.dispose]();
   idle[Symbol.dispose]();
-  await expect(second).rejects.toThrow('it waits no more');
+  await expect(second).rejects.toThrow('it no longer waits');
   one[Symbol.dispose]();
   await third;
   let isFree = false;

@@ -78,5 +78,5 @@ test('who does not lead says who does, as far as is known', () => {
   const other = buildDebugTable({ replica: 'operator-1', leader: 'operator-0' });
   expect(other).toEqual({ replica: 'operator-1', leader: 'operator-0', isLeader: false });
   const nobody = buildDebugTable({ replica: 'operator-1', leader: undefined });
-  expect(renderDebugTable(nobody)).toBe('operator-1 does not lead: nobody is known to lead\n');
+  expect(renderDebugTable(nobody)).toBe('operator-1 does not lead: no leader is known\n');
 });

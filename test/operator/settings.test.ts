@@ -112,7 +112,7 @@ test.each([
 ])('%s: %s is refused by name, with what it should be', (name, value, sentence) => {
   const environment = { ...smallest, [name]: value };
   expect(() => readSettings(environment)).toThrow(sentence);
-  expect(() => readSettings(environment)).toThrow(new RegExp(`^The environment does not fit: ${name}: `));
+  expect(() => readSettings(environment)).toThrow(new RegExp(`^Invalid environment: ${name}: `));
 });
 
 test('all faults are reported at once', () => {

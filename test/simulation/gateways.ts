@@ -118,7 +118,7 @@ export function startGateways(options: GatewaysOptions): Gateways {
         gateway.breaks.add(() => back(() => fail('it broke off (ECONNRESET)')));
         gateway.life.process.after(0, () => {
           if (gateway.source.exchangeToken() !== token) {
-            back(() => fail('it does not take the exchange token'));
+            back(() => fail('it rejects the exchange token'));
             return;
           }
           const request = exchangeRequestSchema.parse(JSON.parse(body));

@@ -58,10 +58,10 @@ function readHead(bytes: Buffer): HandshakeStep {
 function factOf(status: number): string {
   switch (status) {
     case 407:
-      return 'it wants other credentials (407); check the Secret with its username and password.';
+      return 'it rejects the credentials (407); check the Secret with its username and password.';
     case 403:
     case 405:
-      return `it does not let this host or port through (${status}); have it allowed there.`;
+      return `it does not allow this host or port (${status}); allow it at the proxy.`;
     case 502:
     case 503:
     case 504:

@@ -60,7 +60,7 @@ export function startSocks5(target: TunnelTarget, credentials: ProxyCredentials 
     }
     const fact =
       signIn === undefined
-        ? 'it wants a user name and password; name a Secret in spec.proxy.credentialsRef.'
+        ? 'it requires a user name and password; name a Secret in spec.proxy.credentialsRef.'
         : 'it accepts neither a user name with password nor anonymous clients.';
     return { type: 'refused', fact };
   }
@@ -75,7 +75,7 @@ export function startSocks5(target: TunnelTarget, credentials: ProxyCredentials 
       ? { type: 'send', bytes: request }
       : {
           type: 'refused',
-          fact: 'it wants other credentials; check the Secret with its username and password.',
+          fact: 'it rejects the credentials; check the Secret with its username and password.',
         };
   }
 }
@@ -123,14 +123,14 @@ function addressBytesOf(type: number, nameBytes: number): number | undefined {
 function factOf(code: number): string {
   switch (code) {
     case 2:
-      return 'it does not let this host or port through (SOCKS reply 2); have it allowed there.';
+      return 'it does not allow this host or port (SOCKS reply 2); allow it at the proxy.';
     case 3:
     case 4:
     case 5:
     case 6:
       return `it did not reach the upstream (SOCKS reply ${code}).`;
     case 8:
-      return 'it does not take this kind of address (SOCKS reply 8).';
+      return 'it does not support this kind of address (SOCKS reply 8).';
     default:
       return `it refused the tunnel (SOCKS reply ${code}).`;
   }

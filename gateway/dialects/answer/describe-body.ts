@@ -12,7 +12,7 @@ export function describeBody(body: Buffer): string {
   if (start.startsWith('<!doctype html') || start.startsWith('<html')) return 'it is HTML';
   if (start.startsWith('<')) return 'it is XML or HTML';
   if (beginsEvents.test(start)) return 'it is a stream of events';
-  if (start.startsWith('{')) return 'it begins as one, and is cut or not valid';
+  if (start.startsWith('{')) return 'it begins as one, but is cut off or not valid';
   if (start.startsWith('[')) return 'it is a list';
   return start === '' ? 'it is blank' : 'it is other text';
 }

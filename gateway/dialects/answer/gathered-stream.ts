@@ -56,7 +56,7 @@ export class GatheredStream implements AnswerStream {
   get unanswered(): string {
     return this.isUnread
       ? 'an event of the stream cannot be read'
-      : 'the events of the stream make no answer';
+      : 'the events of the stream form no complete answer';
   }
 
   private remembered(bytes: Buffer | undefined): Buffer | undefined {

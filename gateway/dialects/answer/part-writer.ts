@@ -94,7 +94,7 @@ export class PartWriter {
 
   /** Entries checked in all searches of one kind; see `looksMax`. */
   checkLooks(looks: number): void {
-    if (looks > looksMax) failMalformed(this.facts, 'the pieces of the answer are in no order');
+    if (looks > looksMax) failMalformed(this.facts, 'the parts of the answer are out of order');
   }
 
   /** Adds to the bytes kept of this choice for later (below 0: subtracts). */

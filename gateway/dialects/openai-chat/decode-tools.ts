@@ -156,7 +156,7 @@ function nameIn(value: JsonRecord, path: string, offered: ReadonlySet<string>): 
   const key = value.type === 'custom' ? 'custom' : 'function';
   const at = `${path}.${key}`;
   const name = readName(readRecord(value[key], at).name, `${at}.name`);
-  if (!offered.has(name)) invalidParameter(`${at}.name`, 'names no tool of this request');
+  if (!offered.has(name)) invalidParameter(`${at}.name`, 'is not the name of a tool in this request');
   return name;
 }
 
@@ -167,7 +167,7 @@ function decodeFunctionCall(choice: unknown, tools: readonly Tool[]): ToolChoice
     return invalidParameter('function_call', "must be 'none', 'auto' or name a function");
   const name = readName(choice.name, 'function_call.name');
   if (!tools.some((tool) => tool.name === name)) {
-    invalidParameter('function_call.name', 'names no function of this request');
+    invalidParameter('function_call.name', 'is not the name of a function in this request');
   }
   return { type: 'tool', tool: { name } };
 }

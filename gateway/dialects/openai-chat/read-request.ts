@@ -86,7 +86,10 @@ export function readChat(body: RequestBody): ChatRequest {
   checkToolForms(values.get('tools'), 'chat');
   // Most upstreams would pass over it without a word, and the model would never see it.
   if (isGiven(body, 'system')) {
-    invalidParameter('system', `is no member of a chat completion. ${otherAddress(body, chatParameters)}`);
+    invalidParameter(
+      'system',
+      `is not a parameter of chat completions. ${otherAddress(body, chatParameters)}`,
+    );
   }
   const isStream = values.get('stream') === true;
   const wantsUsage = readStreamOptions(values.get('stream_options'), isStream);

@@ -65,7 +65,10 @@ export function decodeTools(
   }
   for (const type of clientTools) {
     if (tools.has(` ${type}`))
-      invalidParameter('tools', `holds a tool of the name and one of the type '${type}'`);
+      invalidParameter(
+        'tools',
+        `has a tool named '${type}' and a tool of the type '${type}'; keep one of them`,
+      );
     add(clientToolAsFunction(type));
   }
   const [first] = lists;

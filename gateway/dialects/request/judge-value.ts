@@ -70,7 +70,7 @@ function judgeNumber(
 ): string | undefined {
   const noun = rule.kind === 'integer' ? 'an integer' : 'a number';
   if (typeof value !== 'number') return `must be ${noun}, not ${kindOf(value)}`;
-  if (!Number.isFinite(value)) return `must be ${noun}; the one sent is too large to be held`;
+  if (!Number.isFinite(value)) return `must be ${noun}; the value sent is too large`;
   if (rule.kind === 'integer' && !Number.isInteger(value)) return `must be an integer, not ${value}`;
   const { min, max } = rule;
   const isInside = (min === undefined || value >= min) && (max === undefined || value <= max);

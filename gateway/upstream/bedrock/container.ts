@@ -24,7 +24,7 @@ export async function askContainerAgent(
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && plainHosts.has(url.hostname))))
     throw new ExchangeError(
-      'AWS_CONTAINER_CREDENTIALS_FULL_URI is no address of an agent. Use https, or the address that EKS sets.',
+      'AWS_CONTAINER_CREDENTIALS_FULL_URI is not the address of an agent. Use https, or the address that EKS sets.',
       true,
     );
   const { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file } = environment;

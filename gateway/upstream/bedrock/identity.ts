@@ -56,7 +56,7 @@ async function podCredentials(
     };
     if (!areAwsCredentials(credentials))
       throw new ExchangeError(
-        'The access keys in the environment are not valid. Correct AWS_ACCESS_KEY_ID and what belongs to it.',
+        'The access keys in the environment are not valid. Correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
         true,
       );
     return { credentials, lifetimeMs: Number.POSITIVE_INFINITY };
@@ -67,7 +67,7 @@ async function podCredentials(
     );
   if (address !== undefined) return askContainerAgent(means, address);
   throw new ExchangeError(
-    'The gateway has no identity of AWS. Give its ServiceAccount a role, or a pod identity association.',
+    'The gateway has no AWS identity. Give its ServiceAccount a role, or a pod identity association.',
     true,
   );
 }
@@ -76,10 +76,7 @@ function stsOf(means: CredentialMeans, provider: ProviderView, region: string): 
   const { pools, environment, clocks, nowMs } = means;
   const { AWS_ENDPOINT_URL_STS: said } = environment;
   if (!/^[a-z0-9-]{1,40}$/.test(region))
-    throw new ExchangeError(
-      'No region is known whose token service could be asked. Set options.region.',
-      true,
-    );
+    throw new ExchangeError('The region of the token service is unknown. Set options.region.', true);
   const url = new URL(said ?? `https://sts.${region}.${suffixOf(region)}/`);
   const pool = said === undefined ? pools.tokenPool(provider, url.origin) : pools.platformPool(url.origin);
   return { pool, url, region, clocks, nowMs };

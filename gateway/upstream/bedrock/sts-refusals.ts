@@ -9,7 +9,7 @@ const common: readonly RefusalWords[] = [
     words: 'The region is not active in the account. Activate it in the account settings of IAM.',
   },
   { code: 'Throttling', words: 'Gateways ask again.', isPassing: true },
-  { code: 'ValidationError', words: 'The role is named wrongly. Correct its ARN.' },
+  { code: 'ValidationError', words: 'The ARN of the role is not valid. Correct it.' },
 ];
 
 /** For a projected token. */
@@ -21,17 +21,18 @@ export const tokenRefusals: readonly RefusalWords[] = [
   },
   {
     code: 'ExpiredTokenException',
-    words: 'The projected token has ended. Check that kubelet renews the file, and the clock of its node.',
+    words: 'The projected token has expired. Check that kubelet renews the file, and the clock of its node.',
     isPassing: true,
   },
   {
     code: 'IDPCommunicationError',
-    words: 'AWS cannot reach the issuer of the projected token. Let its keys be read from the internet.',
+    words:
+      'AWS cannot reach the issuer of the projected token. Make the keys of the issuer readable from the internet.',
     isPassing: true,
   },
   {
     code: 'IDPRejectedClaim',
-    words: 'The issuer of the projected token rejects it. Check that kubelet renews the file.',
+    words: 'The issuer rejects the projected token. Check that kubelet renews the file.',
   },
   {
     code: 'InvalidIdentityToken',
@@ -50,10 +51,12 @@ export const roleRefusals: readonly RefusalWords[] = [
   },
   {
     code: 'ExpiredToken',
-    words:
-      'The session token has ended. Replace the access key by one with a session that lasts, or by a role.',
+    words: 'The session token has expired. Use a lasting access key, or a role.',
   },
-  { code: 'InvalidClientTokenId', words: 'AWS does not know the access key. Correct it, or create another.' },
+  {
+    code: 'InvalidClientTokenId',
+    words: 'AWS does not know the access key. Correct it, or create another key.',
+  },
   {
     code: 'SignatureDoesNotMatch',
     words: 'The secret does not belong to the access key. Correct it, and check the clock of the node.',

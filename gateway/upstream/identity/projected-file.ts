@@ -20,7 +20,6 @@ export async function readProjected(path: string, what: string): Promise<string>
       true,
     );
   }
-  if (text === '')
-    throw new ExchangeError(`${what} is empty. Check the volume that it is projected by.`, true);
+  if (text === '') throw new ExchangeError(`${what} is empty. Check its projected volume.`, true);
   return text;
 }

@@ -10,7 +10,7 @@ export function awsCredentialsInvalid(use: SecretUse, value: string): Finding | 
   return {
     reason: 'SecretValueInvalid',
     message:
-      `${use.field}: the value of ${use.key} in Secret ${use.secret} is no AWS credentials file with one profile; write ` +
+      `${use.field}: the value of ${use.key} in Secret ${use.secret} is not an AWS credentials file with one profile; write ` +
       'aws_access_key_id and aws_secret_access_key, for example with kubectl create secret --from-file',
   };
 }

@@ -8,7 +8,7 @@ export function certificateNotVerified({ tls }: ProviderSpec): Finding | undefin
   return {
     reason: 'CertificateNotVerified',
     message:
-      'spec.tls.insecureSkipVerify is true: any server in place of the upstream is trusted, and receives its keys; ' +
+      'spec.tls.insecureSkipVerify is true: any server that poses as the upstream is trusted, and receives its keys; ' +
       'name its authority in spec.tls.caRef instead',
   };
 }

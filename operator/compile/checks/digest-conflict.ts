@@ -138,7 +138,7 @@ export function digestRefused(refused: readonly RefusedDigest[]): Finding {
     const digests = refused.filter(({ why }) => why === wanted).map(({ digest }) => short(digest));
     return digests.length === 0 ? [] : [`the key with SHA-256 ${digests.join(', ')}`];
   };
-  const alone = 'already belongs to another ApiKey, and works for that one alone';
+  const alone = 'already belongs to another ApiKey, and works only for that one';
   const messages = [
     ...keys('taken').map((key) => `${key} ${alone}; make a new key for this ApiKey`),
     ...keys('foreign').map(

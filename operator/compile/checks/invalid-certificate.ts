@@ -44,8 +44,8 @@ function misfit(use: CertificateUse, leaf: X509Certificate, key: string): Findin
     case 'other':
       return invalid(
         use,
-        'holds a certificate that does not belong to the key under tls.key',
-        'write the two that belong together',
+        'holds a certificate that does not match the key under tls.key',
+        'write a matching pair',
       );
     case 'unreadable':
       return invalid(

@@ -171,7 +171,7 @@ export function modelConflict(loser: Claim, { modelId, winner, by }: Conflict): 
   const who = mayKnow(loser, winner)
     ? `the ${what} ${winner.namespace}/${winner.name}`
     : `${by === 'age' ? 'an' : 'a'} ${what} of another namespace`;
-  const why = by === 'age' ? '' : ', which had it first';
+  const why = by === 'age' ? '' : ', which claimed it first';
   return {
     reason: 'ModelConflict',
     message: `the model id "${modelId}" belongs to ${who}${why}; create this one with another spec.model, or delete one of the two`,

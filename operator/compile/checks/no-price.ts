@@ -18,7 +18,7 @@ interface PricingRules {
   readonly hasBudget: boolean;
 }
 
-const denied = 'spec.unpriced is Deny, so only calls with an own Provider of the caller are sent there';
+const denied = 'spec.unpriced is Deny, so only calls with a Provider of the caller are sent there';
 const metered =
   'tokens are recorded, their cost stays unknown, and keys with a budget that blocks are refused, except at a Provider of their own namespace';
 
@@ -36,7 +36,7 @@ export function noPrice(targets: readonly UnpricedTarget[], rules: PricingRules)
       ...(foreign.length === 0
         ? []
         : [
-            `${notCounting(foreign, rules.namespace)}: use a model of the platform that has a price, or a Provider of your own`,
+            `${notCounting(foreign, rules.namespace)}: use a model of the platform that has a price, or your own Provider`,
           ]),
     ].join('; '),
   };

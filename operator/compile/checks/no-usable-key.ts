@@ -6,6 +6,6 @@ export function noUsableKey(usable: number): Finding | undefined {
   if (usable > 0) return undefined;
   return {
     reason: 'NoUsableKey',
-    message: 'every entry of spec.auth.keys is disabled or has weight 0; put one back into service',
+    message: 'every entry of spec.auth.keys is disabled or has weight 0; enable one, or raise its weight',
   };
 }

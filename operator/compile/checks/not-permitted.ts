@@ -20,7 +20,7 @@ export function notPermitted(
   return {
     reason: 'NotPermitted',
     message:
-      `${asked.join(' and ')} may only be used in platform namespaces, and ${namespace} is none; ` +
+      `${asked.join(' and ')} may only be used in platform namespaces, and ${namespace} is not one; ` +
       'remove it, or ask the platform team to publish the object in one of theirs',
   };
 }

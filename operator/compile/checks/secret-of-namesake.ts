@@ -22,7 +22,7 @@ export function secretOfNamesake(
   return {
     reason: 'SecretPending',
     message:
-      `Secret ${secretName} is that of an ApiKey of the same name that was deleted; when the cluster has collected it, ` +
-      'a new one is written. Delete it where that does not happen',
+      `Secret ${secretName} belongs to a deleted ApiKey of the same name; once garbage collection has removed it, ` +
+      'a new one is written. If that does not happen, delete it',
   };
 }

@@ -5,6 +5,6 @@ import type { Finding } from '../verdict.ts';
 export function secretPending(secretName: string, isDisabled: boolean): Finding {
   const wayOut = isDisabled
     ? 'the operator writes it with a new key once spec.disabled is false'
-    : 'the operator writes it with a new key, nothing is to be done';
+    : 'the operator is writing it with a new key; no action needed';
   return { reason: 'SecretPending', message: `Secret ${secretName} does not exist yet; ${wayOut}` };
 }

@@ -18,7 +18,7 @@ export function secretTaken(
   return {
     reason: 'SecretTaken',
     message:
-      `Secret ${secretName} is there and was not written for this ApiKey; it is left as it is. ` +
+      `Secret ${secretName} exists and was not written for this ApiKey, so it stays unchanged. ` +
       'Delete it, or create the ApiKey again with another spec.secret.name',
   };
 }

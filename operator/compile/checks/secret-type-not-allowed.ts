@@ -24,6 +24,6 @@ export function secretTypeNotAllowed(
     reason: 'SecretTypeNotAllowed',
     message:
       `${use.field} names Secret ${use.secret} of type ${secret.type}; only the types ${ALLOWED_TYPES.join(' and ')} ` +
-      'are sent to providers, so put the key into a Secret of its own',
+      'are sent to providers, so put the key into a separate Secret',
   };
 }

@@ -13,7 +13,7 @@ export function secretValueInvalid(use: SecretUse, value: string): Finding | und
     reason: 'SecretValueInvalid',
     message:
       `${use.field}: the value of ${use.key} in Secret ${use.secret} has line breaks, outer spaces or characters that ` +
-      'cannot stand in a header; write the bare key, for example with kubectl create secret --from-literal',
+      'are not allowed in a header; write the bare key, for example with kubectl create secret --from-literal',
   };
 }
 

@@ -51,7 +51,7 @@ export const CHANGES: readonly Change[] = [
     after: apiKey({ metadata: { app: 'ci' } }),
     refused: {
       field: 'spec.metadata',
-      says: 'is now named attributes; write spec.attributes in place of spec.metadata',
+      says: 'is now named attributes; write spec.attributes instead of spec.metadata',
     },
   },
   {

@@ -366,8 +366,8 @@ test('a refusal names the thing, the fact and the way out', () => {
     return verdict.kind === 'denied' ? verdict.sentence : verdict.kind;
   });
   expect(sentences).toEqual([
-    '10.1.2.3 is a private address, and spec.egress.allow of no TenantPolicy opens it to namespace team-a; use a public address, or ask the platform team to add it there.',
-    'vllm.ai.svc is a cluster-internal name, and spec.egress.allow of no TenantPolicy opens a range to namespace team-a; use a public name, or ask the platform team to add it there.',
+    '10.1.2.3 is a private address, and no TenantPolicy opens it to namespace team-a; use a public address, or ask the platform team to add it to spec.egress.allow of a TenantPolicy.',
+    'vllm.ai.svc is a cluster-internal name, and no TenantPolicy opens a range to namespace team-a; use a public name, or ask the platform team to add it to spec.egress.allow of a TenantPolicy.',
     '::ffff:a01:203 is an IPv4-mapped address, which can never be opened; write the IPv4 address itself.',
     '169.254.169.254 is a cloud metadata address, which can never be opened; name a model server.',
   ]);

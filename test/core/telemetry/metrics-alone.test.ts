@@ -136,8 +136,8 @@ describe.each(PROCESSES)('the %s', (name) => {
       OTEL_EXPORTER_OTLP_TIMEOUT: '50',
       OTEL_METRIC_EXPORT_INTERVAL: '60',
     });
-    await running.line(/the collector does not take metrics/);
+    await running.line(/the collector does not accept metrics/);
     expect(await running.stop()).toEqual({ code: 0, signal: null });
-    expect(running.stdout().match(/the collector does not take metrics/g)).toHaveLength(1);
+    expect(running.stdout().match(/the collector does not accept metrics/g)).toHaveLength(1);
   });
 });

@@ -75,7 +75,7 @@ describe('the sampler', () => {
 describe('what does not fit is reported by its name and its way out, and never by its value', () => {
   test.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'must be an http or https address'],
-    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'must be http/protobuf, which collectors take on port 4318'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'must be http/protobuf, which collectors accept on port 4318'],
     ['OTEL_TRACES_SAMPLER', 'jaeger_remote', 'Invalid option'],
     ['OTEL_TRACES_SAMPLER_ARG', '1.5', 'Too big'],
     ['OTEL_TRACES_EXPORTER', 'zipkin', 'must be otlp or none'],

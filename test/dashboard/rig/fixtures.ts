@@ -299,7 +299,7 @@ export const providers: Shown[] = [
           message:
             'Provider team-a/own-models: the Secret own-models is not bound to models.example.com; its owner allows it with: kubectl annotate secret own-models -n team-a penstock.dev/allowed-hosts=models.example.com',
         },
-        Healthy: { status: 'Unknown', reason: 'NoTraffic', message: 'no call was made lately' },
+        Healthy: { status: 'Unknown', reason: 'NoTraffic', message: 'no recent call' },
         Programmed: { status: 'False', reason: 'NotProgrammed', message: 'see the condition ResolvedRefs' },
         Ready: {
           status: 'False',
@@ -352,7 +352,7 @@ export const routes: Shown[] = [
         takeover: '12001ms',
         servedBy: 'spare',
         message:
-          'target spare answered 12 s after target main failed, and takeoverWithin is 2 s: a target that is silent is waited for as long as timeouts.firstEvent says, which is 12 s for target main; lower it, or raise takeoverWithin',
+          'target spare answered 12 s after target main failed, and takeoverWithin is 2 s: the gateway waits for a silent target for timeouts.firstEvent, 12 s at target main; lower it, or raise takeoverWithin',
         nextRunTime: ago(-840),
       },
       programmed,
@@ -509,7 +509,7 @@ export const plan = {
       lostFields: ['cache_control'],
       state: 'wouldBeTried',
       reasons: [
-        'Priority 0 is the lowest that is in service; it was drawn by weight, as 100 % of the calls are: another request may begin elsewhere.',
+        'Priority 0 is the lowest with an available target; chosen by weight, like 100 % of the calls: another request may start elsewhere.',
       ],
       name: 'main',
       provider: 'platform/openai',
@@ -526,8 +526,8 @@ export const plan = {
       lostFields: [],
       state: 'wouldBeTried',
       reasons: [
-        'It is tried when those before it fail.',
-        "The breaker of the provider's address is half-open: the request would be its trial.",
+        'It is tried if the targets before it fail.',
+        "The breaker of the provider's address is half-open: this request would be its trial call.",
       ],
       name: 'spare',
       provider: 'platform/anthropic',

@@ -123,7 +123,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       if (method === 'POST' && String((body as { token?: string }).token).length < 5) {
         answer(response, 401, {
           error: {
-            message: 'Kubernetes does not know this token, or it has expired; make a new one.',
+            message: 'Kubernetes does not know this token, or it has expired. Create a new one.',
             code: 'unknown_token',
           },
         });
@@ -225,7 +225,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     if (sent !== csrf)
       answer(response, 403, {
         error: {
-          message: 'The header x-penstock-csrf is missing or not that of this session; load the page again.',
+          message: 'The header x-penstock-csrf is missing or belongs to another session. Reload the page.',
           code: 'csrf_missing',
         },
       });

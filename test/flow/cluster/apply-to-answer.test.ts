@@ -132,7 +132,7 @@ test('an upstream that does not answer the checks of the operator is reported, a
   await ill.close();
   await awaitCondition('provider/ill', 'Healthy=False', 'platform');
   const said = await plane.mustKubectl(['describe', 'provider', 'ill', '-n', 'platform']);
-  expect(said).toContain('the check by the operator fails');
+  expect(said).toContain('the check of the operator fails');
   expect(said).not.toContain('sk-ill');
 
   const { generation, hints } = await readManifest(plane);

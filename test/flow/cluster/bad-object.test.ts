@@ -229,7 +229,7 @@ const cases: readonly Case[] = [
     object: () => issuedApiKey('team-a', 'taken'),
     condition: 'Issued',
     reason: 'SecretTaken',
-    words: /Secret taken-key is there and was not written for this ApiKey; it is left as it is/,
+    words: /Secret taken-key exists and was not written for this ApiKey, so it stays unchanged/,
     repair: () => installation.plane.mustKubectl(['delete', 'secret', 'taken-key', '-n', 'team-a']),
   },
 ];

@@ -391,7 +391,7 @@ test('what an older gateway cannot read waits alone, in its form before; when th
     expect(found).toMatchObject({
       status: 'False',
       reason: 'Pending',
-      message: `gateway pod ${old.name} reads tables up to format 1, and what the object says now needs format 2; upgrade the gateways, the form before serves until then`,
+      message: `gateway pod ${old.name} reads tables up to format 1, and the current form of the object needs format 2; upgrade the gateways, the earlier form serves until then`,
     });
     // All else moves.
     await edit('modelroutes', 'chat', target('m-5'));

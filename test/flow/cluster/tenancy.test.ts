@@ -204,7 +204,7 @@ const mistakes: readonly (readonly [
     'loopback',
     { url: 'http://127.0.0.1:9', in: 'team-c' },
     'EndpointNotAllowed',
-    /127\.0\.0\.1.*spec\.egress\.allow of no TenantPolicy opens it to namespace team-c/s,
+    /127\.0\.0\.1.*no TenantPolicy opens it to namespace team-c/s,
   ],
   ['loopback-6', { url: 'http://[::1]:9', in: 'team-a' }, 'EndpointNotAllowed', /::1/],
   [

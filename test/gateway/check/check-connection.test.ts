@@ -129,9 +129,9 @@ test.each([
 
 describe('what a server answers', () => {
   test.each([
-    [401, undefined, 'refused', /wants a key/],
-    [401, 'typed', 'refused', /does not take this key/],
-    [403, 'typed', 'refused', /does not take this key/],
+    [401, undefined, 'refused', /requires a key/],
+    [401, 'typed', 'refused', /rejects this key/],
+    [403, 'typed', 'refused', /rejects this key/],
     [404, undefined, 'odd', /Check the path/],
     [200, undefined, 'odd', /without a list of models/],
     [302, undefined, 'odd', /a redirect, which is not followed/],

@@ -63,7 +63,7 @@ describe('the next target takes over', () => {
 
 describe('what fails says what to change', () => {
   const cases: readonly (readonly [string, Drill, string])[] = [
-    ['one target', { targets: [main] }, 'target main is the only one that is in use: add a second target'],
+    ['one target', { targets: [main] }, 'target main is the only target in use: add a second target'],
     [
       'the other has no key in use',
       { targets: [main, { ...spare, keys: { a: 'secret-a' }, providerEntry: { keys: [] } }] },
@@ -72,9 +72,9 @@ describe('what fails says what to change', () => {
     [
       'the other is drained',
       { targets: [main, { ...spare, weight: 0 }] },
-      'target main is the only one that is in use: target spare has no weight',
+      'target main is the only target in use: target spare has no weight',
     ],
-    ['a fault of a later version', { fault: 'PlugPulled' }, 'knows no fault PlugPulled'],
+    ['a fault of a later version', { fault: 'PlugPulled' }, 'does not know the fault PlugPulled'],
     [
       'one attempt',
       { failover: { maxAttempts: 1 } },
@@ -94,17 +94,17 @@ describe('what fails says what to change', () => {
     [
       'a rate limit that is no reason to move on',
       { fault: 'RateLimited', failover: { retryOn: ['ServerError'] } },
-      'failover.retryOn does not hold RateLimited',
+      'failover.retryOn lacks RateLimited',
     ],
     [
       'silence that is no reason to move on',
       { fault: 'Hang', failover: { retryOn: ['ServerError'] } },
-      'failover.retryOn does not hold Timeout',
+      'failover.retryOn lacks Timeout',
     ],
     [
       'a connection that breaks and is no reason to move on',
       { fault: 'Reset', failover: { retryOn: ['ServerError'] } },
-      'failover.retryOn does not hold ConnectFailure',
+      'failover.retryOn lacks ConnectFailure',
     ],
     [
       'all attempts at one target',
@@ -114,7 +114,7 @@ describe('what fails says what to change', () => {
     [
       'a stream that is cut after its first words',
       { fault: 'CutStream' },
-      'cut off after its first words had reached the caller',
+      'cut off after its first content had reached the caller',
     ],
     ['a model that the pod does not have', { id: 'team/other' }, 'does not have the model'],
   ];
@@ -123,7 +123,7 @@ describe('what fails says what to change', () => {
     async (dialect) => {
       const targets = [{ ...main, ...native(dialect) }, spare];
       const outcome = await drill({ fault: 'CutStream', targets, route: { endpoints: ['openai-chat'] } });
-      expect(outcome.message).toContain('cut off after its first words had reached the caller');
+      expect(outcome.message).toContain('cut off after its first content had reached the caller');
     },
   );
 
@@ -138,8 +138,8 @@ describe('what fails says what to change', () => {
     const outcome = await drill({ fault: 'Hang' });
     expect(outcome).toMatchObject({ isPassed: false, servedBy: 'spare', takeoverMs: 12_000 });
     expect(outcome.message).toBe(
-      'target spare answered 12 s after target main failed, and takeoverWithin is 2 s: a target that is silent is waited for ' +
-        'as long as timeouts.firstEvent says, which is 12 s for target main; lower it, or raise takeoverWithin',
+      'target spare answered 12 s after target main failed, and takeoverWithin is 2 s: the gateway waits for a silent target ' +
+        'for timeouts.firstEvent, 12 s at target main; lower it, or raise takeoverWithin',
     );
   });
 
@@ -147,9 +147,7 @@ describe('what fails says what to change', () => {
     const failover = { attemptsPerTarget: 2, backoffBaseMs: 5_000, backoffMaxMs: 5_000 };
     const outcome = await drill({ failover });
     expect(outcome).toMatchObject({ isPassed: false, servedBy: 'spare', takeoverMs: 2_500 });
-    expect(outcome.message).toContain(
-      'failover.attemptsPerTarget is 2, with pauses as failover.backoff says',
-    );
+    expect(outcome.message).toContain('failover.attemptsPerTarget is 2, with the pauses of failover.backoff');
   });
 });
 

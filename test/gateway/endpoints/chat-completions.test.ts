@@ -415,7 +415,8 @@ describe('the answer', () => {
     expect(answer.status).toBe(404);
     expect(answer.headers['x-should-retry']).toBe('false');
     expect(errorOf(answer)).toEqual({
-      message: "The model 'gone' does not exist or is not allowed to this key. GET /v1/models lists what is.",
+      message:
+        "The model 'gone' does not exist, or this key may not use it. GET /v1/models lists the models of this key.",
       type: 'invalid_request_error',
       code: 'model_not_found',
       param: 'model',

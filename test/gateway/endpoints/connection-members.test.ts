@@ -65,7 +65,7 @@ describe('refused, and no upstream is asked', () => {
   ])('%s on %s', async (param, path, body, more) => {
     const answer = await post(rig, path, { ...body, ...more });
     expect(answer.status).toBe(400);
-    const message = `The member '${param}' says where to send the request, which the gateway's operators decide; leave it out.`;
+    const message = `The member '${param}' is not accepted: only the platform team decides where requests are sent. Leave it out.`;
     expect(answer.json).toMatchObject({ error: { code: 'invalid_parameter', message } });
     expect(wall.calls.length).toBe(before);
   });

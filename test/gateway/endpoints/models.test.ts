@@ -117,7 +117,7 @@ describe('who sees what', () => {
     for (const id of ['secret', 'theirs', 'penstock/own-only', 'no-such-model']) {
       const { message } = errorOf(await get(rig, `/v1/models/${id}`, bearer));
       expect(message.replace(id, 'X')).toBe(
-        "The model 'X' does not exist or is not allowed to this key. GET /v1/models lists what is.",
+        "The model 'X' does not exist, or this key may not use it. GET /v1/models lists the models of this key.",
       );
     }
   });
@@ -278,11 +278,7 @@ describe('pages, as Anthropic has them', () => {
     ['limit=all', 'limit', 'limit must be a whole number from 1 to 1000.'],
     ['after_id=gone', 'after_id', "The list has no model 'gone'. Begin again without after_id."],
     ['limit=1&before_id=gone', 'before_id', "The list has no model 'gone'. Begin again without before_id."],
-    [
-      'after_id=a&before_id=c',
-      'before_id',
-      'A page is either after one model or before one. Send after_id or before_id.',
-    ],
+    ['after_id=a&before_id=c', 'before_id', 'after_id and before_id cannot be combined. Send one of them.'],
   ])('?%s is 400, in the words of what is wrong', async (query, param, message) => {
     offer();
     const answer = await get(rig, `/v1/models?${query}`, bearer);

@@ -65,7 +65,7 @@ describe('requests over the bound', () => {
       expect(refused.headers).not.toHaveProperty('x-should-retry');
       expect(refused.headers['x-request-id']).toMatch(/^req_/);
       expect(read(await refused.finished)).toMatchObject({
-        message: 'The gateway has as much work as it can do; send the request again.',
+        message: 'The gateway is overloaded. Send the request again.',
         code: 'overloaded',
       });
     }

@@ -599,7 +599,7 @@ describe('what is wrong with an answer is asked to its caller, in the log and in
     ['a page that is called a stream', page, events, true, /it is HTML/],
     ['a page without a type', page, {}, false, /it is HTML, and it came without a content-type/],
     ['nothing', '', json, false, /it is empty/],
-    ['half an answer', '{"choices":[{"mess', json, false, /cut or not valid/],
+    ['half an answer', '{"choices":[{"mess', json, false, /cut off or not valid/],
     ['no choices', '{"choices":[]}', json, false, /no 'choices'/],
     ['a list', '[1]', json, false, /it is a list/],
   ])('%s', async (_, body, headers, stream, words) => {

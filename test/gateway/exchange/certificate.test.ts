@@ -43,7 +43,7 @@ test('without plain HTTP a gateway is ready when its certificate comes, and says
   const rig = await start(false, 'of the pointer');
   expect(await readiness(rig)).toEqual([
     503,
-    'no certificate for operator and ledger yet: the operator brings it with the routing table, see its log\n',
+    'no certificate for operator and ledger yet: the operator sends it with the routing table; see its log\n',
   ]);
   const nothing = { authority: undefined, trusted: [], leaves: { gateway: undefined, ledger: undefined } };
   const { stored } = await renewCertificates(nothing, { gateway: ['gateway'] }, 'penstock', Date.now());

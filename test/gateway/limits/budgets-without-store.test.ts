@@ -1,4 +1,4 @@
-// Is more spent than is said when the store goes, comes back empty, and the ledger tells nothing? A real store, which gateways reach or
+// Is more spent than is said when the store goes, comes back empty, and the ledger does not report? A real store, which gateways reach or
 // not, and one that forgets.
 
 import fc from 'fast-check';
@@ -114,7 +114,7 @@ test('while the store is away each gateway lets one request end beyond the budge
   expect(spent - limitMicrodollars).toBeLessThanOrEqual(beyond(undefined, 900_000));
 });
 
-test('a store that forgets while the ledger tells nothing lets each gateway spend the budget, as is said', async () => {
+test('a store that forgets while the ledger does not report lets each gateway spend the budget, as is said', async () => {
   const { all } = await openHouse();
   const tenth = limitMicrodollars / 10;
   const spent = await inTurn(

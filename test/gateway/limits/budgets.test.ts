@@ -243,7 +243,7 @@ test('a model without a price is refused to a key with a budget, by name, and se
   const refused = await ask();
   expect([refused.status, errorOf(refused).code]).toEqual([404, 'model_not_found']);
   expect(errorOf(refused).message).toBe(
-    "The model 'm' has no price, and a key with a budget calls only models with a price. Its ModelRoute team/m needs spec.pricing; its condition Priced says why.",
+    "The model 'm' has no price, and a key with a budget can only call models with a price. Its ModelRoute team/m needs spec.pricing; its condition Priced says why.",
   );
   rig.offer({ keys: [keyEntry(testKey, 'team/key')] });
   expect((await ask()).status).toBe(200);

@@ -104,8 +104,8 @@ test('a plan names the targets in their order, how each is spoken to and what is
     upstreamDialect: 'openai-chat',
   });
   expect(targets.map(({ reasons }) => reasons.join(' '))).toEqual([
-    'Priority 0 is the lowest that is in service.',
-    'It is tried when those before it fail.',
+    'Priority 0 is the lowest with an available target.',
+    'It is tried if the targets before it fail.',
     'Its weight is 0: it is drained.',
     expect.stringContaining("'tools' cannot be carried"),
   ]);
@@ -147,7 +147,7 @@ test('what is out of service is skipped, and the plan says why and for how long'
   const { targets } = await planOf();
   const resting = targets.filter(({ reasons }) =>
     reasons.some((reason) =>
-      /^The key is in cooldown after a rate limit of this model, for \d+ s more\.$/.test(reason),
+      /^The key is in cooldown for this model after a rate limit, for \d+ s more\.$/.test(reason),
     ),
   );
   expect(resting.length).toBeGreaterThan(0);
@@ -161,7 +161,7 @@ test('of peers each has its share of the first attempts, and the plan says that 
   ]);
   const { targets } = await planOf();
   expect(targets.map(({ share }) => share)).toEqual([0.75, 0.25]);
-  expect(targets[0]?.reasons[0]).toMatch(/drawn by weight, as 75 % of the calls are/);
+  expect(targets[0]?.reasons[0]).toMatch(/chosen by weight, like 75 % of the calls/);
 });
 
 describe('limits', () => {

@@ -294,7 +294,7 @@ describe('credentials of AWS', () => {
     ],
     [
       'IDPCommunicationError',
-      '127.0.0.1:PORT answered 400 (IDPCommunicationError). AWS cannot reach the issuer of the projected token. Let its keys be read from the internet.',
+      '127.0.0.1:PORT answered 400 (IDPCommunicationError). AWS cannot reach the issuer of the projected token. Make the keys of the issuer readable from the internet.',
     ],
     ['SomethingNew', '127.0.0.1:PORT answered 400 (SomethingNew). Look the code up at the service.'],
   ])('that are refused with %s are reported in our words', async (code, words) => {
@@ -333,7 +333,7 @@ describe('credentials of AWS', () => {
     );
     const [line] = await untilReported(rig, 'failed');
     expect(line?.message).toMatch(
-      / \(ExpiredToken\)\. The session token has ended\. Replace the access key /,
+      / \(ExpiredToken\)\. The session token has expired\. Use a lasting access key/,
     );
   });
 
@@ -356,14 +356,14 @@ describe('credentials of AWS', () => {
     const rig = await rigOf(region, own());
     const [line] = await untilReported(rig, 'failed');
     expect(line?.message).toBe(
-      'The gateway has no identity of AWS. Give its ServiceAccount a role, or a pod identity association.',
+      'The gateway has no AWS identity. Give its ServiceAccount a role, or a pod identity association.',
     );
     await project(tokens.project(60_000, 'pods.eks.amazonaws.com'));
     const other = { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://agent.example/v1/credentials' };
     const elsewhere = await rigOf({ ...podIdentity(), ...other }, own());
     const [refused] = await untilReported(elsewhere, 'failed');
     expect(refused?.message).toBe(
-      'AWS_CONTAINER_CREDENTIALS_FULL_URI is no address of an agent. Use https, or the address that EKS sets.',
+      'AWS_CONTAINER_CREDENTIALS_FULL_URI is not the address of an agent. Use https, or the address that EKS sets.',
     );
   });
 

@@ -298,7 +298,7 @@ describe('a credential that is exchanged', () => {
     ]);
     if (denied.kind !== 'denied') throw new Error('a private address is open to nobody');
     const { message } = new ExchangeError(`${name}:443: not allowed. ${denied.sentence}`, false);
-    expect(message).toMatch(/ask the platform team to add it there\.$/);
+    expect(message).toMatch(/ask the platform team to add it to spec\.egress\.allow of a TenantPolicy\.$/);
     expect(
       exchangeResponseSchema.shape.credentials.parse([{ provider: 'a/b', state: 'failed', message }]),
     ).toEqual([{ provider: 'a/b', state: 'failed', message }]);

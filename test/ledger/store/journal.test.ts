@@ -27,7 +27,7 @@ describe.each(['unix-dotfile', 'unix-none'])('on a file system as SQLite has it 
   test('it is said at the start what to take instead, and the ledger goes on, safe with its one writer', () => {
     const writer = open(false);
     expect(writer.slowness()).toBe(
-      'its file system has no shared memory for a write-ahead log, so that writing and reading wait for each other. ' +
+      'its file system has no shared memory for a write-ahead log, so reads and writes wait for each other. ' +
         'Give it a volume of block or local storage, or Postgres.',
     );
     const reader = open(true);

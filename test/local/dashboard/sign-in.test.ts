@@ -31,7 +31,8 @@ describe('the printed link', () => {
     expect(second.body).toMatchObject({
       error: {
         code: 'unknown_token',
-        message: 'This link was used already, or is of an earlier start; take the one that was printed last.',
+        message:
+          'This link was used already, or belongs to an earlier start. Open the latest link in the terminal.',
       },
     });
     await rig.next(/^The dashboard opens at/);

@@ -155,7 +155,7 @@ describe('the authority', () => {
         ],
       },
       'InvalidCertificate',
-      /number 2, that cannot be read/,
+      /\(number 2\) that cannot be read/,
     ],
     [
       'that is expired',
@@ -250,7 +250,7 @@ describe('the client certificate', () => {
       'with another key',
       { data: { 'tls.crt': client.cert, 'tls.key': ca.key } },
       'InvalidCertificate',
-      /does not belong to the key/,
+      /does not match the key/,
     ],
     [
       'with a key that is none',

@@ -28,7 +28,7 @@ test.each([
   const result = compileOnce(snapshot(parts));
   const { status, reason, message } = condition(result, kind, 'team-a/broken', 'Accepted');
   expect([status, reason]).toEqual(['False', 'Invalid']);
-  expect(message).toContain('fault of the operator');
+  expect(message).toContain('because of a bug');
   expect(message).not.toContain(CANARY);
   const { keys, providers, routes } = result.table;
   expect({ ApiKey: keys, Provider: providers, ModelRoute: routes }[kind]).toHaveLength(1);

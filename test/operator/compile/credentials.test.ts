@@ -142,7 +142,7 @@ describe('the value', () => {
   });
 
   test.each(['sk-a\nb', 'sk-a\n\n', ' sk-a', 'sk-a ', 'sk-a\r\nHost: b', 'schlüssel', 'sk-\u0000', '\n'])(
-    '%j cannot stand in a header',
+    '%j is not allowed in a header',
     (key) => {
       const { reason, message, result } = judge(undefined, { data: { key } }, 'OpenAI');
       expect(reason).toBe('SecretValueInvalid');
@@ -266,7 +266,7 @@ describe('credentials of AWS', () => {
   test('that are no such file are refused by the name of their key alone', () => {
     const { status, reason, message } = judgeAws('AKIDEXAMPLE0123456:s3cr3t');
     expect([status, reason]).toEqual(['False', 'SecretValueInvalid']);
-    expect(message).toContain('is no AWS credentials file with one profile');
+    expect(message).toContain('is not an AWS credentials file with one profile');
     expect(message).not.toContain('s3cr3t');
   });
 

@@ -265,10 +265,10 @@ test.each([
     'of the namespace alone',
     {},
     [{ namespace: 'team-a', limits: { requestsPerMinute: 60 } }],
-    /kept by shares/,
+    /enforced by shares/,
   ],
   ['of another namespace', {}, [{ namespace: 'team-b', limits: { requestsPerMinute: 60 } }], /^$/],
-  ['of its own', { limits: { requestsPerMinute: 6 } }, [], /kept by shares/],
+  ['of its own', { limits: { requestsPerMinute: 6 } }, [], /enforced by shares/],
 ])('limits %s: Accepted says how exactly they are kept', (_, spec, tenantLimits, words) => {
   const platform = { ...PLATFORM, tenantLimits };
   const result = compileOnce(snapshot({ apiKeys: [apiKey(spec)], platform }));
@@ -363,7 +363,7 @@ describe('two ApiKeys with one key', () => {
       expect(reported('team-b/young')).toMatch(/^another ApiKey names the same key and was refused/);
       expect(reported('team-b/young')).not.toMatch(/team-a/);
       expect(reported('team-a/old')).toMatch(
-        /already belongs to another ApiKey, and works for that one alone/,
+        /already belongs to another ApiKey, and works only for that one/,
       );
       expect(reported('team-a/old')).not.toMatch(/team-b|young/);
       expect(served(run(asking))).toEqual([youngServes]);

@@ -61,7 +61,7 @@ describe('an older route that comes to ask for the id of a younger one that work
     const later = run(asking);
     expect(later.table).toEqual(good.table);
     expect(reported(later, 'older', 'Conflicted')).toBe(
-      'True ModelConflict: the model id "b" belongs to the ModelRoute team-a/younger, which had it first; create this one with another spec.model, or delete one of the two',
+      'True ModelConflict: the model id "b" belongs to the ModelRoute team-a/younger, which claimed it first; create this one with another spec.model, or delete one of the two',
     );
     expect(later.verdicts.find(({ name }) => name === 'older')).toMatchObject({
       isInTable: true,

@@ -61,7 +61,7 @@ describe('the route of a tenant over a Provider of the platform', () => {
       message:
         'no price for target main: @pydantic/genai-prices 0.1.8 knows no model "gpt-x" of openai; tokens are recorded, their ' +
         'cost stays unknown, and keys with a budget that blocks are refused, except at a Provider of their own namespace; pricing of this route does not count for target main, whose Provider is not of namespace team-a: ' +
-        'use a model of the platform that has a price, or a Provider of your own',
+        'use a model of the platform that has a price, or your own Provider',
     });
   });
 

@@ -249,7 +249,7 @@ describe('where every place is taken', () => {
     rig.clock.advance(59_000);
     expect(rig.changed).toEqual([]);
     rig.clock.advance(2_000);
-    expect(rig.reportOf('ModelRoute/team-b/m')?.trouble).toContain('runs in its turn');
+    expect(rig.reportOf('ModelRoute/team-b/m')?.trouble).toContain('runs after them');
     expect(rig.changed).toContain('ModelRoute/team-b/m');
     rig.tell('a');
     const { id } = rig.orders().find(([, { route: of }]) => of === 'team-b/m')?.[1] ?? { id: 'none' };
@@ -283,7 +283,7 @@ describe('where nobody can run it', () => {
       (rig: Rig) => {
         for (const { uid } of rig.pods) rig.answers.set(uid, runs(7));
       },
-      'of a version without drills',
+      'too old for drills',
     ],
   ])('because %s, that is reported after a minute, and it runs as soon as one can', (_, leave, part) => {
     const rig = start();

@@ -68,7 +68,7 @@ describe('waits alone:', () => {
           status: 'False',
           reason: 'Pending',
           message:
-            'gateway pod pod-1 reads tables up to format 1, and what the object says now needs format 2; upgrade the gateways, the form before serves until then',
+            'gateway pod pod-1 reads tables up to format 1, and the current form of the object needs format 2; upgrade the gateways, the earlier form serves until then',
         },
       ],
     ]);

@@ -273,7 +273,7 @@ describe('the token', () => {
       ({ failure }) => failure === 'the operator has no exchange token yet',
     );
     own = 'new';
-    await exchange.until('uid-gateway-0', ({ failure }) => failure === 'it does not take the exchange token');
+    await exchange.until('uid-gateway-0', ({ failure }) => failure === 'it rejects the exchange token');
     expected = 'new';
     await exchange.until(
       'uid-gateway-0',
@@ -301,7 +301,7 @@ describe('a pod that fails', () => {
       (_, response) => void response.write('{"state":', () => response.destroy()),
       'it broke off (ECONNRESET)',
     ],
-    ['answers text', (_, response) => void response.end('hello'), 'its answer is no JSON'],
+    ['answers text', (_, response) => void response.end('hello'), 'its answer is not JSON'],
     [
       'answers something else',
       (_, response) => void response.end('{"state":7}'),

@@ -1,4 +1,4 @@
-// Does every field act? Each leaf of each spec is either refused, because it does not act yet, or shown to act
+// Does every field act? Each leaf of each spec is either refused, because it has no effect yet, or shown to act
 // by a test. A field that is in neither list would be silently ignored.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -317,7 +317,7 @@ describe('what does not act is refused by name', () => {
       instead: 'Stream',
     } as const;
     expect(findUnsupported('ModelRoute', { delivery: 'Assured' }, [row])).toEqual([
-      { path: 'spec.delivery', message: 'is Assured, which does not act yet in this version; use Stream' },
+      { path: 'spec.delivery', message: 'is Assured, which has no effect in this version; use Stream' },
     ]);
     expect(findUnsupported('ModelRoute', { delivery: 'Stream' }, [row])).toEqual([]);
   });

@@ -56,7 +56,7 @@ describe('the condition CredentialsValid', () => {
     [
       'waits for the first report',
       [runs(7), undefined],
-      'Unknown CredentialsPending: no gateway pod has reported yet whether the cloud takes the credentials; wait',
+      'Unknown CredentialsPending: no gateway pod has reported yet whether the cloud accepts the credentials; wait',
       'Serving',
     ],
   ])('%s', (_, answers, words, state) => {

@@ -72,14 +72,14 @@ describe('imports that take the place of a key that was made here', () => {
     expect(more).toEqual([]);
     expect(event).toMatchObject({ type: 'Normal', reason: 'Imported' });
     expect(event?.note).toMatch(
-      /^Secret ci-key, .* stays; .* opens nothing any more\..* kubectl delete secret ci-key$/,
+      /^Secret ci-key, .* stays; .* no longer works\..* kubectl delete secret ci-key$/,
     );
     expect(event?.note).not.toContain(issuedKey);
   });
 
   test('among them its own hash: the event does not call it dead', () => {
     const [event] = turned(statusOf(issuable()), hash('sha256', issuedKey));
-    expect(event?.note).toMatch(/stays; spec.imports has the hash of a key in it\. /);
+    expect(event?.note).toMatch(/stays; spec.imports has the hash of its key\. /);
   });
 
   test.each([

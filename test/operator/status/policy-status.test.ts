@@ -126,9 +126,9 @@ test('a wrong one is not accepted, names the field and says what is in force', (
   );
   expect(say(held, 'Ready')).toBe(say(held, 'Accepted'));
   expect(say(held, 'Stalled')).toContain('True Invalid');
-  expect(say(written(decide(wrong)), 'Accepted')).toMatch(/the fields that are right are in force$/);
+  expect(say(written(decide(wrong)), 'Accepted')).toMatch(/only its valid fields are in force$/);
   const unreadable = tenantPolicy({ namespaces: {} });
-  expect(say(written(decide(unreadable)), 'Accepted')).toMatch(/nothing of this policy is in force$/);
+  expect(say(written(decide(unreadable)), 'Accepted')).toMatch(/no part of this policy is in force$/);
 });
 
 test('a budget that is used up shows, with the ten that are nearest to their limit', () => {

@@ -123,7 +123,7 @@ describe('an upstream', () => {
       1,
     ],
     [
-      'where every key is out of money',
+      'where every key is out of credit',
       [reports(about('working'), key('main', 'out-of-money'), key('spare', 'out-of-money'))],
       'CredentialExhausted',
       0,
@@ -146,7 +146,7 @@ describe('an upstream', () => {
       0,
       2,
     ],
-    ['of which one key of two is out of money', [reports(key('main', 'out-of-money'))], 'Healthy', 1, 1],
+    ['of which one key of two is out of credit', [reports(key('main', 'out-of-money'))], 'Healthy', 1, 1],
     [
       'of which a key is out of money, and the other rests after a rate limit',
       [reports(key('main', 'out-of-money'), key('spare', 'rate-limited'))],
@@ -238,7 +238,7 @@ describe('in the status', () => {
     [
       'out of money',
       [reports(key('main', 'out-of-money'), key('spare', 'out-of-money'))],
-      'False CredentialExhausted: every key is out of money, or refused; top up',
+      'False CredentialExhausted: every key is out of credit or rejected; top up',
     ],
     ['unused', [reports()], 'Unknown NoTraffic: '],
   ])('%s is reported, and Ready does not mind', (_, answers, text) => {
@@ -249,7 +249,7 @@ describe('in the status', () => {
 
   test.each([
     ['tls_failed', 'every call fails: TLSFailed, no TLS connection comes about; check its certificate'],
-    ['bad_head', 'every call fails: what it answers with is no HTTP, or its headers are longer'],
+    ['bad_head', 'every call fails: its answers are not HTTP, or their headers are longer'],
     ['status_503', 'every call fails: HTTP 503;'],
     ['status_404', 'every call fails: HTTP 404; check the path of spec.baseURL'],
     ['a word of a newer pod', 'every call fails: no answer; check whether its service is up'],
@@ -346,7 +346,7 @@ describe('in the status', () => {
 
     test('of one that works: that it is called is reported, that it is called no more is not', () => {
       const first = written(look(PROVIDER, VERDICT, { health: found('healthy', reports()) }));
-      expect(say(first, 'Healthy')).toContain('no call was made lately');
+      expect(say(first, 'Healthy')).toContain('no recent call');
       const before = withStatus(PROVIDER, first);
       const called = written(look(before, VERDICT, { health: found('healthy', working), nowMs: at(60) }));
       expect(say(called, 'Healthy')).toBe('True Healthy');

@@ -60,7 +60,7 @@ describe('calls to a target fail', () => {
       ['main', 'spare'],
     ],
     [
-      'at every target of a Provider whose every key is out of money',
+      'at every target of a Provider whose every key is out of credit',
       [reports(about('working'), about('out-of-money', { key: 'main' }))],
       ['main', 'spare'],
     ],
@@ -149,7 +149,7 @@ describe('in the status', () => {
     });
   });
 
-  test('a target whose keys are out of money says so, and where more is reported', () => {
+  test('a target whose keys are out of credit says so, and where more is reported', () => {
     expect(written(look(ROUTE, VERDICT, { failingTargets: exhausted }))).toMatchObject({
       usableTargets: 1,
       totalTargets: 2,
@@ -158,7 +158,7 @@ describe('in the status', () => {
           name: 'main',
           state: 'Unhealthy',
           message:
-            'CredentialExhausted: its keys are out of money; see the condition Healthy of Provider team-a/openai',
+            'CredentialExhausted: its keys are out of credit; see the condition Healthy of Provider team-a/openai',
         },
         { name: 'spare', state: 'Ready' },
       ],

@@ -192,10 +192,10 @@ describe('Programmed', () => {
     [
       'all run it, as far as is known, but nobody tells of pods that are new',
       { pods: podsState(...heard([runs(7), runs(7)]), 0, false) },
-      'the gateway pods cannot be watched now, so nobody knows which ones are ready',
+      'the operator cannot watch the gateway pods, so their readiness is unknown',
     ],
     ['one of two lags', { pods: lagging() }, 'waiting for 1 of 2 gateway pods'],
-    ['nothing is published', { since: undefined }, 'no table with the present form is published yet'],
+    ['nothing is published', { since: undefined }, 'no table with the current form is published yet'],
   ])('pending says why: %s', (_, facts, message) => {
     const status = written(look(KEY, keyVerdict(), { ...facts, waitingSinceMs: NOW_MS, nowMs: at(5) }));
     expect(say(status, 'Programmed')).toBe(`False Pending: ${message}`);
@@ -208,7 +208,7 @@ describe('Programmed', () => {
     const status = written(look(KEY, keyVerdict(), { pods, waitingSinceMs: NOW_MS, nowMs: at(30) }));
     expect(say(status, 'Programmed')).toBe(
       'False Pending: 1/5 gateway pods; pod b runs table generation 6: shard penstock-k-00 is damaged; ' +
-        'pod c runs table generation 5: it does not answer (ECONNREFUSED); pod d runs no table: it was not heard yet; ' +
+        'pod c runs table generation 5: it does not answer (ECONNREFUSED); pod d runs no table: it has not reported yet; ' +
         'and 1 more',
     );
     expect(status.programmed).toMatchObject({ tableGeneration: 7, runningPods: 1, readyPods: 5 });
@@ -234,7 +234,7 @@ describe('Programmed', () => {
 
   test.each<[string, Look]>([
     ['pods are added that run it', { pods: fleet(runs(7), runs(7), runs(7)) }],
-    ['a pod is added that was not heard yet', { pods: fleet(runs(7), undefined) }],
+    ['a pod is added that has not reported yet', { pods: fleet(runs(7), undefined) }],
     ['a pod is added that lags', { pods: fleet(runs(7), runs(3)) }],
     ['all pods go', { pods: fleet() }],
     ['later tables are published', { pods: fleet(runs(12), runs(13)) }],

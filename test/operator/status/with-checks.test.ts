@@ -48,7 +48,7 @@ test('without a check it is what the calls say', () => {
 
 test('what fails is reported in a sentence', () => {
   expect(withChecks(undefined, checks('unhealthy'), [])?.message).toBe(
-    'the check by the operator fails: GET it was answered with 500',
+    'the check of the operator fails: GET it was answered with 500',
   );
 });
 

@@ -43,7 +43,7 @@ test('it is asked behind what is known, with the exchange token', async () => {
 });
 
 test.each<[string, RequestListener, RegExp]>([
-  ['refuses', (_, response) => response.writeHead(401).end(), /^it does not take the exchange token$/],
+  ['refuses', (_, response) => response.writeHead(401).end(), /^it rejects the exchange token$/],
   ['is busy', (_, response) => response.writeHead(503).end(), /^it answers with status 503$/],
   ['says something else', (_, response) => response.end('<html>'), /^its answer is no JSON$/],
   [

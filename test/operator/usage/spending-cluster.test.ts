@@ -349,7 +349,7 @@ test('a budget of a namespace is an event of the namespace, and writes the statu
   expect(term.spending.ofNamespace()?.(namespace)?.total.costPicodollars).toBe('10000000000000');
   const note =
     `the budget of the month that the platform gives the namespace ${namespace}: ` +
-    '10.00 of 10 dollars were spent since 2026-11-01; calls of its keys are refused';
+    '10.00 of 10 dollars were spent since 2026-11-01; calls of its keys are rejected';
   expect(term.reported.slice(1)).toMatchObject([{ reason: 'TenantBudgetExhausted', note }]);
   // The API server takes it as one of the namespace.
   const reported = await until(async () => {

@@ -6,9 +6,10 @@ import type { RefusalWords } from '../refusals.ts';
 const noCredential =
   "No federated credential of the app fits the pod's token. Compare issuer, subject and audience, case included; new ones take minutes.";
 const outOfTime =
-  "The pod's token is outside its time. Check that kubelet renews the projected file, and the clock of its node.";
-const noApp = 'The tenant has no such app. Correct auth.azure.clientID or tenantID, or AZURE_CLIENT_ID.';
-const noTenant = 'There is no such tenant. Correct auth.azure.tenantID, or AZURE_TENANT_ID.';
+  "The pod's token has expired or is not valid yet. Check that kubelet renews the projected file, and the clock of its node.";
+const noApp =
+  'The app does not exist in the tenant. Correct auth.azure.clientID or tenantID, or AZURE_CLIENT_ID.';
+const noTenant = 'The tenant does not exist. Correct auth.azure.tenantID, or AZURE_TENANT_ID.';
 const noScope =
   'Entra gives no token for the scope. Correct auth.azure.scope, as in https://ai.azure.com/.default.';
 const noCertificate =
@@ -30,7 +31,7 @@ const byNumber: readonly RefusalWords[] = [
     words: 'The client secret has expired. Create another one, and write it into the Secret.',
   },
   ...['700027', '7000213'].map((code) => ({ code, words: noCertificate })),
-  { code: '700023', words: 'The signed claim is for another authority. Correct AZURE_AUTHORITY_HOST.' },
+  { code: '700023', words: 'The signed assertion is for another authority. Correct AZURE_AUTHORITY_HOST.' },
   { code: '53003', words: 'A Conditional Access policy blocks the app. Exclude the workload in it.' },
 ];
 

@@ -108,7 +108,7 @@ async function subjectTokenOf({ tokenFile, tokenMember }: FederatedFile): Promis
   if (tokenMember === undefined) return text;
   const token = asRecord(parseJson(text))?.[tokenMember];
   if (typeof token === 'string' && token !== '') return token;
-  throw new ExchangeError(`The file of credential_source has no text in ${tokenMember}.`, true);
+  throw new ExchangeError(`The file of credential_source has no text under ${tokenMember}.`, true);
 }
 
 /** As the operator has checked it and written it down: in base64, so that it is one word. */
@@ -116,6 +116,6 @@ function readKey(secret: Secret): ServiceAccount {
   const account = asRecord(parseJson(Buffer.from(secret.reveal(), 'base64').toString('utf8')));
   const { client_email: email, private_key: privateKey, private_key_id: keyId } = account ?? {};
   if (typeof email !== 'string' || typeof privateKey !== 'string')
-    throw new ExchangeError('The key is of no service account.', true);
+    throw new ExchangeError('The key does not belong to a service account.', true);
   return { email, privateKey: new Secret(privateKey), keyId: typeof keyId === 'string' ? keyId : undefined };
 }

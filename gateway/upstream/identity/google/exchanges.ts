@@ -73,7 +73,7 @@ export async function askMetadata(ask: AskService, host: string): Promise<Access
   // guard: google-metadata-flavor
   if (answer.header('metadata-flavor') !== 'Google')
     throw new ExchangeError(
-      `${host} is no metadata server of Google. Enable Workload Identity on GKE, or set GOOGLE_APPLICATION_CREDENTIALS.`,
+      `${host} is not a Google metadata server. Enable Workload Identity on GKE, or set GOOGLE_APPLICATION_CREDENTIALS.`,
       true,
     );
   if (answer.status !== 200) throw refused(metadataRefusals, url, answer.status, String(answer.status));

@@ -54,9 +54,9 @@ export const impersonationRefusals: readonly RefusalWords[] = [
   {
     code: 'PERMISSION_DENIED',
     words:
-      'Grant the identity roles/iam.serviceAccountTokenCreator on the service account, if there is such a one.',
+      'Grant the identity roles/iam.serviceAccountTokenCreator on the service account, and check that it exists.',
   },
-  { code: 'NOT_FOUND', words: 'There is no such service account. Correct its e-mail address.' },
+  { code: 'NOT_FOUND', words: 'The service account does not exist. Correct its e-mail address.' },
 ];
 
 export const metadataRefusals: readonly RefusalWords[] = [

@@ -216,17 +216,17 @@ describe('a refusal is reported with the way out', () => {
         await mountToken(issuer.token({ audience: podAudience, lifetimeS: -60 }));
         return target();
       },
-      "401 (AADSTS700024). The pod's token is outside its time. Check that kubelet renews the projected file",
+      "401 (AADSTS700024). The pod's token has expired or is not valid yet. Check that kubelet renews the projected file",
     ],
     [
       'another tenant',
       async () => target({ settings: { tenantId: 'other' } }),
-      '400 (AADSTS90002). There is no such tenant. Correct auth.azure.tenantID',
+      '400 (AADSTS90002). The tenant does not exist. Correct auth.azure.tenantID',
     ],
     [
       'another app',
       async () => target({ settings: { clientId: 'other' } }),
-      '400 (AADSTS700016). The tenant has no such app. Correct auth.azure.clientID',
+      '400 (AADSTS700016). The app does not exist in the tenant. Correct auth.azure.clientID',
     ],
     [
       'another scope',

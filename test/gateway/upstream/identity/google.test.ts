@@ -149,7 +149,7 @@ describe('on GKE', () => {
     expect(await outcomeOf(target(), onGke())).toEqual({
       provider: 'platform/p0',
       state: 'failed',
-      message: `${metadata.host} is no metadata server of Google. Enable Workload Identity on GKE, or set GOOGLE_APPLICATION_CREDENTIALS.`,
+      message: `${metadata.host} is not a Google metadata server. Enable Workload Identity on GKE, or set GOOGLE_APPLICATION_CREDENTIALS.`,
       headers: {},
     });
   });
@@ -213,7 +213,7 @@ describe('with the token of any cluster', () => {
     expect(await outcomeOf(target(), federated())).toMatchObject({ state: 'valid' });
     await mountFile({ credential_source: source }, '{}');
     expect(await outcomeOf(target(), federated())).toMatchObject({
-      message: 'The file of credential_source has no text in jwt.',
+      message: 'The file of credential_source has no text under jwt.',
     });
   });
 
