@@ -36,8 +36,10 @@ export function demoObjects(rendered: readonly Rendered[]): DemoObject[] {
 }
 
 /** TenantPolicies that the values stand for. */
-export function policyObjects(rendered: readonly Rendered[]): object[] {
-  return z.array(z.looseObject({})).parse(objectsIn(rendered, 'penstock-tenant-policies'));
+export function policyObjects(rendered: readonly Rendered[]) {
+  return z
+    .array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) }))
+    .parse(objectsIn(rendered, 'penstock-tenant-policies'));
 }
 
 function objectsIn(rendered: readonly Rendered[], name: string): unknown[] {

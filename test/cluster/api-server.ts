@@ -3,6 +3,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, truncate } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { until } from '../support/until.ts';
 import { makeStatusAsker } from './ask-status.ts';
@@ -20,6 +21,8 @@ export interface ServerOptions {
   readonly hasOwnEtcd?: boolean;
   /** The API server serves no other suite before or after: for suites that change its files. With own flags, etcd or memory it never does. */
   readonly isOwn?: boolean;
+  /** Its address, and that of its Services is of the same family; default 127.0.0.1. With an own one it serves no other suite. */
+  readonly host?: '::1';
   /** Of the API server, default 1. Ten thousand objects of ours fill that, and from there on each answer waits for the collection of garbage. */
   readonly memoryGib?: number;
 }
@@ -65,18 +68,20 @@ export async function giveBackServer(server: ApiServer): Promise<void> {
   else await server.close();
 }
 
-function isForAnyone({ apiserverFlags, hasOwnEtcd, memoryGib, isOwn }: ServerOptions): boolean {
-  return apiserverFlags === undefined && hasOwnEtcd !== true && memoryGib === undefined && isOwn !== true;
+function isForAnyone({ apiserverFlags, hasOwnEtcd, memoryGib, isOwn, host }: ServerOptions): boolean {
+  const isPlain = apiserverFlags === undefined && memoryGib === undefined && host === undefined;
+  return isPlain && hasOwnEtcd !== true && isOwn !== true;
 }
 
 async function startServer(options: ServerOptions): Promise<ApiServer> {
   const shared = await sharedCluster();
   const folder = await mkdtemp(join(shared.folder, 'server-'));
   const adminToken = randomBytes(16).toString('hex');
-  const files = await makePlaneFiles(folder, adminToken);
+  const { host = '127.0.0.1' } = options;
+  const files = await makePlaneFiles(folder, adminToken, { addresses: [host] });
   const ca = await readFile(files.authority.certFile, 'utf8');
-  const port = await freePort();
-  const url = `https://127.0.0.1:${port}`;
+  const port = await freePort(host);
+  const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
   const etcd = options.hasOwnEtcd ? await startEtcd(shared.programs.etcd, join(folder, 'etcd')) : undefined;
   const etcdUrl = etcd?.url ?? shared.etcdUrl;
   const status = makeStatusAsker({ url, ca, token: adminToken });
@@ -84,11 +89,11 @@ async function startServer(options: ServerOptions): Promise<ApiServer> {
   const flags = [
     `--etcd-servers=${etcdUrl}`,
     `--etcd-prefix=${etcdPrefix}`,
-    '--bind-address=127.0.0.1',
+    `--bind-address=${host}`,
     `--secure-port=${port}`,
     ...files.serverFlags,
     '--authorization-mode=RBAC',
-    '--service-cluster-ip-range=10.0.0.0/24',
+    `--service-cluster-ip-range=${isIPv6(host) ? 'fd00:10::/112' : '10.0.0.0/24'}`,
     // Pods of tests name no ServiceAccount that must exist, and mount no token.
     '--disable-admission-plugins=ServiceAccount',
     '--allow-privileged=true',

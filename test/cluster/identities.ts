@@ -62,5 +62,6 @@ export async function writeServiceAccountFolder(
 /** What Kubernetes puts into every container: where its API server is. */
 export function serverEnvironment(plane: ControlPlane): Record<string, string> {
   const { hostname, port } = new URL(plane.url);
-  return { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
+  // The kubelet writes an IPv6 address without brackets.
+  return { KUBERNETES_SERVICE_HOST: hostname.replace(/^\[(.*)\]$/, '$1'), KUBERNETES_SERVICE_PORT: port };
 }

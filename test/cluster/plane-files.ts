@@ -57,7 +57,7 @@ export async function makePlaneFiles(
     'server',
     '/CN=kube-apiserver',
     [
-      ...['127.0.0.1', ...(more.addresses ?? [])].map((address) => `IP:${address}`),
+      ...new Set(['127.0.0.1', ...(more.addresses ?? [])]).values().map((address) => `IP:${address}`),
       'DNS:localhost,DNS:kubernetes.default.svc',
     ].join(','),
   );

@@ -14,6 +14,7 @@ import { apply, deleteObject } from '../../core/kube/patch.ts';
 import { objectPath } from '../../core/kube/paths.ts';
 import { type Simulator, startSimulator } from '../../simulator/server.ts';
 import { buildDist } from '../../tools/pack/bundles.ts';
+import { policyObjects } from '../charts/parts.ts';
 import type { AuditEvent } from '../cluster/audit.ts';
 import type { RenderedObject } from '../cluster/install.ts';
 import { makeCertificate } from '../core/egress/certificates.ts';
@@ -25,6 +26,7 @@ import {
   lookAtAll,
   startDemoJob,
   startHelmTest,
+  startPoliciesJob,
 } from '../flow/cluster/errands.ts';
 import {
   covers,
@@ -40,7 +42,7 @@ import {
 import { type Installation, startInstallation } from '../flow/cluster/installation.ts';
 import type { RunningProcess } from '../support/process.ts';
 import { until as untilFound } from '../support/until.ts';
-import { live, settle, tidy, until, withoutLease } from './rights/life.ts';
+import { asAtFirst, live, settle, tidy, until } from './rights/life.ts';
 import { type AuditTail, followAudit } from './rights/refusals.ts';
 
 const tenants = ['platform', 'team-a'];
@@ -79,7 +81,11 @@ test.each([
       operators: 0,
       gateways: 1,
       namespaces: tenants,
-      build: { operator: join(folder, 'operator.js'), gateway: join(folder, 'gateway.js') },
+      build: {
+        operator: join(folder, 'operator.js'),
+        gateway: join(folder, 'gateway.js'),
+        ledger: join(folder, 'ledger.js'),
+      },
       values,
       losesRights: true,
     });
@@ -162,10 +168,10 @@ interface Party {
 }
 
 function partiesOf(installation: Installation): Party[] {
-  const { plane, rendered, startGateway, startOperator } = installation;
+  const { plane, rendered, startGateway, startLedger, startOperator } = installation;
   const playOf: Record<string, Party['play']> = {
     async 'penstock-operator'(round, signal) {
-      await withoutLease(installation);
+      await asAtFirst(installation);
       const { process } = await startOperator();
       try {
         await live(installation, round, signal);
@@ -183,6 +189,21 @@ function partiesOf(installation: Installation): Party[] {
         await process.stop();
         await pod.remove();
       }
+    },
+    async 'penstock-ledger'(_, signal) {
+      const { metricsUrl, process, url } = await startLedger();
+      const headers = { authorization: `Bearer ${plane.adminToken}` };
+      try {
+        await until(async () => (await fetch(`${url}/v1/sums?namespace=team-a`, { headers })).ok, signal);
+        await until(async () => (await fetch(`${metricsUrl}/readyz`)).ok, signal);
+      } finally {
+        await process.stop();
+      }
+    },
+    async 'penstock-tenant-policies'(_, signal) {
+      for (const { metadata } of policyObjects(rendered))
+        await deleteObject(plane.client, policyPath(metadata.name)).catch(() => {});
+      await untilExit(await startPoliciesJob(installation), signal);
     },
     async 'penstock-demo'(_, signal) {
       const kinds = 'providers,modelroutes,apikeys';
@@ -243,6 +264,10 @@ function groupedBy(grants: readonly Grant[], what: 'verb' | 'rule'): Grants[] {
     const [first, ...rest] = group ?? [];
     return first === undefined ? [] : [[first, ...rest] as const];
   });
+}
+
+function policyPath(name: string): string {
+  return `/apis/penstock.dev/v1alpha1/tenantpolicies/${name}`;
 }
 
 function pathOf({ resource, subresource }: Grant): string {

@@ -13,12 +13,14 @@ import {
   issuedApiKey,
   modelRoute,
   provider,
+  tenantPolicy,
 } from '../../flow/cluster/manifests.ts';
 import { readManifest } from '../../flow/cluster/read-manifest.ts';
 import { eventsNow } from '../../flow/cluster/reported.ts';
 import { until as untilTrue } from '../../support/until.ts';
 
 const ours = '/apis/penstock.dev/v1alpha1/namespaces/team-a';
+const policyPath = '/apis/penstock.dev/v1alpha1/tenantpolicies/team-a';
 const credentialPath = '/api/v1/namespaces/team-a/secrets/sim';
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/penstock-operator`;
 const shardPath = (name: string) => objectPath(secrets, { namespace: tableNamespace, name });
@@ -35,12 +37,15 @@ export async function settle({ apply }: Installation, url: string, authority: st
     provider('team-a', 'sim', url, 'sim'),
     modelRoute('team-a', 'small', ['sim']),
     importedApiKey('team-a', 'imported'),
+    tenantPolicy('team-a', {}),
   );
 }
 
-/** Anyone who starts next leads at once, and has to make the lease. */
-export async function withoutLease({ plane }: Installation): Promise<void> {
+/** Anyone who starts next leads at once, and has to make the lease and the certificates. */
+export async function asAtFirst({ plane }: Installation): Promise<void> {
   await deleteObject(plane.client, leasePath).catch(() => {});
+  for (const name of ['penstock-internal-ca', 'penstock-ledger-tls'])
+    await mergePatch(plane.client, objectPath(secrets, { namespace, name }), { data: null });
 }
 
 /** @param round a number of its own. Ends early where `signal` says so. */
@@ -55,6 +60,11 @@ export async function live(
   await mergePatch(client, `${ours}/providers/sim`, { spec: turn });
   await mergePatch(client, `${ours}/modelroutes/small`, { spec: turn });
   await mergePatch(client, `${ours}/apikeys/imported`, { spec: turn });
+  await mergePatch(client, policyPath, { spec: { limits: { requestsPerMinute: 1_000 + round } } });
+  await until(async () => {
+    const { status, metadata } = await readObject(client, policyPath);
+    return isRecord(status) && JSON.stringify(status).includes(`"observedGeneration":${metadata.generation}`);
+  }, signal);
   await apply(issuedApiKey('team-a', name));
   const secretPath = `/api/v1/namespaces/team-a/secrets/${name}-key`;
   await until(() => readObject(client, secretPath), signal);

@@ -2,6 +2,7 @@
 // environment that its workloads give them, each under its own ServiceAccount and with nothing more.
 
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
@@ -51,6 +52,7 @@ export interface InstallationOptions {
   readonly hasLedger?: boolean;
   /** Values of the chart, beside those that tests need: loopback is open to all, `platform` is the platform. */
   readonly values?: Readonly<Record<string, unknown>>;
+  /** With `host`, all of Penstock listens there alone, and one gateway at most can run. */
   readonly plane?: ControlPlaneOptions;
   /** What is between all operators and gateways and the API server; gives its address. */
   way?(plane: ControlPlane): Promise<{ readonly url: string; close(): Promise<void> }>;
@@ -119,6 +121,8 @@ export interface Installation {
    * @param hasTls false: as of a release that has no TLS inside the cluster.
    */
   startGateway(hasTls?: boolean): Promise<GatewayProcess>;
+  /** Another ledger, with a store of its own; settled when it runs. */
+  startLedger(): Promise<LedgerProcess>;
   /** The container again, in the same pod; the process before must have ended. Its environment may be changed. */
   restartGateway(gateway: GatewayProcess, env?: Readonly<Record<string, string>>): Promise<void>;
   /** As `kubectl apply --server-side`. @throws with what the API server said. */
@@ -210,9 +214,11 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
   const operators: OperatorProcess[] = [];
   const gateways: GatewayProcess[] = [];
   let counter = 0;
-  const ledgerPort = options.hasLedger === true ? await freePort() : undefined;
-  const ledgerAddress = ledgerPort === undefined ? undefined : `http://127.0.0.1:${ledgerPort}`;
-  const ledgerTlsPort = ledgerPort === undefined ? undefined : await freePort();
+  const { host = '127.0.0.1' } = options.plane ?? {};
+  const ledgerPort = options.hasLedger === true ? await freePort(host) : undefined;
+  const ledgerAddress =
+    ledgerPort === undefined ? undefined : `http://${isIPv6(host) ? `[${host}]` : host}:${ledgerPort}`;
+  const ledgerTlsPort = ledgerPort === undefined ? undefined : await freePort(host);
   // As the chart says it, if it does; of the names in the certificate the one that leads here.
   const ledgerTlsAddress = ({ env }: WorkloadFacts): string | undefined =>
     ledgerTlsPort !== undefined && env.some(({ name }) => name === 'PENSTOCK_LEDGER_TLS_ADDRESS')
@@ -226,8 +232,8 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const process = await startProcess(script, {
       cwd: plane.folder,
       env: {
-        ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': '127.0.0.1' }),
-        PENSTOCK_HOST: '127.0.0.1',
+        ...environmentOf(spec, { 'metadata.name': name, 'status.podIP': host }),
+        PENSTOCK_HOST: host,
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_TENANT_POLICIES_FILE: policiesFile,
         KUBECONFIG: await writeKubeconfig(seenPlane, name, token),
@@ -315,7 +321,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     const folder = await mkdtemp(join(plane.folder, `${name}-`));
     await mkdir(join(folder, 'table'));
     secrecy.onFolder(name, folder);
-    const ip = await claimPodIp(plane);
+    const ip = options.plane?.host ?? (await claimPodIp(plane));
     const program = installed.gateway;
     const hasTls =
       mayHaveTls && program.spec.env.some(({ name: one }) => one === 'PENSTOCK_INTERNAL_TLS_PORT');
@@ -335,7 +341,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     tellReady(gateway);
     return gateway;
   };
-  const startLedger = async (port: number): Promise<LedgerProcess> => {
+  const startLedger = async (port: number, tlsPort: number): Promise<LedgerProcess> => {
     const name = `${release}-ledger-0`;
     const script = installed.ledger;
     if (script === undefined) throw new Error('this build has no ledger');
@@ -348,10 +354,10 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
       cwd: folder,
       env: {
         ...environmentOf(spec, { 'metadata.name': name }),
-        PENSTOCK_HOST: '127.0.0.1',
+        PENSTOCK_HOST: host,
         PENSTOCK_PORT: String(port),
         PENSTOCK_TLS_PORT: spec.env.some(({ name: one }) => one === 'PENSTOCK_TLS_PORT')
-          ? String(ledgerTlsPort)
+          ? String(tlsPort)
           : '',
         PENSTOCK_METRICS_PORT: '0',
         PENSTOCK_LEDGER_FILE: file,
@@ -382,7 +388,8 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     ...Array.from({ length: options.operators ?? 2 }, () => startOperator()),
     ...Array.from({ length: options.gateways ?? 3 }, () => startGateway()),
   ]);
-  if (ledgerPort !== undefined) ledger = await startLedger(ledgerPort);
+  if (ledgerPort !== undefined && ledgerTlsPort !== undefined)
+    ledger = await startLedger(ledgerPort, ledgerTlsPort);
   if (operators.length > 0) await gatewaysAreReady();
   isWhole = true;
 
@@ -402,6 +409,7 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     },
     startOperator,
     startGateway,
+    startLedger: async () => startLedger(await freePort(host), await freePort(host)),
     async restartGateway(gateway, env) {
       const volume = volumes.get(gateway);
       if (volume === undefined) throw new Error(`${gateway.name} is no gateway of this installation`);
