@@ -1,5 +1,5 @@
-// Which real providers does the environment give a key for? Each becomes what a platform team would
-// have written: a Secret, a Provider, and one ModelRoute per model of its listing.
+// Which real providers does the environment give a key for, or sign in at? Each becomes what a platform team would
+// have written: a Secret, a Provider, and one ModelRoute per model of its listing, or per model that is named.
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -10,6 +10,7 @@ import { parseModelRoute } from '../operator/resources/model-route.ts';
 import { parseProvider } from '../operator/resources/provider.ts';
 import type { RawObject, SecretRecord } from '../operator/watch/snapshot.ts';
 import { countModels } from './count-models.ts';
+import { cloudsIn } from './environment-clouds.ts';
 import { type Manifests, noManifests } from './manifests.ts';
 import { isOwnAddress } from './own-address.ts';
 import type { LocalSettings } from './settings.ts';
@@ -45,7 +46,10 @@ export async function readEnvironmentProviders(
   ownPort: number,
   nowMs: number,
 ): Promise<EnvironmentProviders> {
-  const results = await Promise.all(vendorsOf(settings).map((vendor) => readVendor(vendor, ownPort)));
+  const results = [
+    ...(await Promise.all(vendorsOf(settings).map((vendor) => readVendor(vendor, ownPort)))),
+    ...cloudsIn(settings.clouds ?? {}).map(readCloud),
+  ];
   const creationTimestamp = timeOf(nowMs);
   const stamp = (object: RawObject): RawObject => ({
     ...object,
@@ -138,6 +142,38 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
   };
 }
 
+/** Of a cloud nothing is asked: what it refuses is in the condition of its Provider. */
+function readCloud(found: ReturnType<typeof cloudsIn>[number]): VendorResult {
+  const { name } = found;
+  if ('missing' in found) return { note: `${name} is not served: set ${found.missing}.`, routes: [] };
+  const { spec, secret, models, modelsVariable } = found;
+  if (models.length === 0) {
+    return { note: `${name} is not served yet: name its models in ${modelsVariable}.`, routes: [] };
+  }
+  const keys = [{ name: 'environment', secretRef: { name: `${name}-environment`, key: 'apiKey' } }];
+  const provider = {
+    ...draftObject('Provider', name),
+    spec: { ...spec, auth: { ...spec.auth, ...(secret === undefined ? {} : { keys }) } },
+  };
+  const parsed = parseProvider(provider);
+  if (!parsed.ok) {
+    const [problem] = parsed.problems;
+    return { note: `${name} is not served: ${problem?.path} ${problem?.message}.`, routes: [] };
+  }
+  const { host, origin } = new URL(spec.baseURL);
+  const routes = models.map((model) => draftRoute(name, model)).filter((route) => parseModelRoute(route).ok);
+  return {
+    note: `${name}: ${countModels(routes.length)} of ${host} as ${name}/…`,
+    routes,
+    provider,
+    ...(secret === undefined ? {} : { secret: draftSecret(name, origin, secret) }),
+  };
+}
+
+function draftObject(kind: string, name: string): Pick<RawObject, 'apiVersion' | 'kind' | 'metadata'> {
+  return { apiVersion: 'penstock.dev/v1alpha1', kind, metadata: { namespace, name } };
+}
+
 /** Why nothing may be asked there at all. */
 function refuse(vendor: Vendor, ownPort: number): string | undefined {
   const { name, apiKey, apiKeyVariable, baseUrl, baseUrlVariable } = vendor;
@@ -227,9 +263,7 @@ function draftProvider({ name, type, apiKey, baseUrl }: Vendor): RawObject {
     auth: header.name === PROVIDER_TYPES.OpenAICompatible.header.name ? auth : { ...auth, header },
   };
   return {
-    apiVersion: 'penstock.dev/v1alpha1',
-    kind: 'Provider',
-    metadata: { namespace, name },
+    ...draftObject('Provider', name),
     spec: { baseURL: baseUrl, ...(isVendor ? { type, auth } : elsewhere) },
   };
 }
@@ -247,9 +281,7 @@ function draftSecret(name: string, origin: string, apiKey: string): SecretRecord
 
 function draftRoute(vendor: string, model: string): RawObject {
   return {
-    apiVersion: 'penstock.dev/v1alpha1',
-    kind: 'ModelRoute',
-    metadata: { namespace, name: objectName(vendor, model) },
+    ...draftObject('ModelRoute', objectName(vendor, model)),
     spec: {
       model: `${vendor}/${model}`,
       ownedBy: vendor,

@@ -25,6 +25,9 @@ const isHelp = helpIfAsked({
     'ANTHROPIC_API_KEY         serves anthropic/<model>',
     'ANTHROPIC_BASE_URL        the same from another server',
     'GEMINI_API_KEY            serves gemini/<model>',
+    'PENSTOCK_BEDROCK_MODELS   models to serve as bedrock/<model>, signed in by AWS_REGION and AWS_ACCESS_KEY_ID or AWS_BEARER_TOKEN_BEDROCK',
+    'PENSTOCK_VERTEX_MODELS    as vertex/<model>, by GOOGLE_APPLICATION_CREDENTIALS and GOOGLE_CLOUD_PROJECT',
+    'PENSTOCK_AZURE_MODELS     deployments as azure/<deployment>, by AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY or an Entra app',
   ],
 });
 if (isHelp) process.exit(0);

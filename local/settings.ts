@@ -5,6 +5,7 @@ import {
   type IdentityEnvironment,
   readIdentityEnvironment,
 } from '../gateway/upstream/identity/environment.ts';
+import { type CloudEnvironment, type CloudVariable, cloudVariables } from './environment-clouds.ts';
 
 const portMessage = 'must be a port number from 0 (any free one) to 65535';
 const port = z.coerce.number(portMessage).int(portMessage).min(0, portMessage).max(65_535, portMessage);
@@ -15,6 +16,13 @@ const credential = z
   .trim()
   .regex(/^[\x21-\x7e]+$/, 'holds a character that no key has, such as a line break; copy it again')
   .optional();
+
+/** Of the variables of clouds, those that become a Secret. */
+const credentials: ReadonlySet<string> = new Set<CloudVariable>([
+  'AWS_BEARER_TOKEN_BEDROCK',
+  'AZURE_CLIENT_SECRET',
+  'AZURE_OPENAI_API_KEY',
+]);
 
 const settingsSchema = z.object({
   PENSTOCK_PORT: port.default(8080),
@@ -32,6 +40,9 @@ const settingsSchema = z.object({
   ANTHROPIC_API_KEY: credential,
   ANTHROPIC_BASE_URL: text,
   GEMINI_API_KEY: credential,
+  ...(Object.fromEntries(
+    cloudVariables.map((name) => [name, credentials.has(name) ? credential : text]),
+  ) as Record<CloudVariable, typeof text>),
 });
 
 export const PORT_FIELDS = ['port', 'metricsPort', 'simulatorPort', 'dashboardPort'] as const;
@@ -58,6 +69,7 @@ export interface LocalSettings {
   readonly openAi: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly anthropic: { readonly apiKey: string | undefined; readonly baseUrl: string | undefined };
   readonly gemini: { readonly apiKey: string | undefined };
+  readonly clouds?: CloudEnvironment | undefined;
   /** For Providers without keys. */
   readonly identity?: IdentityEnvironment | undefined;
 }
@@ -83,6 +95,11 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Loca
     openAi: { apiKey: data.OPENAI_API_KEY, baseUrl: data.OPENAI_BASE_URL },
     anthropic: { apiKey: data.ANTHROPIC_API_KEY, baseUrl: data.ANTHROPIC_BASE_URL },
     gemini: { apiKey: data.GEMINI_API_KEY },
+    clouds: Object.freeze(
+      Object.fromEntries(
+        cloudVariables.flatMap((name) => (data[name] === undefined ? [] : [[name, data[name]]])),
+      ),
+    ),
     identity: readIdentityEnvironment(environment),
   });
   refuseSharedPort(settings);

@@ -1,0 +1,135 @@
+// Does local mode serve models of the clouds whose usual variables are set? Providers and routes out of the environment, and their calls.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { readEnvironmentProviders } from '../../local/environment-providers.ts';
+import { readSettings } from '../../local/settings.ts';
+import { parseProvider } from '../../operator/resources/provider.ts';
+import { type LocalRig, startLocalRig } from './rig.ts';
+
+let rig: LocalRig | undefined;
+afterEach(async () => {
+  await rig?.close();
+  rig = undefined;
+});
+
+async function foundIn(environment: Record<string, string>) {
+  const { manifests, notes } = await readEnvironmentProviders(readSettings(environment), 8080, 0);
+  expect(manifests.providers.map((provider) => parseProvider(provider).ok)).toEqual(
+    manifests.providers.map(() => true),
+  );
+  return {
+    notes,
+    specs: manifests.providers.map(({ spec }) => spec),
+    models: manifests.modelRoutes.map(({ spec }) => (spec as { model: string }).model),
+    secrets: manifests.secrets,
+  };
+}
+
+const accessKeys = {
+  AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+  AWS_SECRET_ACCESS_KEY: 'secret-of-the-access-key',
+  AWS_SESSION_TOKEN: 'session',
+};
+const google = { GOOGLE_APPLICATION_CREDENTIALS: '/keys/google.json', GOOGLE_CLOUD_PROJECT: 'my-project' };
+const azure = { AZURE_OPENAI_ENDPOINT: 'https://res.openai.azure.com/' };
+const app = {
+  AZURE_TENANT_ID: '11111111-1111-4111-8111-111111111111',
+  AZURE_CLIENT_ID: '22222222-2222-4222-8222-222222222222',
+};
+
+describe('the usual variables of', () => {
+  test('AWS make a Provider of the region, signed in by the environment', async () => {
+    const models = { PENSTOCK_BEDROCK_MODELS: 'amazon.nova-pro-v1:0, eu.anthropic.claude-sonnet-5' };
+    const found = await foundIn({ ...accessKeys, AWS_REGION: 'eu-central-1', ...models });
+    expect(found).toEqual({
+      notes: ['bedrock: 2 models of bedrock-runtime.eu-central-1.amazonaws.com as bedrock/…'],
+      specs: [
+        {
+          type: 'Bedrock',
+          baseURL: 'https://bedrock-runtime.eu-central-1.amazonaws.com',
+          auth: { type: 'AWS' },
+          options: { region: 'eu-central-1' },
+        },
+      ],
+      models: ['bedrock/amazon.nova-pro-v1:0', 'bedrock/eu.anthropic.claude-sonnet-5'],
+      secrets: [],
+    });
+  });
+
+  test.each([
+    ['global', 'https://aiplatform.googleapis.com/v1'],
+    ['eu', 'https://aiplatform.eu.rep.googleapis.com/v1'],
+    ['europe-west4', 'https://europe-west4-aiplatform.googleapis.com/v1'],
+  ])('Google make a Provider of the location %s', async (location, baseURL) => {
+    const more = { GOOGLE_CLOUD_LOCATION: location, PENSTOCK_VERTEX_MODELS: 'gemini-3.8-flash' };
+    const { specs, models } = await foundIn({ ...google, ...more });
+    expect(specs).toEqual([
+      { type: 'VertexAI', baseURL, auth: { type: 'GCP' }, options: { project: 'my-project', location } },
+    ]);
+    expect(models).toEqual(['vertex/gemini-3.8-flash']);
+  });
+
+  test.each([
+    ['a key', { AZURE_OPENAI_API_KEY: 'key-of-the-resource', ...app }, undefined, 'key-of-the-resource'],
+    ['an app', { ...app, AZURE_CLIENT_SECRET: 'secret-of-the-app' }, 'Azure', 'secret-of-the-app'],
+    ['a token', { ...app, AZURE_FEDERATED_TOKEN_FILE: '/token' }, 'Azure', undefined],
+  ])('Azure make a Provider with %s', async (_, more, type, secret) => {
+    const found = await foundIn({ ...azure, ...more, PENSTOCK_AZURE_MODELS: 'my-gpt' });
+    expect(found.specs).toMatchObject([
+      {
+        type: 'AzureOpenAI',
+        baseURL: 'https://res.openai.azure.com',
+        auth: type === undefined ? {} : { type },
+      },
+    ]);
+    expect(found.models).toEqual(['azure/my-gpt']);
+    expect(found.secrets.map(({ data }) => data?.apiKey)).toEqual(secret === undefined ? [] : [secret]);
+    expect(found.notes.join()).not.toContain('secret');
+  });
+});
+
+test.each([
+  [{ ...accessKeys }, 'bedrock is not served: set AWS_REGION.'],
+  [
+    { ...accessKeys, AWS_REGION: 'us-east-1' },
+    'bedrock is not served yet: name its models in PENSTOCK_BEDROCK_MODELS.',
+  ],
+  [{ ...google, GOOGLE_CLOUD_PROJECT: '' }, 'vertex is not served: set GOOGLE_CLOUD_PROJECT.'],
+  [
+    { ...azure, ...app },
+    'azure is not served: set AZURE_OPENAI_API_KEY, or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET.',
+  ],
+])('what is missing beside %o is said', async (environment, note) => {
+  expect(await foundIn(environment)).toMatchObject({ notes: [note], specs: [], models: [], secrets: [] });
+});
+
+test('an address that cannot be one is said, and stops nothing else', async () => {
+  const wrong = {
+    AZURE_OPENAI_ENDPOINT: 'res',
+    AZURE_OPENAI_API_KEY: 'key',
+    PENSTOCK_AZURE_MODELS: 'my-gpt',
+  };
+  const found = await foundIn({ ...wrong, ...google, PENSTOCK_VERTEX_MODELS: 'claude-opus-5' });
+  expect(found.notes[1]).toMatch(/^azure is not served: spec\.baseURL .+\.$/);
+  expect(found.models).toEqual(['vertex/claude-opus-5']);
+});
+
+test('models of clouds are served by local mode, to callers with a key', async () => {
+  const key = 'key-of-the-account-0123456789';
+  const { clouds } = readSettings({
+    AWS_REGION: 'us-east-1',
+    AWS_BEARER_TOKEN_BEDROCK: key,
+    PENSTOCK_BEDROCK_MODELS: 'amazon.nova-pro-v1:0',
+    ...azure,
+    AZURE_OPENAI_API_KEY: key,
+    PENSTOCK_AZURE_MODELS: 'my-gpt',
+  });
+  rig = await startLocalRig({ settings: { clouds } });
+  const names = ['bedrock/amazon.nova-pro-v1:0', 'azure/my-gpt'];
+  // A route without a usable target would not be listed.
+  expect(await rig.models(rig.key)).toEqual(expect.arrayContaining(names));
+  // Paid by the account of this terminal: not for everybody who can reach the port.
+  for (const name of names) expect(await rig.models()).not.toContain(name);
+  expect((await rig.ask('azure/my-gpt', '')).status).toBe(401);
+  expect(rig.printed.join('\n')).not.toContain(key);
+});
