@@ -1,5 +1,6 @@
 // Which rows of the catalogue do the pages of the dashboard offer? Only what they show: a browser loads each byte.
 
+import { CLOUDS } from '../core/catalog/clouds.ts';
 import { DIALECTS, dialectNames } from '../core/catalog/dialects.ts';
 import { LIMITS, limitMembers, RATES, rateNames } from '../core/catalog/limits.ts';
 import { optionsOf, PROVIDER_TYPES, typesThat } from '../core/catalog/provider-types.ts';
@@ -33,6 +34,20 @@ export function pagesChoices(): string {
       .map((type) => `  ${type}: [${optionsOf(type).map((name) => `'${name}'`)}],`.replace(/','/g, "', '")),
     '};',
     '',
+    'export interface SignIn {',
+    '  /** `auth.type`, and the member of `auth` with its fields. */',
+    '  readonly cloud: string;',
+    '  readonly member: string;',
+    '  readonly fields: readonly string[];',
+    '  /** What a Secret holds; without one, the workload identity of the gateway signs in. */',
+    '  readonly credentials: string;',
+    '  readonly requiredWithKeys: readonly string[];',
+    '}',
+    '/** Of the types that take identities of a cloud. */',
+    'export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {',
+    ...types.flatMap(signInLines),
+    '};',
+    '',
     ...record('APIS', dialects, ({ api, title }) => `${api}: '${title}'`),
     'export type Api = keyof typeof APIS;',
     '',
@@ -56,6 +71,23 @@ export function pagesChoices(): string {
     '',
   ].join('\n');
 }
+
+function signInLines(type: keyof typeof PROVIDER_TYPES): readonly string[] {
+  const { signIn: cloud } = PROVIDER_TYPES[type];
+  if (cloud === undefined) return [];
+  const { member, settings, credentials, requiredWithKeys } = CLOUDS[cloud];
+  return [
+    `  ${type}: {`,
+    `    cloud: '${cloud}',`,
+    `    member: '${member}',`,
+    `    fields: [${quoted(Object.keys(settings))}],`,
+    `    credentials: '${credentials}',`,
+    `    requiredWithKeys: [${quoted(requiredWithKeys)}],`,
+    '  },',
+  ];
+}
+
+const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 
 function record<Row>(name: string, rows: readonly Row[], line: (row: Row) => string): string[] {
   return [`export const ${name} = {`, ...rows.map((row) => `  ${line(row)},`), '} as const;'];

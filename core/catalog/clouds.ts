@@ -8,6 +8,10 @@ interface CloudFacts {
   readonly member: 'aws' | 'gcp' | 'azure';
   /** Fields of that member, and what the settings of a routing table call them. */
   readonly settings: Readonly<Record<string, string>>;
+  /** What a Secret holds in place of a key, in the words of a form. */
+  readonly credentials: string;
+  /** Fields that such credentials need. */
+  readonly requiredWithKeys: readonly string[];
   /** The one of them by which an identity acts as another, and which a TenantPolicy may bound. */
   readonly role: string;
   /** Host names that belong to the cloud's model services alone: no tenant can be the server there. */
@@ -18,6 +22,8 @@ export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
   AWS: {
     member: 'aws',
     settings: { roleARN: 'roleArn', externalID: 'externalId' },
+    credentials: 'AWS credentials file with one profile',
+    requiredWithKeys: [],
     role: 'roleARN',
     hosts:
       /^(vpce-[a-z0-9-]+\.)?bedrock-(runtime|mantle)(-fips)?\.[a-z0-9-]+\.(vpce\.)?(amazonaws\.(com(\.cn)?|eu)|api\.aws|api\.amazonwebservices\.com\.cn)$/,
@@ -25,12 +31,16 @@ export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
   GCP: {
     member: 'gcp',
     settings: { serviceAccount: 'impersonate' },
+    credentials: 'JSON key of a service account',
+    requiredWithKeys: [],
     role: 'serviceAccount',
     hosts: /^(([a-z0-9-]+-)?aiplatform|aiplatform\.[a-z0-9-]+\.rep)\.googleapis\.com$/,
   },
   Azure: {
     member: 'azure',
     settings: { tenantID: 'tenantId', clientID: 'clientId', scope: 'scope' },
+    credentials: 'Client secret, or certificate and private key in PEM',
+    requiredWithKeys: ['tenantID', 'clientID'],
     role: 'clientID',
     hosts: /^[a-z0-9-]+\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|cn)$/,
   },

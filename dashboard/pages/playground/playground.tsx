@@ -1,8 +1,8 @@
 // How do models answer a prompt? One of them, or two side by side, with the person's own key; nothing of it is kept or sent to the dashboard.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { tabKeys } from '../keys/tab-keys.ts';
-import { Button, Notice } from '../parts/basics.tsx';
+import { Badge, Button, Notice } from '../parts/basics.tsx';
 import { SelectField, TextArea, TextField } from '../parts/fields.tsx';
 import { useAsked, useSettled } from '../shell/asking.tsx';
 import { useShell } from '../shell/context.tsx';
@@ -34,6 +34,14 @@ export function Playground() {
     address === null || key === '' ? undefined : `models of ${address} by ${key}`,
     (signal) => listModels(address ?? '', key, signal),
   );
+  // Gateways get to know a new key a moment after it was made.
+  const isAwaited = made === key && listed.error?.status === 401 && tabKeys.isNew(namespace, name);
+  const { again, isAsking } = listed;
+  useEffect(() => {
+    if (!isAwaited || isAsking) return;
+    const timer = setTimeout(again, 1_000);
+    return () => clearTimeout(timer);
+  }, [isAwaited, isAsking, again]);
   if (address === null)
     return (
       <>
@@ -110,7 +118,12 @@ export function Playground() {
           {modelField(0, 'Model', key === '' ? 'Enter a key first' : 'No models')}
           {modelField(1, 'Compare with', 'None')}
         </div>
-        {listed.error !== undefined && (
+        {isAwaited && (
+          <p role="status">
+            <Badge tone="busy">Waiting</Badge> The gateway does not accept this key yet.
+          </p>
+        )}
+        {listed.error !== undefined && !isAwaited && (
           <Notice tone="bad" title="The models of this key could not be listed">
             <p>{listed.error.message}</p>
           </Notice>

@@ -6,7 +6,7 @@ import { ApiError } from '../shell/api.ts';
 import { PROVIDER_TYPES } from '../words/choices.ts';
 import type { Provider } from '../words/kube.ts';
 import { createAll, nothingCreated } from './create-all.ts';
-import { AddressField, DialectsField, KeyField, MoreFields } from './provider-fields.tsx';
+import { AddressField, AuthFields, DialectsField, MoreFields } from './provider-fields.tsx';
 import {
   buildSecret,
   checkProviderEdit,
@@ -62,7 +62,7 @@ export function EditProviderDialog({ provider, onClose, whenDone }: EditProvider
           <section class="fields" aria-label="Provider">
             <AddressField {...props} />
             <DialectsField {...props} />
-            <KeyField {...props} onInput={withNewSecret} isRequired={PROVIDER_TYPES[form.type].needsKey} />
+            <AuthFields {...props} onInput={withNewSecret} isRequired={PROVIDER_TYPES[form.type].needsKey} />
             {further.length > 0 && <p class="hint">Further keys stay as they are: {further.join(', ')}.</p>}
             <TestConnection
               isAllowed

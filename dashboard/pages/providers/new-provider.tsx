@@ -14,7 +14,7 @@ import { PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
 import type { ModelRoute, Provider } from '../words/kube.ts';
 import { statusOf } from '../words/object-status.ts';
 import { createAll, nothingCreated, type Step } from './create-all.ts';
-import { AddressField, DialectsField, fieldOf, KeyField, MoreFields } from './provider-fields.tsx';
+import { AddressField, AuthFields, DialectsField, fieldOf, MoreFields } from './provider-fields.tsx';
 import {
   buildProviderObjects,
   checkProviderForm,
@@ -128,13 +128,15 @@ export function NewProvider() {
             <SelectField
               label="Type"
               {...field('type')}
-              onInput={(next) => onInput({ type: next as ProviderType, options: {} })}
+              onInput={(next) =>
+                onInput({ type: next as ProviderType, options: {}, hasIdentity: false, identity: {} })
+              }
               options={Object.entries(PROVIDER_TYPES).map(([value, { label }]) => ({ value, label }))}
             />
             <AddressField {...props} />
           </div>
           <DialectsField {...props} />
-          <KeyField {...props} isRequired={type.needsKey && form.secret === ''} />
+          <AuthFields {...props} isRequired={type.needsKey && form.secret === ''} />
           <TestConnection
             isAllowed={may('create providers').isAllowed}
             ask={() => (showOf(['namespace', 'baseURL']) ? questionOf(form, false) : undefined)}

@@ -1,10 +1,10 @@
 // Which fields does a provider have? The same when it is made and when it is edited.
 
-import { CheckField, SelectField, TextField } from '../parts/fields.tsx';
+import { CheckField, SelectField, TextArea, TextField } from '../parts/fields.tsx';
 import { type FieldProblems, problemAt } from '../parts/refused-fields.ts';
-import { APIS, type Api, PROVIDER_OPTIONS, PROVIDER_TYPES } from '../words/choices.ts';
+import { APIS, type Api, PROVIDER_OPTIONS, PROVIDER_TYPES, SIGN_INS, type SignIn } from '../words/choices.ts';
 import { CallersFields } from './callers-fields.tsx';
-import { hostToAllow, type ProviderForm, placeholderOf } from './provider-form.ts';
+import { hostToAllow, type ProviderForm, placeholderOf, signInOf } from './provider-form.ts';
 
 const apis = Object.keys(APIS) as Api[];
 
@@ -64,7 +64,57 @@ export function DialectsField({ form, problems, onInput }: ProviderFieldsProps) 
   );
 }
 
-export function KeyField(props: ProviderFieldsProps & { readonly isRequired: boolean }) {
+/** A key, or the identity of a cloud where the type takes one. */
+export function AuthFields(props: ProviderFieldsProps & { readonly isRequired: boolean }) {
+  const { form, onInput } = props;
+  const signIn = signInOf(form);
+  return (
+    <>
+      {SIGN_INS[form.type] !== undefined && (
+        <SelectField
+          label="Authentication"
+          value={signIn === undefined ? 'key' : 'identity'}
+          onInput={(value) => onInput({ hasIdentity: value === 'identity', identity: {} })}
+          options={[
+            { value: 'key', label: 'Key' },
+            { value: 'identity', label: 'Cloud identity' },
+          ]}
+        />
+      )}
+      {signIn === undefined ? <KeyField {...props} /> : <IdentityFields {...props} signIn={signIn} />}
+    </>
+  );
+}
+
+function IdentityFields(props: ProviderFieldsProps & { readonly signIn: SignIn }) {
+  const { form, problems, onInput, signIn } = props;
+  const at = `auth.${signIn.member}`;
+  return (
+    <>
+      <div class="pair">
+        {signIn.fields.map((name) => (
+          <TextField
+            key={name}
+            label={name}
+            placeholder="None"
+            value={form.identity[name] ?? ''}
+            problem={problemAt(problems, `${at}.${name}`) ?? problems[at]}
+            onInput={(value) => onInput({ identity: { ...form.identity, [name]: value } })}
+          />
+        ))}
+      </div>
+      <TextArea
+        label="Credentials"
+        rows={3}
+        {...fieldOf(props)('key')}
+        problem={problems.auth ?? problemAt(problems, 'auth.keys')}
+        hint={`${signIn.credentials}. Stored in a new Secret. Empty: the workload identity of the gateway${form.secret === '' ? '' : ', or the Secret below'}.`}
+      />
+    </>
+  );
+}
+
+function KeyField(props: ProviderFieldsProps & { readonly isRequired: boolean }) {
   const { form, isRequired } = props;
   const host = hostToAllow(form.baseUrl);
   return (

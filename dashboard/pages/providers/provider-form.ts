@@ -1,7 +1,7 @@
 // Which objects does the provider form describe, and what is changed in a Provider that is there? Pure.
 
 import type { FieldProblems } from '../parts/refused-fields.ts';
-import { type Api, PROVIDER_TYPES, type ProviderType } from '../words/choices.ts';
+import { type Api, PROVIDER_TYPES, type ProviderType, SIGN_INS, type SignIn } from '../words/choices.ts';
 import type { Provider } from '../words/kube.ts';
 import { namePattern, namespacePattern, namespaceProblem } from '../words/names.ts';
 import { type CallersForm, callersIn, callersPatch, callersProblem, emptyCallers } from './callers-form.ts';
@@ -18,6 +18,10 @@ export interface ProviderForm extends CallersForm {
   readonly apis: readonly Api[];
   /** Those that the type knows. */
   readonly options: Readonly<Record<string, string>>;
+  /** By an identity of the type's cloud; otherwise by a key, or none. */
+  readonly hasIdentity: boolean;
+  /** Of the identity, by its fields. */
+  readonly identity: Readonly<Record<string, string>>;
   /** A new one, for a new Secret. */
   readonly key: string;
   /** Its name. Empty with a key: that of the provider; empty without one: the upstream takes none. */
@@ -44,6 +48,8 @@ export const emptyProviderForm: ProviderForm = {
   baseUrl: '',
   apis: ['ChatCompletions'],
   options: {},
+  hasIdentity: false,
+  identity: {},
   key: '',
   secret: '',
   secretKey: '',
@@ -60,6 +66,10 @@ export const emptyProviderForm: ProviderForm = {
 
 export const upstreamModelPattern = /^[A-Za-z0-9@~_][A-Za-z0-9._:/@+~=%,-]*$/;
 export const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]*(\/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*$/;
+
+/** Undefined: it takes a key, or none. */
+export const signInOf = ({ type, hasIdentity }: ProviderForm): SignIn | undefined =>
+  hasIdentity ? SIGN_INS[type] : undefined;
 
 /** By the paths of the objects, as an API server names them. Empty: everything may be sent. */
 export function checkProviderForm(form: ProviderForm): FieldProblems {
@@ -99,7 +109,12 @@ function checkUpstream(form: ProviderForm): FieldProblems {
   }
   if (type.needsApis && form.apis.length === 0)
     problems.apis = 'Choose at least one. Most servers speak chat completions.';
-  if (!hasKey && type.needsKey) problems.auth = `${type.label} requires a key.`;
+  const signIn = signInOf(form);
+  if (signIn !== undefined) {
+    const isMissing = (name: string) => (form.identity[name] ?? '') === '';
+    for (const name of hasKey ? signIn.requiredWithKeys.filter(isMissing) : [])
+      problems[`auth.${signIn.member}.${name}`] = 'Required with credentials.';
+  } else if (!hasKey && type.needsKey) problems.auth = `${type.label} requires a key.`;
   else if (!/^[!-~]*$/.test(form.key))
     problems.auth = 'A key has only ASCII characters, without spaces or line breaks.';
   if (form.secret !== '' && !isName(form.secret)) problems.secret = 'Enter the name of a Secret.';
@@ -148,7 +163,7 @@ function faultOfUrl(text: string): string | undefined {
 export function buildProviderObjects(form: ProviderForm) {
   const { namespace, name, type } = form;
   const callers = callersIn(form);
-  const options = Object.fromEntries(Object.entries(form.options).filter(([, text]) => text !== ''));
+  const options = filled(form.options);
   const provider = {
     apiVersion: 'penstock.dev/v1alpha1',
     kind: 'Provider',
@@ -158,10 +173,7 @@ export function buildProviderObjects(form: ProviderForm) {
       ...(form.baseUrl === '' ? {} : { baseURL: form.baseUrl }),
       ...(PROVIDER_TYPES[type].needsApis ? { apis: [...form.apis] } : {}),
       ...(Object.keys(options).length === 0 ? {} : { options }),
-      auth:
-        form.key === '' && form.secret === ''
-          ? { type: 'None' }
-          : { type: 'ApiKey', keys: [{ name: 'main', secretRef: secretRefOf(form) }] },
+      auth: authOf(form),
       ...(form.caName === '' ? {} : { tls: { caRef: caRefOf(form) } }),
       ...(form.check === '' ? {} : { healthCheck: { active: checkOf(form) } }),
       ...(callers === undefined ? {} : { allowedNamespaces: callers }),
@@ -177,6 +189,20 @@ export function buildProviderObjects(form: ProviderForm) {
     },
   };
   return { secret: buildSecret(form), provider, route };
+}
+
+/** Fields without a value are left out. */
+const filled = (fields: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, text]) => text !== ''));
+
+function authOf(form: ProviderForm): object {
+  const signIn = signInOf(form);
+  const hasKey = form.key !== '' || form.secret !== '';
+  const keys = hasKey ? { keys: [{ name: 'main', secretRef: secretRefOf(form) }] } : {};
+  if (signIn === undefined) return { type: hasKey ? 'ApiKey' : 'None', ...keys };
+  const identity = filled(form.identity);
+  const isPlain = Object.keys(identity).length === 0;
+  return { type: signIn.cloud, ...(isPlain ? {} : { [signIn.member]: identity }), ...keys };
 }
 
 /** Undefined: no new key was entered. */
@@ -219,15 +245,19 @@ const checkOf = ({ check, checkPath, checkModel }: ProviderForm) => ({
 export function providerFormOf({ metadata, spec }: Provider): ProviderForm {
   const { name: secret = '', key: secretKey = '' } = spec.auth?.keys?.[0]?.secretRef ?? {};
   const { kind: caKind = 'ConfigMap', name: caName = '', key: caKey = '' } = spec.tls?.caRef ?? {};
+  const type = spec.type as ProviderType;
+  const signIn = spec.auth?.type === SIGN_INS[type]?.cloud ? SIGN_INS[type] : undefined;
   const { type: check = '', path: checkPath = '', model: checkModel = '' } = spec.healthCheck?.active ?? {};
   return {
     ...emptyProviderForm,
     namespace: metadata.namespace,
     name: metadata.name,
-    type: spec.type as ProviderType,
+    type,
     baseUrl: spec.baseURL ?? '',
     apis: (spec.apis ?? []) as readonly Api[],
     options: spec.options ?? {},
+    hasIdentity: signIn !== undefined,
+    identity: (signIn && (spec.auth?.[signIn.member] as ProviderForm['identity'])) ?? {},
     ...{ secret, secretKey, caKind, caName, caKey, checkPath, checkModel },
     check: check as ProviderForm['check'],
     callers: spec.allowedNamespaces?.from ?? 'Same',
@@ -246,7 +276,9 @@ export function providerPatch(before: Provider, form: ProviderForm): { readonly 
       ...(differs('baseUrl') ? { baseURL: form.baseUrl === '' ? null : form.baseUrl } : {}),
       ...(differs('apis') ? { apis: form.apis.length === 0 ? null : form.apis } : {}),
       ...(differs('options') ? { options: Object.fromEntries(options) } : {}),
-      ...(differs('key', 'secret', 'secretKey') ? { auth: authPatch(before, form) } : {}),
+      ...(differs('key', 'secret', 'secretKey', 'hasIdentity', 'identity')
+        ? { auth: authPatch(before, form) }
+        : {}),
       ...(differs('caKind', 'caName', 'caKey')
         ? { tls: { caRef: form.caName === '' ? null : { kind: null, key: null, ...caRefOf(form) } } }
         : {}),
@@ -261,16 +293,24 @@ export function providerPatch(before: Provider, form: ProviderForm): { readonly 
 }
 
 /** The form shows the first key; further ones stay. */
-function authPatch({ spec }: Provider, form: ProviderForm): object {
-  const [first = { name: 'main' }, ...others] = spec.auth?.keys ?? [];
+function authPatch(before: Provider, form: ProviderForm): object {
+  const { type = 'None', keys: present = [] } = before.spec.auth ?? {};
+  const [first = { name: 'main' }, ...others] = present;
   const isGone = form.key === '' && form.secret === '';
-  const { type = 'None' } = spec.auth ?? {};
-  if (!isGone)
-    return {
-      type: type === 'None' ? 'ApiKey' : type,
-      keys: [{ ...first, secretRef: secretRefOf(form) }, ...others],
-    };
-  return others.length > 0 ? { keys: others } : { type: 'None', keys: null };
+  const keys = isGone ? others : [{ ...first, secretRef: secretRefOf(form) }, ...others];
+  const changed = { keys: keys.length > 0 ? keys : null };
+  const signIn = signInOf(form);
+  const was = signInOf(providerFormOf(before));
+  if (signIn === undefined) {
+    const isOther = type === 'None' || was !== undefined;
+    const keyed = isOther ? 'ApiKey' : type;
+    return { type: keys.length > 0 ? keyed : 'None', ...changed, ...(was && { [was.member]: null }) };
+  }
+  const fields = Object.entries(form.identity);
+  const identity = fields.every(([, text]) => text === '')
+    ? null
+    : Object.fromEntries(fields.map(([name, text]) => [name, text === '' ? null : text]));
+  return { type: signIn.cloud, ...changed, [signIn.member]: identity, ...(was ? {} : { header: null }) };
 }
 
 /** For a new key: a Secret is made here and never changed. */

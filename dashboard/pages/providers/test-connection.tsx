@@ -6,7 +6,7 @@ import type { Api } from '../shell/api.ts';
 import { useShell } from '../shell/context.tsx';
 import { PROVIDER_TYPES } from '../words/choices.ts';
 import type { Tone } from '../words/conditions.ts';
-import type { ProviderForm } from './provider-form.ts';
+import { type ProviderForm, signInOf } from './provider-form.ts';
 
 interface Tested {
   readonly outcome: 'works' | 'odd' | 'refused' | 'fails';
@@ -36,7 +36,8 @@ export function questionOf(form: ProviderForm, isSaved: boolean): Question {
     ...(baseUrl === '' ? {} : { baseURL: baseUrl }),
     ...(PROVIDER_TYPES[type].needsApis ? { apis } : {}),
     ...(Object.keys(options).length === 0 ? {} : { options }),
-    ...(key === '' ? {} : { key }),
+    // Credentials of a cloud are exchanged for a saved provider only.
+    ...(key === '' || signInOf(form) !== undefined ? {} : { key }),
   };
 }
 

@@ -22,6 +22,40 @@ export const PROVIDER_OPTIONS: { readonly [Type in ProviderType]?: readonly stri
   VertexAI: ['project', 'location'],
 };
 
+export interface SignIn {
+  /** `auth.type`, and the member of `auth` with its fields. */
+  readonly cloud: string;
+  readonly member: string;
+  readonly fields: readonly string[];
+  /** What a Secret holds; without one, the workload identity of the gateway signs in. */
+  readonly credentials: string;
+  readonly requiredWithKeys: readonly string[];
+}
+/** Of the types that take identities of a cloud. */
+export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
+  AzureOpenAI: {
+    cloud: 'Azure',
+    member: 'azure',
+    fields: ['tenantID', 'clientID', 'scope'],
+    credentials: 'Client secret, or certificate and private key in PEM',
+    requiredWithKeys: ['tenantID', 'clientID'],
+  },
+  Bedrock: {
+    cloud: 'AWS',
+    member: 'aws',
+    fields: ['roleARN', 'externalID'],
+    credentials: 'AWS credentials file with one profile',
+    requiredWithKeys: [],
+  },
+  VertexAI: {
+    cloud: 'GCP',
+    member: 'gcp',
+    fields: ['serviceAccount'],
+    credentials: 'JSON key of a service account',
+    requiredWithKeys: [],
+  },
+};
+
 export const APIS = {
   ChatCompletions: 'Chat completions',
   Messages: 'Messages',

@@ -113,7 +113,7 @@ export interface Provider extends KubeObject {
     readonly apis?: readonly string[];
     readonly options?: Readonly<Record<string, string>>;
     readonly suspended?: boolean;
-    readonly auth?: {
+    readonly auth?: Readonly<Record<string, unknown>> & {
       readonly type?: string;
       readonly keys?: readonly {
         readonly name: string;

@@ -15,7 +15,7 @@ import {
   providerPatch,
   routeNameOf,
 } from '../../../dashboard/pages/providers/provider-form.ts';
-import { PROVIDER_TYPES } from '../../../dashboard/pages/words/choices.ts';
+import { PROVIDER_TYPES, SIGN_INS } from '../../../dashboard/pages/words/choices.ts';
 import type { Provider } from '../../../dashboard/pages/words/kube.ts';
 import { mergePatch } from '../../../dashboard/pages/words/merge-patch.ts';
 import { parseModelRoute } from '../../../operator/resources/model-route.ts';
@@ -47,6 +47,75 @@ test.each(typesThat())('what is let through for %s, the operator takes', (type) 
     expect(secret === undefined).toBe(given.key === '');
   }
 });
+
+describe.each(Object.entries(SIGN_INS))(
+  'an identity of the cloud of %s',
+  (type, { cloud, member, fields, requiredWithKeys }) => {
+    const values = {
+      roleARN: 'arn:aws:iam::123456789012:role/models',
+      externalID: 'team-a',
+      serviceAccount: 'models@my-project.iam.gserviceaccount.com',
+      tenantID: 'example.onmicrosoft.com',
+      clientID: '01234567-89ab-cdef-0123-456789abcdef',
+      scope: 'https://ai.azure.com/.default',
+    } as Record<string, string>;
+    const identity = Object.fromEntries(fields.map((name) => [name, values[name] ?? '']));
+    const places = {
+      Bedrock: { region: 'eu-central-1' },
+      VertexAI: { project: 'my-project', location: 'global' },
+    };
+    const options = Object.entries(places).find(([name]) => name === type)?.[1] ?? {};
+    const given = {
+      ...form,
+      type: type as ProviderForm['type'],
+      options,
+      hasIdentity: true,
+      key: '',
+    } as ProviderForm;
+
+    test.each([
+      ['itself', given],
+      ['through all of its fields', { ...given, identity }],
+      ['with credentials', { ...given, identity, key: 'line 1\nline 2' }],
+    ])('%s: the operator takes it, and the form of it is the same', (_, one) => {
+      expect(checkProviderForm(one)).toEqual({});
+      const { provider } = buildProviderObjects(one);
+      expect(provider.spec.auth).toMatchObject({ type: cloud });
+      expect(parseProvider(provider)).toMatchObject({ ok: true });
+      expect(providerFormOf(provider as unknown as Provider)).toMatchObject({
+        hasIdentity: true,
+        identity: one.identity,
+      });
+    });
+
+    test('credentials without the fields that they need are not let through', () => {
+      expect(Object.keys(checkProviderForm({ ...given, key: 'k' }))).toEqual(
+        requiredWithKeys.map((name) => `auth.${member}.${name}`),
+      );
+    });
+
+    test('an edit changes to it and back, and leaves nothing of the other behind', () => {
+      const { provider } = buildProviderObjects({ ...given, identity });
+      const before = provider as unknown as Provider;
+      const keyed = { ...providerFormOf(before), hasIdentity: false, secret: 'keys' };
+      const after = mergePatch(provider, providerPatch(before, keyed)) as unknown as Provider;
+      expect(after.spec.auth).toEqual({
+        type: 'ApiKey',
+        keys: [{ name: 'main', secretRef: { name: 'keys', key: 'key' } }],
+      });
+      const back = { ...providerFormOf(after), hasIdentity: true, identity, secret: '' };
+      const again = mergePatch(after, providerPatch(after, back)) as unknown as Provider;
+      expect(again.spec.auth).toEqual(provider.spec.auth);
+      const bare = {
+        ...providerFormOf(again),
+        identity: Object.fromEntries(fields.map((name) => [name, ''])),
+      };
+      expect((mergePatch(again, providerPatch(again, bare)) as unknown as Provider).spec.auth).toEqual({
+        type: cloud,
+      });
+    });
+  },
+);
 
 test('addresses that the kind refuses are refused, and no other objects come of it', () => {
   const part = fc.constantFrom(

@@ -109,6 +109,28 @@ test('a key that was just made is offered, and forgotten with the session', asyn
   expect(await picked.count()).toBe(0);
 });
 
+test('the models of a new key are listed as soon as the gateway knows it', async () => {
+  const page = await open('/keys/new?namespace=team-a');
+  await page.route('**/v1/models', (route) =>
+    route.fulfill({ status: 401, json: { error: { message: 'No such key.' } } }),
+  );
+  await page.getByPlaceholder('ci-bot').fill('early');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByRole('link', { name: 'Open in the playground' }).click();
+  await page.getByRole('button', { name: 'Leave' }).click();
+  await page.getByText('The gateway does not accept this key yet.').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await page.unroute('**/v1/models');
+  await until(async () => (await page.getByLabel('Model', { exact: true }).inputValue()) !== '');
+  // Of a key that was not made here, a refusal is one at once.
+  await page.getByLabel('Key', { exact: true }).selectOption('');
+  await page.route('**/v1/models', (route) =>
+    route.fulfill({ status: 401, json: { error: { message: 'No such key.' } } }),
+  );
+  await page.getByLabel('Your key').fill('psk_wrong');
+  await page.getByRole('alert').getByText('401: No such key.').waitFor();
+});
+
 test('a pasted key fills in the snippets of its page, and can be tested there', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   const snippet = page.getByRole('region', { name: /^Snippet for/ });
