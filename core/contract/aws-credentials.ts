@@ -1,5 +1,7 @@
 // What does a credentials file of AWS say? One profile, as `aws configure` writes it, so that a file can be put into a Secret as it is.
 
+import { isVisibleWord } from './visible-word.ts';
+
 export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -30,8 +32,5 @@ export function parseAwsCredentials(text: string): AwsCredentials | undefined {
 }
 
 export function areAwsCredentials({ accessKeyId, secretAccessKey, sessionToken }: AwsCredentials): boolean {
-  return /^\w{16,128}$/.test(accessKeyId) && visible.test(secretAccessKey + (sessionToken ?? ''));
+  return /^\w{16,128}$/.test(accessKeyId) && isVisibleWord(secretAccessKey + (sessionToken ?? ''));
 }
-
-/** They are sent in headers, or signed with. */
-const visible = /^[!-~]+$/;

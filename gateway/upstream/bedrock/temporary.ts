@@ -1,6 +1,7 @@
 // Are these credentials that end, and when?
 
 import type { AwsCredentials } from '../../../core/contract/aws-credentials.ts';
+import { isVisibleWord } from '../../../core/contract/visible-word.ts';
 
 export interface Temporary {
   readonly credentials: AwsCredentials;
@@ -20,14 +21,11 @@ export function temporaryOf(
   date: string | undefined,
   nowMs: number,
 ): Temporary | undefined {
-  if (!isWord(accessKeyId) || !isWord(secretAccessKey) || !isWord(sessionToken)) return undefined;
+  if (!isVisibleWord(accessKeyId) || !isVisibleWord(secretAccessKey) || !isVisibleWord(sessionToken))
+    return undefined;
   const endsAtMs = typeof expiration === 'string' ? Date.parse(expiration) : Number.NaN;
   const saidAtMs = Date.parse(date ?? '');
   const leftMs = endsAtMs - (Number.isNaN(saidAtMs) ? nowMs : saidAtMs);
   const lifetimeMs = leftMs > 0 ? leftMs : 0;
   return { credentials: { accessKeyId, secretAccessKey, sessionToken }, lifetimeMs };
-}
-
-function isWord(value: unknown): value is string {
-  return typeof value === 'string' && /^[!-~]+$/.test(value);
 }

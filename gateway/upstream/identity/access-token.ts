@@ -1,5 +1,6 @@
 // What did a token service give? One word that goes into a header, for a time.
 
+import { isVisibleWord } from '../../../core/contract/visible-word.ts';
 import { Secret } from '../../table/secret.ts';
 import { ExchangeError } from './exchange-error.ts';
 
@@ -11,7 +12,6 @@ export interface AccessToken {
 
 /** @throws {ExchangeError} where the value is no token. */
 export function readAccessToken({ host }: URL, token: unknown, lifetimeMs: number): AccessToken {
-  if (typeof token !== 'string' || !/^[!-~]+$/.test(token))
-    throw new ExchangeError(`${host} gave no token. Gateways ask again.`, false);
+  if (!isVisibleWord(token)) throw new ExchangeError(`${host} gave no token. Gateways ask again.`, false);
   return { token: new Secret(token), lifetimeMs: Number.isFinite(lifetimeMs) ? lifetimeMs : 0 };
 }

@@ -40,12 +40,13 @@ export function serviceAccountInvalid(use: SecretUse, member: string): Finding {
   };
 }
 
-/** Neither the certificate nor the key is part of the message. */
-export function clientCertificateInvalid(use: SecretUse): Finding {
+/** Neither the certificate nor the key is part of the message. @param isPair They belong together, and the key is no RSA key. */
+export function clientCertificateInvalid(use: SecretUse, isPair: boolean): Finding {
+  const where = `${use.field}: the value of ${use.key} in Secret ${use.secret}`;
   return {
     reason: 'SecretValueInvalid',
-    message:
-      `${use.field}: the value of ${use.key} in Secret ${use.secret} holds no RSA private key with its certificate; write both in PEM, ` +
-      'without a passphrase, or write a client secret',
+    message: isPair
+      ? `${where} has a private key that is no RSA key, and Entra takes only RSA. Make a certificate with an RSA key, or write a client secret`
+      : `${where} holds no RSA private key with its certificate; write both in PEM, without a passphrase, or write a client secret`,
   };
 }

@@ -456,7 +456,7 @@ describe('the token service', () => {
   });
 
   test.each(['', 'x.example/', 'x@evil.example'])('is not asked in the region %j', async (hostRegion) => {
-    await expect(originFor(hostRegion, {})).rejects.toThrow('No region is known');
+    await expect(originFor(hostRegion, {})).rejects.toThrow('The region of the token service is unknown.');
   });
 });
 

@@ -214,7 +214,8 @@ describe('a key of type Azure is written as one word', () => {
   const annotations = { 'penstock.dev/allowed-hosts': 'acme.openai.azure.com' };
   const app = ofTeam('Azure', { keys, azure: { tenantID, clientID } });
   const given = (value: string) => compiled(app, PLATFORM, [secret({ annotations, data: { key: value } })]);
-  const { cert, key } = makeCertificate({ name: 'app' });
+  const issuer = makeCertificate({ name: 'authority', isCa: true });
+  const { cert, key } = makeCertificate({ name: 'app', issuer, keyType: 'rsa' });
   const other = makeCertificate({ name: 'other' });
 
   test.each<[string, string, Fields]>([
@@ -243,6 +244,21 @@ describe('a key of type Azure is written as one word', () => {
     const { reason, message } = condition(given(value), 'Provider', 'team-a/openai', 'ResolvedRefs');
     expect(reason).toBe('SecretValueInvalid');
     expect(message).not.toMatch(/BEGIN|abc/);
+  });
+
+  test.each([
+    ['as PKCS 8', other.key],
+    ['as SEC 1', other.privateKey.export({ type: 'sec1', format: 'pem' }).toString()],
+  ])('and refused, with what to do, where the key of the certificate is an EC key %s', (_, ec) => {
+    const result = given(`${other.cert}${ec}`);
+    expect(condition(result, 'Provider', 'team-a/openai', 'ResolvedRefs')).toMatchObject({
+      status: 'False',
+      reason: 'SecretValueInvalid',
+      message:
+        'spec.auth.keys[main]: the value of key in Secret openai has a private key that is no RSA key, and Entra takes only RSA. ' +
+        'Make a certificate with an RSA key, or write a client secret',
+    });
+    expect(result.table.providers).toEqual([]);
   });
 
   test('also while a form is held, as it is now', () => {

@@ -1,7 +1,5 @@
 // With which token of Entra ID is a request signed in? With one for the pod's own identity, or for an app with its secret or certificate.
 
-import { parseJson } from '../../../../core/parse-json.ts';
-import { asRecord } from '../../../json/record.ts';
 import { Secret } from '../../../table/secret.ts';
 import type { KeyedEndpoint, ProviderView } from '../../../table/view.ts';
 import type { Credential, CredentialMeans, Given } from '../../credential.ts';
@@ -9,6 +7,7 @@ import { bearer } from '../../renewed-credential.ts';
 import { askService } from '../ask-service.ts';
 import { ExchangeError } from '../exchange-error.ts';
 import { readProjected } from '../projected-file.ts';
+import { readWrittenKey } from '../read-written-key.ts';
 import { authorityOf, scopeOf } from './defaults.ts';
 import { exchangeProof, type Proof } from './exchange.ts';
 
@@ -63,10 +62,8 @@ function said(value: string | undefined, variable: string): string {
   );
 }
 
-/** As the operator has checked it and written it down: in base64, so that it is one word. */
 function readKey(secret: Secret): Proof {
-  const key = asRecord(parseJson(Buffer.from(secret.reveal(), 'base64').toString('utf8')));
-  const { clientSecret, certificate, privateKey } = key ?? {};
+  const { clientSecret, certificate, privateKey } = readWrittenKey(secret);
   if (typeof clientSecret === 'string') return { kind: 'secret', secret: new Secret(clientSecret) };
   if (typeof certificate === 'string' && typeof privateKey === 'string')
     return { kind: 'certificate', certificate, privateKey: new Secret(privateKey) };

@@ -11,6 +11,7 @@ import type { AccessToken } from '../access-token.ts';
 import { type AskService, askService } from '../ask-service.ts';
 import { ExchangeError } from '../exchange-error.ts';
 import { readProjected } from '../projected-file.ts';
+import { readWrittenKey } from '../read-written-key.ts';
 import { type FederatedFile, readCredentialFile, type ServiceAccount } from './credential-file.ts';
 import { askMetadata, askMetadataEmail, exchangeClaim, exchangeFederated, impersonate } from './exchanges.ts';
 import type { GoogleServices } from './services.ts';
@@ -111,10 +112,8 @@ async function subjectTokenOf({ tokenFile, tokenMember }: FederatedFile): Promis
   throw new ExchangeError(`The file of credential_source has no text under ${tokenMember}.`, true);
 }
 
-/** As the operator has checked it and written it down: in base64, so that it is one word. */
 function readKey(secret: Secret): ServiceAccount {
-  const account = asRecord(parseJson(Buffer.from(secret.reveal(), 'base64').toString('utf8')));
-  const { client_email: email, private_key: privateKey, private_key_id: keyId } = account ?? {};
+  const { client_email: email, private_key: privateKey, private_key_id: keyId } = readWrittenKey(secret);
   if (typeof email !== 'string' || typeof privateKey !== 'string')
     throw new ExchangeError('The key does not belong to a service account.', true);
   return { email, privateKey: new Secret(privateKey), keyId: typeof keyId === 'string' ? keyId : undefined };
