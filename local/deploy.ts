@@ -8,8 +8,8 @@ import { type CompileResult, createCompiler } from '../operator/compile/compile.
 import { createPolicyJudge } from '../operator/compile/judge-policies.ts';
 import type { Condition, Verdict } from '../operator/compile/verdict.ts';
 import type {
+  CheckedPolicy,
   ConfigMapRecord,
-  JudgedPolicy,
   NamespaceRecord,
   SecretRecord,
   Snapshot,
@@ -142,7 +142,7 @@ export function createDeployer(parts: DeployParts): Deployer {
   };
 }
 
-function problemsOf(policies: readonly JudgedPolicy[], { places }: Manifests): Remark[] {
+function problemsOf(policies: readonly CheckedPolicy[], { places }: Manifests): Remark[] {
   return policies.flatMap(({ object, problems }) => {
     const subject = objectId('TenantPolicy', '', object.metadata.name);
     const place = places.get(subject);

@@ -1,7 +1,7 @@
 // Manifests to a snapshot: what the operator would have read from a cluster that holds them.
 
 import { applyPolicies } from '../operator/compile/apply-policies.ts';
-import type { JudgedPolicy, PlatformSettings, SecretRecord, Snapshot } from '../operator/watch/snapshot.ts';
+import type { CheckedPolicy, PlatformSettings, SecretRecord, Snapshot } from '../operator/watch/snapshot.ts';
 import type { Manifests } from './manifests.ts';
 
 /** On a laptop, `default` is the platform, and only it may reach what runs on the laptop. */
@@ -19,7 +19,7 @@ export const localPlatform: PlatformSettings = {
 
 export function buildSnapshot(
   manifests: Manifests,
-  policies: readonly JudgedPolicy[],
+  policies: readonly CheckedPolicy[],
   issued: readonly SecretRecord[],
 ): Snapshot {
   const specs = policies.flatMap(({ spec }) => spec ?? []);

@@ -194,7 +194,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
   }
 
   /** What has changed since a list was read and before the watch began, nobody tells. */
-  function letGo(key: string, kept: Kept, version: number): void {
+  function release(key: string, kept: Kept, version: number): void {
     kept.reading.then(
       (read) => {
         if (read.resourceVersion >= version) return;
@@ -227,7 +227,7 @@ export function openKeyLists(parts: Pick<ServerParts, 'clock' | 'clusterOf' | 'l
     change(session, namespace, event) {
       const key = keyOf(session, namespace);
       for (let kept = lists.get(key); kept; kept = kept.next) {
-        if (event.type === 'RESET') letGo(key, kept, Number(event.resourceVersion));
+        if (event.type === 'RESET') release(key, kept, Number(event.resourceVersion));
         else tell(kept, event);
       }
     },

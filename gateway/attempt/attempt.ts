@@ -49,7 +49,7 @@ const errorBytesMax = 64 * 1024;
 const errorBodyMs = 2_000;
 
 /** How long an upstream may take to end its body after the end mark. */
-const letGoMs = 2_000;
+const releaseMs = 2_000;
 
 const never = Number.POSITIVE_INFINITY;
 
@@ -556,7 +556,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     // A plain answer stays until its client has it.
     if (end.outcome !== 'answered' || this.ends.reader.type !== 'plain') this.hold(0);
     this.owner.timers.remove(this);
-    if (end.outcome === 'answered') this.letGo();
+    if (end.outcome === 'answered') this.release();
     else {
       this.transmission?.abort();
       this.commitPoint?.discard();
@@ -590,7 +590,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
   }
 
   /** Behind the terminal marker the upstream may end by itself, so that its connection can be used again. */
-  private letGo(): void {
+  private release(): void {
     const { transmission } = this;
     if (this.hasEnded || !transmission) return;
     if (this.stream?.facts.isCut) {
@@ -599,7 +599,7 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
       return;
     }
     if (this.isPaused || this.isHeldBack || this.awaitsTurn) transmission.resume();
-    this.owner.timers.set(this, this.owner.clock.now() + letGoMs);
+    this.owner.timers.set(this, this.owner.clock.now() + releaseMs);
   }
 
   private countFacts(): CountFacts {

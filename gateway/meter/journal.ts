@@ -58,7 +58,7 @@ export interface ReadableJournal extends Journal {
   /** @returns A function that removes the listener. */
   onWritten(listener: () => void): () => void;
   /**
-   * Waits until the reader has acknowledged all records, and hands the others to `JournalReport.unclaimed`.
+   * Waits until the reader has acknowledged all records, and hands the others to `JournalReport.unacknowledged`.
    *
    * @param hasReader There is one, though it may not have asked this process yet; default: there is one if it has.
    */

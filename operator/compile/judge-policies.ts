@@ -3,7 +3,7 @@
 import { parseAddressRules } from '../../core/egress/address-rules.ts';
 import type { Problem } from '../resources/problems.ts';
 import { parseTenantPolicy, type TenantPolicySpec } from '../resources/tenant-policy.ts';
-import type { JudgedPolicy, PlatformSettings, RawPolicy } from '../watch/snapshot.ts';
+import type { CheckedPolicy, PlatformSettings, RawPolicy } from '../watch/snapshot.ts';
 
 interface Good {
   readonly uid: unknown;
@@ -11,11 +11,11 @@ interface Good {
   readonly spec: TenantPolicySpec;
 }
 
-type PolicyJudge = (objects: readonly RawPolicy[]) => readonly JudgedPolicy[];
+type PolicyJudge = (objects: readonly RawPolicy[]) => readonly CheckedPolicy[];
 
 /** @returns what judges all of them, by name, and remembers the last good form of each. */
 export function createPolicyJudge({ servicePrefix }: Pick<PlatformSettings, 'servicePrefix'>): PolicyJudge {
-  const judged = new WeakMap<RawPolicy, JudgedPolicy>();
+  const judged = new WeakMap<RawPolicy, CheckedPolicy>();
   let good: ReadonlyMap<string, Good> = new Map();
   return (objects) => {
     const next = new Map<string, Good>();
@@ -38,7 +38,7 @@ export function createPolicyJudge({ servicePrefix }: Pick<PlatformSettings, 'ser
   };
 }
 
-function judge(object: RawPolicy, lastGood: Good | undefined, servicePrefix: string): JudgedPolicy {
+function judge(object: RawPolicy, lastGood: Good | undefined, servicePrefix: string): CheckedPolicy {
   const { spec, problems } = read(object, servicePrefix);
   if (problems.length === 0) return { object, problems, spec };
   if (lastGood !== undefined)

@@ -17,7 +17,7 @@ import type { Published, PublishOptions } from '../publish/publish-table.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { leaveOut, UnfitEntryError } from '../publish/unfit-entry.ts';
 import type { Cluster } from '../watch/cluster.ts';
-import type { JudgedPolicy, RetiredKey, Snapshot } from '../watch/snapshot.ts';
+import type { CheckedPolicy, RetiredKey, Snapshot } from '../watch/snapshot.ts';
 import { createGatherer, type Verdicts, withVerdict } from './verdicts.ts';
 
 export interface BringOutParts {
@@ -73,7 +73,7 @@ export type TableRun =
       readonly found: FormOf | undefined;
       readonly content: TableContent;
       readonly healthChecks: readonly HealthCheck[];
-      readonly policies: readonly JudgedPolicy[];
+      readonly policies: readonly CheckedPolicy[];
     })
   | (RunFacts & {
       readonly type: 'failed';

@@ -3,7 +3,7 @@
 import type { ApiKeyVerdict, Verdict } from '../compile/verdict.ts';
 import type { FormOf } from '../hold/forms.ts';
 import type { Waits } from '../hold/waits.ts';
-import { keysJudgedDifferently, type Verdicts } from './verdicts.ts';
+import { keysWithOtherVerdicts, type Verdicts } from './verdicts.ts';
 
 export interface Judgement {
   readonly verdicts: Verdicts;
@@ -34,7 +34,7 @@ export function compareJudgements(
   const apiKeys: (readonly [string, ApiKeyVerdict])[] = [];
   const forStatus: string[] = [];
   const inQuestion = [...changed, ...unsettled, ...before.waits.keys(), ...now.waits.keys()];
-  for (const key of new Set([...keysJudgedDifferently(before.verdicts, now.verdicts), ...inQuestion])) {
+  for (const key of new Set([...keysWithOtherVerdicts(before.verdicts, now.verdicts), ...inQuestion])) {
     const known = before.verdicts.get(key);
     const verdict = now.verdicts.get(key);
     if (verdict === undefined) {

@@ -33,7 +33,7 @@ export interface KeyKeeper {
   /** The verdict is another one than before. */
   judged(key: string, verdict: ApiKeyVerdict): void;
   /** `judged` was called for every object of a run. */
-  allJudged(): void;
+  allChecked(): void;
   /** A table was published with the last verdicts, except for objects that wait. */
   published(generation: number, waits: Waits): void;
   podsMoved(): void;
@@ -86,7 +86,7 @@ export function createKeyKeeper(parts: KeyKeeperParts): KeyKeeper {
       issued.delete(key);
       queue.add(key);
     },
-    allJudged() {
+    allChecked() {
       // The watch tells of a Secret some moments after it was written.
       for (const key of lacking) queue.addAfter(key, Math.max(0, (issued.get(key) ?? 0) - clock.now()));
     },

@@ -59,7 +59,7 @@ export function createObjects(parts: Parts): LedObjects {
         spending.judged(verdict);
       }
       look(forStatus);
-      keys.allJudged();
+      keys.allChecked();
     },
     podsMoved() {
       keys.podsMoved();
@@ -121,10 +121,10 @@ function openSpending(parts: Parts, onBudget: (key: string) => void): Spending {
     onBudget,
     onNamespaces: parts.onNamespaces,
     onAway: (reason) =>
-      table.tell(
+      table.emit(
         'LedgerAway',
         `the ledger does not report: ${reason}. Spend of keys is not updated until it does; nothing else waits for it`,
       ),
-    onBack: () => table.tell('LedgerBack', 'the ledger reports spend again'),
+    onBack: () => table.emit('LedgerBack', 'the ledger reports spend again'),
   });
 }

@@ -8,7 +8,7 @@ import { API_GROUP, API_VERSION } from '../resources/metadata.ts';
 import { tenantPolicyResource, tenantPolicyStatusIn } from '../resources/tenant-policy.ts';
 import { decidePolicyStatus } from '../status/decide-policy-status.ts';
 import { recordedGeneration } from '../status/programmed.ts';
-import type { JudgedPolicy } from '../watch/snapshot.ts';
+import type { CheckedPolicy } from '../watch/snapshot.ts';
 import { checkMs, type TermParts } from './parts.ts';
 import type { LedPods } from './pods.ts';
 import type { Spending } from './spending.ts';
@@ -28,7 +28,7 @@ interface LedPolicies {
 }
 
 interface Known {
-  readonly policy: JudgedPolicy;
+  readonly policy: CheckedPolicy;
   readonly since: number;
   /** When this form was met. */
   readonly metMs: number;

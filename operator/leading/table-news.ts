@@ -14,7 +14,7 @@ export interface TableNews {
   heldNow(): HeldCounts;
   pinned(now: Pin | undefined): void;
   isPinned(): boolean;
-  tell(reason: TableEventReason, note: string): void;
+  emit(reason: TableEventReason, note: string): void;
 }
 
 interface Parts {
@@ -38,19 +38,19 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
       const isOther = words !== heldWords;
       held = now;
       heldWords = words;
-      if (isOther) tellHeld(unreadable);
+      if (isOther) emitHeld(unreadable);
     },
     heldNow: () => held,
     pinned(now) {
       const isSame = JSON.stringify(now) === JSON.stringify(pin);
       pin = now;
-      if (!isSame) tellPin(now);
+      if (!isSame) emitPin(now);
     },
     isPinned: () => pin !== undefined,
-    tell,
+    emit,
   };
 
-  function tellHeld(unreadable: ReadonlySet<string>): void {
+  function emitHeld(unreadable: ReadonlySet<string>): void {
     if (unreadable.size > 0) {
       log('warn', 'namespaces cannot be read; their entries in the table stay unchanged', {
         namespaces: [...unreadable],
@@ -60,7 +60,7 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
     }
     if (held.Provider + held.ModelRoute + held.ApiKey === 0) {
       log('info', 'no missing object is kept in the table any more');
-      if (isCounted) tell('AbsenceOver', 'the missing objects are back, or their deletion was confirmed');
+      if (isCounted) emit('AbsenceOver', 'the missing objects are back, or their deletion was confirmed');
       isCounted = false;
       return;
     }
@@ -73,29 +73,29 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
     const counts = Object.entries(held).flatMap(([kind, count]) =>
       count === 0 ? [] : [`${count} ${kind}s`],
     );
-    tell(
+    emit(
       'AbsenceHeld',
       `${counts.join(', ')} are missing without a delete event; they stay in service until the deletion is confirmed: ${confirmBy}`,
     );
   }
 
-  function tellPin(now: Pin | undefined): void {
+  function emitPin(now: Pin | undefined): void {
     if (now === undefined) {
-      tell('Unpinned', 'the table is no longer pinned and follows the objects');
+      emit('Unpinned', 'the table is no longer pinned and follows the objects');
     } else if (now.type === 'pinned') {
-      tell(
+      emit(
         'Pinned',
         `the table is pinned to generation ${now.generation}: its content is published under a new number and then stays, except for revoked keys`,
       );
     } else {
-      tell(
+      emit(
         'PinImpossible',
         `the table cannot be pinned to ${now.wanted}: ${now.message}. The current table stays, except for revoked keys, until the annotation is changed or removed`,
       );
     }
   }
 
-  function tell(reason: TableEventReason, note: string): void {
+  function emit(reason: TableEventReason, note: string): void {
     const { type } = EVENT_REASONS[reason];
     log(type === 'Warning' ? 'warn' : 'info', note, { reason });
     const subject = { apiVersion: 'v1', kind: 'Secret', namespace: tableNamespace, name };

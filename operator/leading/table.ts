@@ -38,7 +38,7 @@ interface Parts extends TermParts, Pick<BringOutParts, 'readers' | 'takeHints'> 
 
 export interface LedTable
   extends Pick<Publisher, 'exchangeToken' | 'internalTls' | 'epochFloor' | 'standDown'>,
-    Pick<TableNews, 'tell' | 'heldNow' | 'isPinned'> {
+    Pick<TableNews, 'emit' | 'heldNow' | 'isPinned'> {
   readonly queue: WorkQueue;
   begin(): void;
   /** Of the table in use; 0 before the first. */
@@ -113,7 +113,7 @@ export function createTable(parts: Parts): LedTable {
     exchangeToken: publisher.exchangeToken,
     internalTls: publisher.internalTls,
     epochFloor: publisher.epochFloor,
-    tell: news.tell,
+    emit: news.emit,
     heldNow: news.heldNow,
     isPinned: news.isPinned,
     generation: () => generation,

@@ -9,7 +9,7 @@ import { createProgrammedTracker, recordedGeneration } from '../status/programme
 import type { Cluster } from '../watch/cluster.ts';
 import type { TableRun } from './bring-out.ts';
 import { compareJudgements, type Differences, isSameVerdict, type Judgement } from './differences.ts';
-import { keysJudgedDifferently, NO_VERDICTS, type Verdicts } from './verdicts.ts';
+import { keysWithOtherVerdicts, NO_VERDICTS, type Verdicts } from './verdicts.ts';
 
 export type PublishedRun = Extract<TableRun, { type: 'published' }>;
 export type FailedRun = Extract<TableRun, { type: 'failed' }>;
@@ -67,7 +67,7 @@ export function createVerdictBook(cluster: Pick<Cluster, 'object'>, namesOf: Nam
         generation,
         verdicts: judged,
         formOf: (verdict) => formIn(forms.of, verdict),
-        changed: new Set([...forms.changed, ...keysJudgedDifferently(published, judged)]),
+        changed: new Set([...forms.changed, ...keysWithOtherVerdicts(published, judged)]),
         recorded(verdict) {
           const object = cluster.object(verdict.kind, verdict.namespace, verdict.name);
           const isSame = found !== undefined && formIn(found, verdict) === formIn(forms.of, verdict);

@@ -63,7 +63,7 @@ export function withVerdict({ routing, apiKeys }: Verdicts, key: string, verdict
 }
 
 /** Of the objects on which the verdicts are not the same value, or of which only one run knows. */
-export function keysJudgedDifferently(a: Verdicts, b: Verdicts): readonly string[] {
+export function keysWithOtherVerdicts(a: Verdicts, b: Verdicts): readonly string[] {
   const routing = a.routing === b.routing ? [] : [...a.routing.keys(), ...b.routing.keys()];
   return [
     ...[...new Set(routing)].filter((key) => a.routing.get(key) !== b.routing.get(key)),

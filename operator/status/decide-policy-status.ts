@@ -14,7 +14,7 @@ import type { PodsState } from '../pods/pods-state.ts';
 import type { TenantPolicySpec, TenantPolicyStatus } from '../resources/tenant-policy.ts';
 import { dollarsOf, microdollarsOf } from '../usage/dollars.ts';
 import { useIn } from '../usage/spend-book.ts';
-import type { JudgedPolicy, NamespaceRecord } from '../watch/snapshot.ts';
+import type { CheckedPolicy, NamespaceRecord } from '../watch/snapshot.ts';
 import { earliest } from './earliest.ts';
 import { isSameStatus } from './same-status.ts';
 import { settleProgrammed } from './settle-programmed.ts';
@@ -24,7 +24,7 @@ import { stateOf } from './state-of.ts';
 export interface PolicyFacts {
   /** Name of this release. */
   readonly instance: string;
-  readonly policy: JudgedPolicy;
+  readonly policy: CheckedPolicy;
   readonly present: TenantPolicyStatus | undefined;
   /** Table generation in which its present form first appeared; undefined before that one is published. */
   readonly since: number | undefined;
@@ -115,7 +115,7 @@ function leftToAnother(
   return nowMs < untilMs ? { type: 'same', untilMs } : undefined;
 }
 
-function refused({ problems, spec, heldGeneration }: JudgedPolicy): Condition {
+function refused({ problems, spec, heldGeneration }: CheckedPolicy): Condition {
   const { reason, message } = invalid(problems);
   const fault = message.replace(/[.]$/, '');
   return fails('Accepted', { reason, message: `${fault}; until that is corrected, ${inForce()}` });

@@ -80,7 +80,7 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
     want(owner, key) {
       const before = namedBy.get(owner);
       if (before === key) return;
-      if (before !== undefined) letGo(owner, before);
+      if (before !== undefined) release(owner, before);
       if (key === undefined) namedBy.delete(owner);
       else {
         namedBy.set(owner, key);
@@ -108,7 +108,7 @@ export function createConfigMapReader(parts: ConfigMapReaderParts): ConfigMapRea
     return want !== undefined && places.has(key) && !records.has(key) && !want.isOutOfReach;
   }
 
-  function letGo(owner: string, key: string): void {
+  function release(owner: string, key: string): void {
     const want = wanted.get(key);
     want?.owners.delete(owner);
     if (want === undefined || want.owners.size > 0) return;

@@ -1,7 +1,7 @@
 // What is the snapshot now? Of seven lists of up to 50,000, only those are built again in which something changed.
 
 import { applyPolicies } from '../compile/apply-policies.ts';
-import type { JudgedPolicy, PlatformSettings, Snapshot } from './snapshot.ts';
+import type { CheckedPolicy, PlatformSettings, Snapshot } from './snapshot.ts';
 
 export interface SnapshotLists {
   Provider(): Snapshot['providers'];
@@ -10,7 +10,7 @@ export interface SnapshotLists {
   Secret(): Snapshot['secrets'];
   ConfigMap(): Snapshot['configMaps'];
   Namespace(): Snapshot['namespaces'];
-  TenantPolicy(): readonly JudgedPolicy[];
+  TenantPolicy(): readonly CheckedPolicy[];
 }
 
 export type ListName = keyof SnapshotLists;
@@ -62,7 +62,7 @@ export function createSnapshotCache(lists: SnapshotLists, platform: PlatformSett
   };
 
   function platformWith(
-    policies: readonly JudgedPolicy[],
+    policies: readonly CheckedPolicy[],
     namespaces: Snapshot['namespaces'],
   ): PlatformSettings {
     return applyPolicies(

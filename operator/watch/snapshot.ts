@@ -94,7 +94,7 @@ export interface TenantLimits {
 }
 
 /** A TenantPolicy, and what holds of it. */
-export interface JudgedPolicy {
+export interface CheckedPolicy {
   readonly object: RawPolicy;
   /** What is wrong with the present form; none: it is in force. */
   readonly problems: readonly Problem[];
@@ -149,7 +149,7 @@ export interface Snapshot {
   /** Each digest once. Absent: none. */
   readonly retiredKeys?: readonly RetiredKey[];
   /** By name; absent: none. */
-  readonly policies?: readonly JudgedPolicy[];
+  readonly policies?: readonly CheckedPolicy[];
   /** With what TenantPolicies say. */
   readonly platform: PlatformSettings;
 }

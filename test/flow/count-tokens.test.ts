@@ -36,7 +36,7 @@ test(
 test(
   'an upstream that says more than a number is released, and little of it is kept',
   inHouse(async (house) => {
-    const letGo = Promise.withResolvers<number>();
+    const release = Promise.withResolvers<number>();
     const server = createServer((request, response) => {
       request.resume();
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -47,7 +47,7 @@ test(
           if (!error) setImmediate(writeOn);
         });
       };
-      response.once('close', () => letGo.resolve(bytes));
+      response.once('close', () => release.resolve(bytes));
       writeOn();
     });
     const upstream = await listenKept(server);
@@ -57,7 +57,7 @@ test(
       const answer = await rawCall({ port: portOf(rig) }, asked);
       expect([answer.status, answer.headers['x-penstock-estimated']]).toEqual([200, 'true']);
       // What is under way between the two counts too. Read for all of its five seconds, it would be many times as much.
-      expect(await letGo.promise).toBeLessThan(256 * 1024);
+      expect(await release.promise).toBeLessThan(256 * 1024);
     } finally {
       await upstream.close();
     }

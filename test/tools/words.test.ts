@@ -26,6 +26,15 @@ const sentences: readonly (readonly [string, string])[] = [
   ['meanwhile', 'replaced meanwhile'],
   ['behind (time)', 'a provider that fails behind its first content'],
   ['in front of (time)', 'a comment in front of the first event'],
+  ['Leaving', 'const { leave } = useLeaving(keeping);'],
+  ['letGo', 'this.letGo();'],
+  ['UnderWay', 'await areUnderWay();'],
+  ['isDoubted', 'readonly isDoubted: boolean;'],
+  ['TakenRecords', 'class TakenRecords {'],
+  ['SetAside', 'type SetAside = readonly string[];'],
+  ['unclaimed', 'report.unclaimed(records);'],
+  ['breathe', 'await breathe();'],
+  ['allJudged', 'policies: readonly JudgedPolicy[]'],
 ];
 
 describe('the word list', () => {

@@ -34,6 +34,19 @@ export const privateWords: readonly PrivateWord[] = [
     pattern: new RegExp(`\\bin front of (?:an?|the|its|their) (?:\\w+ )?${event}\\b`, 'gi'),
     instead: 'before',
   },
+  { word: 'Leaving', pattern: /\b(?:use|is)Leaving\b/gi, instead: 'leave guard, cancelled or deleted' },
+  { word: 'letGo', pattern: /\bletGo(?:Ms)?\b/gi, instead: 'release' },
+  { word: 'UnderWay', pattern: /\b(?:are|is)UnderWay\b/gi, instead: 'in flight, open' },
+  { word: 'isDoubted', pattern: /\bisDoubted\b/gi, instead: 'suspect' },
+  { word: 'TakenRecords', pattern: /\bTakenRecords\b/gi, instead: 'acknowledged' },
+  { word: 'SetAside', pattern: /\bSetAside\b/gi, instead: 'quarantine, reservation' },
+  { word: 'unclaimed', pattern: /\bunclaimed\b/gi, instead: 'unacknowledged' },
+  { word: 'breathe', pattern: /\bbreathes?\b/gi, instead: 'yield' },
+  {
+    word: 'allJudged',
+    pattern: /\b(?:all|keys)?Judged(?:Policy|Differently)\b|\ballJudged\b/gi,
+    instead: 'checked, verdicts',
+  },
 ];
 
 export interface Hit {

@@ -18,7 +18,7 @@ import {
 } from './context.tsx';
 import { HeldBack } from './held-back.tsx';
 import type { Keeping } from './keeping.ts';
-import { useLeaving } from './leaving.tsx';
+import { useLeaveGuard } from './leaving.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
 import { placeOf } from './place.ts';
 import { Mark } from './sign-in.tsx';
@@ -60,7 +60,7 @@ export function Frame({ session, api, keeping, ended, signOut }: FrameProps) {
   const [said, setSaid] = useState('');
   const [notSignedOut, setNotSignedOut] = useState<string | undefined>(undefined);
   const isOnline = useOnline();
-  const { leave, question } = useLeaving(keeping);
+  const { leave, question } = useLeaveGuard(keeping);
 
   useEffect(() => {
     const follow = () => {

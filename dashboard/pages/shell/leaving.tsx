@@ -12,20 +12,20 @@ export function useKept(isNeeded: boolean): void {
   // Before it is painted: what somebody can see can be left.
   useLayoutEffect(() => {
     if (!isNeeded) return;
-    const letGo = keeping.hold();
+    const release = keeping.hold();
     const warn = (event: BeforeUnloadEvent) => {
       if (keeping.isHeld()) event.preventDefault();
     };
     addEventListener('beforeunload', warn);
     return () => {
-      letGo();
+      release();
       removeEventListener('beforeunload', warn);
     };
   }, [isNeeded, keeping]);
 }
 
 /** `leave` does it, at once or when somebody has said so in the `question`. */
-export function useLeaving(keeping: Keeping) {
+export function useLeaveGuard(keeping: Keeping) {
   const [leaving, setLeaving] = useState<(() => void) | undefined>(undefined);
   const leave = useCallback(
     (then: () => void) => {

@@ -16,7 +16,7 @@ function asker() {
     await release.promise;
     state.isHolding = false;
   });
-  return { state, held: held.promise, ended, giveUp: () => over.abort(), letGo: release.resolve };
+  return { state, held: held.promise, ended, giveUp: () => over.abort(), release: release.resolve };
 }
 
 const never = new AbortController().signal;
@@ -42,7 +42,7 @@ test('however many come and go, no more than that are held, and no place is empt
           const isHolder = step === 1;
           const one = [...waiting].find(({ state }) => state.isHolding === isHolder);
           one?.giveUp();
-          one?.letGo();
+          one?.release();
           if (one !== undefined) await one.ended;
         }
         for (let turn = 0; turn < 4; turn += 1) await granted();
@@ -51,7 +51,7 @@ test('however many come and go, no more than that are held, and no place is empt
       }
       for (const one of all) {
         one.giveUp();
-        one.letGo();
+        one.release();
       }
       await Promise.all(all.map(({ ended }) => ended));
     }),
@@ -65,9 +65,9 @@ test('who waits is the next when a place is free', async () => {
   const next = asker();
   await granted();
   expect(next.state.isHolding).toBe(false);
-  holders[2]?.letGo();
+  holders[2]?.release();
   await next.held;
-  for (const one of [...holders, next]) one.letGo();
+  for (const one of [...holders, next]) one.release();
   await Promise.all([...holders, next].map(({ ended }) => ended));
 });
 

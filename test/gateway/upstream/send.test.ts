@@ -122,10 +122,10 @@ function heldBytes(): number {
 }
 
 /** Calls that together hold 32 MiB, and what becomes of that when they are aborted. */
-async function letGo(send: () => Sent, calls: number, areUnderWay: () => Promise<void>): Promise<void> {
+async function release(send: () => Sent, calls: number, areInFlight: () => Promise<void>): Promise<void> {
   const before = heldBytes();
   const sent = Array.from({ length: calls }, send);
-  await areUnderWay();
+  await areInFlight();
   // The measure measures.
   expect(heldBytes() - before).toBeGreaterThan(30 * kibibyte ** 2);
   for (const call of sent) call.abort();
@@ -141,7 +141,7 @@ describe('a call that is aborted while its connection is being made', () => {
   ])('is released, with its bytes and its connection: %s', async (_, calls, parts) => {
     const gate = await startGate();
     const pool = poolTo(gate.port);
-    await letGo(
+    await release(
       () => sendTo(pool, '/v1/a', parts),
       calls,
       () => vi.waitFor(() => expect(gate.sockets).toHaveLength(calls), { timeout: 20_000 }),
@@ -204,7 +204,7 @@ describe('a call that is aborted', () => {
     const first = sendTo(pool, '/first');
     await once(server, 'request');
     expect(first.isSent, 'before anything has come back').toBe(true);
-    await letGo(
+    await release(
       () => sendTo(pool, '/left', [1024 * kibibyte, 3 * 1024 * kibibyte]),
       8,
       async () => {

@@ -254,10 +254,10 @@ const anyLivelyKey = fc
       { imports: [{ sha256: 'a'.repeat(64), notAfter: at(2) }, { sha256: 'b'.repeat(64) }] },
       { imports: [{ sha256: 'b'.repeat(64) }], disabled: true },
     ),
-    isLeaving: fc.boolean(),
+    isDeleted: fc.boolean(),
   })
-  .map(({ namespace: of, name, created: creationTimestamp, spec, isLeaving }) => {
-    const leaving = isLeaving ? { deletionTimestamp: '2026-05-01T00:00:00Z' } : {};
+  .map(({ namespace: of, name, created: creationTimestamp, spec, isDeleted }) => {
+    const leaving = isDeleted ? { deletionTimestamp: '2026-05-01T00:00:00Z' } : {};
     return { ...apiKey({}, { namespace: of, name, creationTimestamp, ...leaving }), spec };
   });
 

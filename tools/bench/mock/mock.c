@@ -67,7 +67,7 @@ static const char STREAM_HEAD[] =
 static const char FILLER[] =
   "The gate opens, water falls through the pipe, and the wheel below turns it into light for the whole valley; "
   "when the gate closes the lake waits, and nobody upstream needs to know who is asking for light, or how much. "
-  "A second pipe stands beside the first, for the day on which the first one breaks. ";
+  "A second pipe runs beside the first, for the day on which the first one breaks. ";
 
 // --- templates -------------------------------------------------------------------------------------------------
 
