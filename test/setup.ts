@@ -1,6 +1,7 @@
 // Property tests take the same path in every run, so that a failure is everybody's and not a matter
 // of luck. Another path: PENSTOCK_PROPERTY_SEED=<number> npm test; `random` draws one.
 
+import './support/kept-compiled.ts';
 import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
 import { takeReported } from './support/reported-secrets.ts';
