@@ -195,10 +195,10 @@ function choiceOf(choice: unknown): Bag {
 }
 
 /** The plain answer of Converse that says what this message says. */
-export function converseOf(message: Bag): Bag {
+export function converseOf(message: Bag, blockedBy: BlockedBy): Bag {
   return {
     output: { message: { role: 'assistant', content: list(message.content, 'content').map(answerBlock) } },
-    stopReason: reasonOf(message.stop_reason),
+    stopReason: reasonOf(message.stop_reason, blockedBy),
     usage: usageOf(bag(message.usage)),
     metrics: { latencyMs: 1 },
     ...(typeof message.stop_sequence === 'string'
@@ -220,8 +220,11 @@ function answerBlock(block: Block): Bag {
   }
 }
 
-function reasonOf(reason: unknown): unknown {
-  return reason === 'refusal' ? 'content_filtered' : reason;
+/** Why an answer that is blocked ends: a request that names a guardrail has another reason than the model's own filter. */
+export type BlockedBy = 'guardrail_intervened' | 'content_filtered';
+
+function reasonOf(reason: unknown, blockedBy: BlockedBy): unknown {
+  return reason === 'refusal' ? blockedBy : reason;
 }
 
 function usageOf(usage: Bag): Bag {
@@ -243,6 +246,11 @@ function usageOf(usage: Bag): Bag {
 export class ConverseStream {
   private usage: Bag = {};
   private ended: Bag | undefined;
+  private readonly blockedBy: BlockedBy;
+
+  constructor(blockedBy: BlockedBy) {
+    this.blockedBy = blockedBy;
+  }
 
   frames(event: Bag): readonly Buffer[] {
     const contentBlockIndex = event.index;
@@ -283,7 +291,7 @@ export class ConverseStream {
         const { stop_reason: reason, stop_sequence: met } = this.ended ?? {};
         const more = typeof met === 'string' ? { additionalModelResponseFields: { stop_sequence: met } } : {};
         return [
-          eventFrame('messageStop', { stopReason: reasonOf(reason), ...more }),
+          eventFrame('messageStop', { stopReason: reasonOf(reason, this.blockedBy), ...more }),
           eventFrame('metadata', { usage: usageOf(this.usage), metrics: { latencyMs: 1 } }),
         ];
       }

@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ConverseStream, converseOf, messagesOf } from './bedrock-converse.ts';
+import { type BlockedBy, ConverseStream, converseOf, messagesOf } from './bedrock-converse.ts';
 import { exceptionFrame } from './event-stream.ts';
 import { accessKeyOf, faultOfSignature, faultOfTime, type SigningKey } from './signature.ts';
 
@@ -134,10 +134,11 @@ function answerConverse(
   if (model === undefined) return refuse(response, noModel);
   if (typeof model !== 'string') return refuse(response, model);
   let sent: string;
+  let blockedBy: BlockedBy;
   try {
-    sent = JSON.stringify(
-      messagesOf(JSON.parse(body.toString()) as Record<string, unknown>, model, isStream),
-    );
+    const asked = JSON.parse(body.toString()) as Record<string, unknown>;
+    sent = JSON.stringify(messagesOf(asked, model, isStream));
+    blockedBy = asked.guardrailConfig === undefined ? 'content_filtered' : 'guardrail_intervened';
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return refuse(response, { status: 400, type: 'ValidationException', message });
@@ -149,22 +150,22 @@ function answerConverse(
   };
   const onward = request(`${upstream}/v1/messages`, { method: 'POST', headers }, (came) => {
     const status = came.statusCode ?? 500;
-    if (isStream && status === 200) void stream(came, response);
-    else void receive(came).then((plain) => answerPlain(response, status, plain));
+    if (isStream && status === 200) void stream(came, response, blockedBy);
+    else void receive(came).then((plain) => answerPlain(response, status, plain, blockedBy));
   });
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   onward.end(sent);
 }
 
-function answerPlain(response: ServerResponse, status: number, plain: Buffer) {
+function answerPlain(response: ServerResponse, status: number, plain: Buffer, blockedBy: BlockedBy) {
   const said = JSON.parse(plain.toString()) as Record<string, unknown>;
   if (status !== 200) {
     const { message } = said.error as { readonly message: string };
     return refuse(response, { status, type: typesOfStatus[status] ?? 'ValidationException', message });
   }
   response.writeHead(200, { 'content-type': 'application/json', 'x-amzn-requestid': 'bedrock' });
-  response.end(JSON.stringify(converseOf(said)));
+  response.end(JSON.stringify(converseOf(said, blockedBy)));
 }
 
 const typesOfStatus: Readonly<Record<number, string>> = {
@@ -174,12 +175,12 @@ const typesOfStatus: Readonly<Record<number, string>> = {
   529: 'ServiceUnavailableException',
 };
 
-async function stream(came: IncomingMessage, response: ServerResponse): Promise<void> {
+async function stream(came: IncomingMessage, response: ServerResponse, blockedBy: BlockedBy): Promise<void> {
   response.writeHead(200, {
     'content-type': 'application/vnd.amazon.eventstream',
     'x-amzn-requestid': 'bedrock',
   });
-  const converted = new ConverseStream();
+  const converted = new ConverseStream(blockedBy);
   let kept = '';
   try {
     for await (const chunk of came) {

@@ -45,15 +45,24 @@ interface Place {
   readonly upstreamModel: string;
   readonly dialect: UpstreamDialectName;
   readonly header: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
 const places: Readonly<Record<string, Place>> = {
+  'Bedrock, a filter of Converse': {
+    cloud: 'bedrock',
+    type: 'Bedrock',
+    upstreamModel: guarded,
+    dialect: 'bedrock-converse',
+    header: 'Authorization',
+  },
   'Bedrock, a guardrail of Converse': {
     cloud: 'bedrock',
     type: 'Bedrock',
     upstreamModel: guarded,
     dialect: 'bedrock-converse',
     header: 'Authorization',
+    parameters: { guardrailConfig: { guardrailIdentifier: 'abc123', guardrailVersion: '1' } },
   },
   'Bedrock, messages': {
     cloud: 'bedrock',
@@ -78,12 +87,13 @@ const places: Readonly<Record<string, Place>> = {
   },
 };
 
-function targetAt({ cloud, type, upstreamModel, dialect, header }: Place): RigTarget {
+function targetAt({ cloud, type, upstreamModel, dialect, header, parameters = {} }: Place): RigTarget {
   const prefix = header === 'Authorization' ? 'Bearer ' : '';
   return {
     baseUrl: urls[cloud],
     upstreamModel,
     dialects: [dialect],
+    parameters,
     keys: { main: type === 'VertexAI' ? account : key },
     providerEntry: {
       type,
