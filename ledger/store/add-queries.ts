@@ -3,12 +3,12 @@
 import { markText, touchedIds } from './last-attempts.ts';
 import { listOf, type Query, type Value } from './query.ts';
 import { REFUSAL_KEYS } from './refusal-rows.ts';
+import type { Rollups } from './roll-up.ts';
 import {
   type AddedRow,
   DAILY_KEYS,
   daysKeysOf,
   MEASURES,
-  type Rollups,
   SPAN_KEYS,
   SPEND_MEASURES,
   SPENDER_NAMES,
@@ -38,9 +38,7 @@ export function sumUpserts(from: (columns: readonly string[]) => string): readon
   return [
     upsert('ledger_daily', DAILY_KEYS, MEASURES, [], ({ daily }) => daily),
     upsert('ledger_spans', SPAN_KEYS, MEASURES, ['last_ms', 'last_sequence'], ({ spans }) => spans),
-    upsert('ledger_first_contents', ['span', 'ms'], ['answers'], [], ({ firstContents }) =>
-      firstContents.map((row) => ({ ...row })),
-    ),
+    upsert('ledger_first_contents', ['span', 'ms'], ['answers'], [], ({ firstContents }) => firstContents),
     ...SPENDER_NAMES.flatMap((spender) => {
       const { column, days, totals } = SPENDERS[spender];
       const newest = ['last_used_ms', 'sequence'];

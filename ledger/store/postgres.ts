@@ -20,7 +20,8 @@ import {
 import type { Query, Row } from './query.ts';
 import { readingOf } from './reading.ts';
 import { addRefusals, REFUSAL_COLUMNS, REFUSAL_KEYS, WINDOW_COLUMNS } from './refusal-rows.ts';
-import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, rollUp, SPAN_KEYS } from './row.ts';
+import { rollUp } from './roll-up.ts';
+import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, SPAN_KEYS } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import {
   cursorQuery,
@@ -191,7 +192,8 @@ async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
   if (marks !== undefined) await run(marks);
   const sums = rollUp(added);
   if (added.length > 0) {
-    for (const { text, rowsOf } of upserts) await run({ text, values: [JSON.stringify(rowsOf(sums))] });
+    for (const { text, columns, rowsOf } of upserts)
+      await run({ text, values: [JSON.stringify(rowsOf(sums), [...columns])] });
   }
   const isInTime = ({ at_ms }: { readonly at_ms: number }) => dayOf(at_ms) >= purgedBefore;
   if (refusals.length > 0)

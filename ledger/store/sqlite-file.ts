@@ -16,7 +16,8 @@ import {
 } from './purge-queries.ts';
 import type { Query, Row, Value } from './query.ts';
 import { addRefusals, REFUSAL_COLUMNS, WINDOW_COLUMNS, type WindowRow } from './refusal-rows.ts';
-import { type AddedRow, digestOf, type PageRows, RECORD_COLUMNS, rollUp } from './row.ts';
+import { rollUp } from './roll-up.ts';
+import { type AddedRow, digestOf, type PageRows, RECORD_COLUMNS } from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import {
   keepIdentity,

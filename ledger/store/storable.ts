@@ -6,6 +6,8 @@ const nameBytesMax = 400;
 /** As it is kept, and so looked for. */
 export function storableName(name: string): string {
   const text = storable(name);
+  // No character has more than three bytes for each half of it.
+  if (text.length * 3 <= nameBytesMax) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= nameBytesMax) return text;
   // A character that is cut through becomes the sign for one.

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { sumUpserts, valuesOf } from '../../../ledger/store/add-queries.ts';
-import { rollUp, rowOf } from '../../../ledger/store/row.ts';
+import { rollUp } from '../../../ledger/store/roll-up.ts';
+import { rowOf } from '../../../ledger/store/row.ts';
 import { makeEntry } from '../make-entry.ts';
 
 test('each row of each table of sums has every column of it', () => {
