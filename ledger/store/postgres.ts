@@ -6,6 +6,7 @@ import type { Client, Pool } from 'pg';
 import { Semaphore } from '../semaphore.ts';
 import { markQuery, sumUpserts, upsertRefusals } from './add-queries.ts';
 import { dayOf } from './day-of.ts';
+import { inGroups } from './in-groups.ts';
 import { type Leadership, leadPostgres } from './lead-postgres.ts';
 import {
   purgeAsides,
@@ -21,7 +22,16 @@ import type { Query, Row } from './query.ts';
 import { readingOf } from './reading.ts';
 import { addRefusals, REFUSAL_COLUMNS, REFUSAL_KEYS, WINDOW_COLUMNS } from './refusal-rows.ts';
 import { rollUp } from './roll-up.ts';
-import { type AddedRow, DAILY_KEYS, digestOf, pageRows, RECORD_COLUMNS, SPAN_KEYS } from './row.ts';
+import {
+  type AddedRow,
+  type Arrival,
+  DAILY_KEYS,
+  digestOf,
+  type PageRows,
+  pageRows,
+  RECORD_COLUMNS,
+  SPAN_KEYS,
+} from './row.ts';
 import { META_TABLE, migrationsFrom, SCHEMA_VERSION } from './schema.ts';
 import {
   cursorQuery,
@@ -35,7 +45,7 @@ import {
   readPurgedBefore,
   sinkQuery,
 } from './state-queries.ts';
-import { type LedgerStore, type Page, PURGED_REASON, type Taken } from './store.ts';
+import { type LedgerStore, PURGED_REASON, type Taken } from './store.ts';
 
 /** Ours among the advisory locks of the database: the first eight letters of the name. */
 export const POSTGRES_LOCK = Buffer.from('penstock').readBigInt64BE().toString();
@@ -99,6 +109,11 @@ export async function openPostgresStore(
     });
   };
 
+  const take = inGroups<Arrival, Taken>((arrivals) => {
+    const pages = arrivals.map(({ page }) => page);
+    return write((run) => takePages(run, pages, Math.max(...arrivals.map(({ nowMs }) => nowMs))));
+  });
+
   try {
     await inTransaction(writers, async (run) => {
       // An index over many records takes longer than a statement may otherwise.
@@ -129,7 +144,7 @@ export async function openPostgresStore(
       const [row] = await rows(cursorQuery(source));
       return row === undefined ? undefined : String(row.cursor);
     },
-    take: (page, nowMs) => write((run) => takePage(run, page, nowMs)),
+    take: (page, nowMs) => take({ page: pageRows(page), nowMs }),
     ...readingOf('postgres', rows),
     spend: readingOf('postgres', rowsOf(spendReaders)),
     async sinkCursor(sink) {
@@ -176,42 +191,59 @@ export async function openPostgresStore(
 
 type Run = (query: Query) => Promise<Row[]>;
 
-async function takePage(run: Run, page: Page, nowMs: number): Promise<Taken> {
-  const { source, cursor, rows, refusals, windows, asides } = pageRows(page);
+async function takePages(run: Run, pages: readonly PageRows[], nowMs: number): Promise<Taken[]> {
   const purgedBefore = readPurgedBefore(await run(metaQuery(PURGED_BEFORE)), nowMs);
-  const late = rows.filter(({ day }) => day < purgedBefore);
-  const inTime = rows.filter(({ day }) => day >= purgedBefore);
-  const inserted =
-    inTime.length === 0 ? [] : await run({ text: insertRecords, values: [JSON.stringify(inTime)] });
-  const sequences = new Map(inserted.map(({ id, sequence }) => [id, Number(sequence)]));
-  const added = inTime.flatMap((row): AddedRow[] => {
-    const sequence = sequences.get(row.id);
-    return sequence === undefined ? [] : [{ ...row, sequence }];
-  });
-  const marks = markQuery('postgres', added);
-  if (marks !== undefined) await run(marks);
-  const sums = rollUp(added);
-  if (added.length > 0) {
-    for (const { text, columns, rowsOf } of upserts)
-      await run({ text, values: [JSON.stringify(rowsOf(sums), [...columns])] });
-  }
   const isInTime = ({ at_ms }: { readonly at_ms: number }) => dayOf(at_ms) >= purgedBefore;
-  if (refusals.length > 0)
-    await run({ text: insertRefusals, values: [JSON.stringify(refusals.filter(isInTime))] });
-  if (windows.length > 0) {
-    const kept = windows.filter(isInTime);
-    const ids = await run({ text: insertWindows, values: [JSON.stringify(kept)] });
-    const fresh = new Set(ids.map(({ id }) => String(id)));
-    const refused = addRefusals(kept.filter(({ id }) => fresh.has(id)));
-    await run({ text: upsertRefused, values: [JSON.stringify(refused)] });
-  }
-  const asideRows = [...asides, ...late.map(({ line }) => ({ line, reason: PURGED_REASON }))].map(
-    ({ line, reason }) => ({ digest: digestOf(source, line), source, at_ms: nowMs, reason, line }),
+  const put = async (text: string, rows: readonly object[]): Promise<Row[]> =>
+    rows.length === 0 ? [] : await run({ text, values: [JSON.stringify(rows)] });
+  const sorted = pages.map(({ source, rows, asides }) => {
+    const late = rows.filter(({ day }) => day < purgedBefore);
+    const aside = [...asides, ...late.map(({ line }) => ({ line, reason: PURGED_REASON }))];
+    return {
+      rows: rows.filter(({ day }) => day >= purgedBefore),
+      asides: aside.map(({ line, reason }) => ({
+        ...{ digest: digestOf(source, line), source, at_ms: nowMs, reason, line },
+      })),
+    };
+  });
+
+  const inserted = await put(
+    insertRecords,
+    sorted.flatMap(({ rows }) => rows),
   );
-  const putAside =
-    asideRows.length === 0 ? [] : await run({ text: insertAsides, values: [JSON.stringify(asideRows)] });
-  await run(putCursor(source, cursor, nowMs));
-  return { added: added.length, duplicates: inTime.length - added.length, asides: putAside.length };
+  const sequences = new Map(inserted.map(({ id, sequence }) => [id, Number(sequence)]));
+  const added = sorted.map(({ rows }) =>
+    rows.flatMap((row): AddedRow[] => {
+      const sequence = sequences.get(row.id);
+      // Of two pages with one id the first has brought it.
+      sequences.delete(row.id);
+      return sequence === undefined ? [] : [{ ...row, sequence }];
+    }),
+  );
+  const allAdded = added.flat();
+  const marks = markQuery('postgres', allAdded);
+  if (marks !== undefined) await run(marks);
+  if (allAdded.length > 0) {
+    const sums = rollUp(allAdded);
+    const values = upserts.map(({ columns, rowsOf }) => JSON.stringify(rowsOf(sums), [...columns]));
+    await run({ text: upsertAll, values });
+  }
+  const refusals = pages.flatMap((page) => page.refusals);
+  await put(insertRefusals, refusals.filter(isInTime));
+  const windows = pages.flatMap((page) => page.windows).filter(isInTime);
+  const fresh = new Map((await put(insertWindows, windows)).map(({ id }) => [id, true]));
+  await put(upsertRefused, addRefusals(windows.filter(({ id }) => fresh.delete(id))));
+  const putAside = await put(
+    insertAsides,
+    sorted.flatMap(({ asides }) => asides),
+  );
+  const digests = new Set(putAside.map(({ digest }) => digest));
+  for (const { source, cursor } of pages) await run(putCursor(source, cursor, nowMs));
+  return sorted.map(({ rows, asides }, at) => {
+    const count = added[at]?.length ?? 0;
+    const asidesAdded = asides.filter(({ digest }) => digests.delete(digest)).length;
+    return { added: count, duplicates: rows.length - count, asides: asidesAdded };
+  });
 }
 
 const texts = new Set<string>([
@@ -228,9 +260,9 @@ const texts = new Set<string>([
 ]);
 
 /** Rows out of one value that is JSON: as many as there are, in one statement. */
-function rowsFrom(columns: readonly string[]): string {
+function rowsFrom(columns: readonly string[], place = 1): string {
   const typed = columns.map((name) => `${name} ${texts.has(name) ? 'text' : 'bigint'}`);
-  return `SELECT ${columns.join(', ')} FROM jsonb_to_recordset($1::jsonb) AS given(${typed.join(', ')})`;
+  return `SELECT ${columns.join(', ')} FROM jsonb_to_recordset($${place}::jsonb) AS given(${typed.join(', ')})`;
 }
 
 const insertRecords = `INSERT INTO ledger_records (${RECORD_COLUMNS.join(', ')}) ${rowsFrom(RECORD_COLUMNS)}
@@ -239,7 +271,10 @@ const asideColumns = ['digest', 'source', 'at_ms', 'reason', 'line'];
 /** The same line twice in a page is one; that is what DO NOTHING does within a statement too. */
 const insertAsides = `INSERT INTO ledger_asides (${asideColumns.join(', ')}) ${rowsFrom(asideColumns)}
   ON CONFLICT (digest) DO NOTHING RETURNING digest`;
-const upserts = sumUpserts(rowsFrom);
+let sumTables = 0;
+const upserts = sumUpserts((columns) => rowsFrom(columns, ++sumTables));
+/** All of them in one statement: between two, Postgres would wait for a thread that may be reading a page. */
+const upsertAll = `WITH ${upserts.map(({ text }, at) => `sums_${at} AS (${text})`).join(', ')} SELECT 1`;
 const insertRefusals = `INSERT INTO ledger_refusals (${REFUSAL_COLUMNS.join(', ')}) ${rowsFrom(REFUSAL_COLUMNS)}
   ON CONFLICT (id) DO NOTHING`;
 const insertWindows = `INSERT INTO ledger_refusal_windows (${WINDOW_COLUMNS.join(', ')}) ${rowsFrom(WINDOW_COLUMNS)}
@@ -282,8 +317,7 @@ async function transactAsLeader<T>(client: Client, work: (run: Run) => Promise<T
 
 async function commit<T>(client: Pick<Client, 'query'>, work: (run: Run) => Promise<T>): Promise<T> {
   const run: Run = async ({ text, values }) => (await client.query<Row>(text, [...values])).rows;
-  await client.query('BEGIN');
-  await client.query(`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`);
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`);
   const result = await work(run);
   await client.query('COMMIT');
   return result;

@@ -161,6 +161,12 @@ export interface PageRows {
   readonly asides: readonly Aside[];
 }
 
+/** A page that is to be stored, with the moment at which it came. */
+export interface Arrival {
+  readonly page: PageRows;
+  readonly nowMs: number;
+}
+
 /** Of two with one id the first of the page is the record, as it is of the whole ledger. */
 export function pageRows(page: Page): PageRows {
   const { source, cursor, entries, refusals = [], refusalSums = [], asides } = page;

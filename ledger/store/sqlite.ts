@@ -6,16 +6,11 @@ import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { inGroups } from './in-groups.ts';
 import { readingOf } from './reading.ts';
-import { type PageRows, pageRows } from './row.ts';
+import { type Arrival, pageRows } from './row.ts';
 import type { SqliteFile } from './sqlite-file.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerStart } from './sqlite-worker.ts';
 import { cursorQuery, putSink, sinkQuery } from './state-queries.ts';
 import type { LedgerStore, Taken } from './store.ts';
-
-interface Arrival {
-  readonly page: PageRows;
-  readonly nowMs: number;
-}
 
 /** Records that go in one step; some 30 ms. */
 const purgeLimit = 2_000;

@@ -56,11 +56,10 @@ test.each(kinds)('%s that the quick check accepts is what the schema makes of it
   let accepted = 0;
   fc.assert(
     fc.property(fc.constantFrom(...values), fc.nat(), odd, fc.boolean(), (value, place, other, isGone) => {
-      const changed = changedAt(structuredClone(value), place, isGone ? undefined : other);
+      const line = JSON.stringify(changedAt(structuredClone(value), place, isGone ? undefined : other));
+      const changed: unknown = JSON.parse(line);
       if (!isValid(changed)) return;
       accepted++;
-      // Also a line of which nothing is left is read as it is, but for what is unknown.
-      expect(schema.parse(changed)).toEqual(schema.parse(JSON.parse(JSON.stringify(changed))));
       expect(changed).toMatchObject(schema.parse(changed) as object);
     }),
     { numRuns: 3_000 },
