@@ -80,7 +80,7 @@ export async function live(
       return (
         isRecord(status) &&
         status.observedGeneration === metadata.generation &&
-        JSON.stringify(status).includes('"DisabledBySpec"') === disabled
+        isTrue(status, disabled ? 'Disabled' : 'Ready')
       );
     }, signal);
   }
@@ -138,6 +138,11 @@ export async function tidy({ plane }: Installation, round: number): Promise<void
   }).catch(() => {});
   await mergePatch(client, credentialPath, { stringData: { main: 'sk-one' } });
   await deleteObject(client, `${ours}/apikeys/issued-${round}`).catch(() => {});
+}
+
+function isTrue(status: Record<string, unknown>, type: string): boolean {
+  const { conditions } = status;
+  return Array.isArray(conditions) && conditions.some((one) => one.type === type && one.status === 'True');
 }
 
 function isCounted(
