@@ -105,7 +105,7 @@ describe('other prices', () => {
 
   test.each([
     ['{', /are not JSON/],
-    ['[]', /do not fit/],
+    ['[]', /the prices are not valid/],
     ['{"m": {"inputPerMillion": "1"}}', /m: inputPerMillion and outputPerMillion belong together/],
     ['{"m": {"outputPerMillion": "1", "perRequest": "1"}}', /m: inputPerMillion and .* belong together/],
     ['{"m": {"cachedInputPerMillion": "1"}}', /m: set inputPerMillion and outputPerMillion, or perRequest/],
