@@ -55,7 +55,7 @@ export const ledger: readonly Mutant[] = [
   },
   {
     name: 'what the platform pays is no spend of a key',
-    file: 'ledger/store/row.ts',
+    file: 'ledger/store/roll-up.ts',
     from: "const isPaid = row.payer === 'tenant';",
     to: 'const isPaid = true;',
     tests: store,
