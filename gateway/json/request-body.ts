@@ -2,7 +2,6 @@
 // members are, and the same bytes with single members replaced.
 
 import { isAscii, isUtf8 } from 'node:buffer';
-import { JsonWalk } from './json-walk.ts';
 import { parseInSteps } from './parse-in-steps.ts';
 import { asRecord, type JsonRecord } from './record.ts';
 import {
@@ -50,11 +49,11 @@ export class RequestBody {
     this.bytes = bytesOf(chunks);
     const [only] = chunks;
     const isSmall = only !== undefined && chunks.length === 1 && only.length <= keptBytesMax;
-    const plain = isSmall && !scan ? scanPlain(only) : undefined;
+    const plain = scan ? undefined : scanPlain(chunks, this.bytes);
     const text = scan || plain ? undefined : latin1Of(chunks, this.bytes);
     this.latin1 = isSmall ? text : undefined;
     this.scan = scan ?? plain ?? scanMembers(text ?? '');
-    this.isPlain = plain !== undefined;
+    this.isPlain = isSmall && plain?.isValid === true;
     this.mayNameOutside = plain?.mayNameOutside ?? true;
   }
 
@@ -105,10 +104,9 @@ export class RequestBody {
     return JSON.parse(this.slice(member.valueStart, member.valueEnd));
   }
 
-  /** Of a plain body that nobody has read whole: from the value of a member on. */
-  walk({ valueStart }: Member): JsonWalk | undefined {
-    const [only] = this.chunks;
-    return this.isPlain && !this.values && only ? new JsonWalk(only, valueStart) : undefined;
+  /** All of a plain body that has not been parsed: it can be looked into. */
+  get unread(): Buffer | undefined {
+    return this.isPlain && !this.values ? this.chunks[0] : undefined;
   }
 
   /** The unchanged JSON text of a member's value, one character per byte; at most this many from its beginning. */

@@ -42,6 +42,12 @@ export const structureLimits: StructureLimits = {
   bytesPerToken: 8,
 };
 
+/** How many structural characters a text of so many bytes may have. */
+export function structuralMax(bytes: number, limits: StructureLimits = structureLimits): number {
+  const { denseBytesMin, tokensMax, bytesPerToken } = limits;
+  return bytes > denseBytesMin ? Math.min(tokensMax, Math.floor(bytes / bytesPerToken)) : tokensMax;
+}
+
 /** The text is no JSON object, or breaks a structure limit. The message is fit for the caller. */
 export class JsonStructureError extends Error {
   /** The top-level member at fault, where it is one. */
@@ -130,10 +136,7 @@ class Scanner {
   constructor(text: string, limits: StructureLimits) {
     this.text = text;
     this.limits = limits;
-    const isDenseChecked = text.length > limits.denseBytesMin;
-    this.tokensMax = isDenseChecked
-      ? Math.min(limits.tokensMax, Math.floor(text.length / limits.bytesPerToken))
-      : limits.tokensMax;
+    this.tokensMax = structuralMax(text.length, limits);
   }
 
   /** Undefined: it has come to `until`, and not to the end. */

@@ -1,7 +1,17 @@
 // Is this a chat completion request, and what does the gateway need to know of it?
 // Bounds: OpenAI API reference, "Create chat completion"; those of the completions route hold here too.
 
-import { type JsonWalk, OPEN_BRACE, OPEN_BRACKET } from '../../json/json-walk.ts';
+import {
+  childrenIn,
+  codeOf,
+  nameOf,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  textOf,
+  valueEndOf,
+  valueStartOf,
+} from '../../json/json-scan.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import type { RequestFacts } from '../dialect.ts';
@@ -116,32 +126,32 @@ function boundOf(newer: unknown, older: unknown): Partial<RequestFacts> {
 }
 
 /** Whether they are as `checkMessages` wants them; some that are may not be. */
-function areUsual(messages: JsonWalk): boolean {
-  if (!messages.enter(OPEN_BRACKET)) return false;
-  do if (!isUsual(messages)) return false;
-  while (messages.hasNext());
-  return messages.leave(OPEN_BRACKET);
+function areUsual(body: Buffer, from: number, to: number): boolean {
+  if (body[from] !== OPEN_BRACKET) return false;
+  const count = childrenIn(body, 0, from, to) ?? 0;
+  for (let at = 0; at < count; at++) if (!isUsual(body, at)) return false;
+  return count > 0;
 }
 
-function isUsual(message: JsonWalk): boolean {
+function isUsual(body: Buffer, at: number): boolean {
+  if (codeOf(0, at) !== OPEN_BRACE) return false;
+  const count = childrenIn(body, 1, valueStartOf(0, at), valueEndOf(0, at)) ?? 0;
   let hasRole = false;
   let hasContent = false;
-  if (!message.enter(OPEN_BRACE)) return false;
-  do {
-    const name = message.shortName()?.text;
+  for (let member = 0; member < count; member++) {
+    const name = nameOf(1, member)?.text;
+    if (name === undefined) return false;
     if (name === 'role') {
       // Of two with one name a parser takes the last.
-      if (hasRole || !roles.has(message.shortString()?.text ?? '')) return false;
+      if (hasRole || !roles.has(textOf(1, member) ?? '')) return false;
       hasRole = true;
-      continue;
-    }
-    if (name === 'content') {
-      if (hasContent || !(message.isAtString || message.code === OPEN_BRACKET)) return false;
+    } else if (name === 'content') {
+      const code = codeOf(1, member);
+      if (hasContent || (code !== QUOTE && code !== OPEN_BRACKET)) return false;
       hasContent = true;
     }
-    if (name === undefined || !message.value()) return false;
-  } while (message.hasNext());
-  return message.leave(OPEN_BRACE) && hasRole && hasContent;
+  }
+  return hasRole && hasContent;
 }
 
 /**

@@ -2,7 +2,19 @@
 // it, and it is not parsed.
 
 import type { Usage } from '../../../core/contract/ledger-record.ts';
-import { JsonWalk, OPEN_BRACE, OPEN_BRACKET, walkedBytesMax } from '../../json/json-walk.ts';
+import {
+  childrenIn,
+  codeOf,
+  type Level,
+  lookedIntoBytesMax,
+  nameOf,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  textOf,
+  valueEndOf,
+  valueStartOf,
+} from '../../json/json-scan.ts';
 import { asRecord } from '../../json/record.ts';
 import { meansFailure } from '../answer/failure-reasons.ts';
 import { hasSoundCounts, readOpenAiUsage } from './convert-usage.ts';
@@ -20,122 +32,118 @@ const [index, reason, message, text] = [1, 2, 4, 8];
 
 /** @returns Undefined if it is anything else: it has to be parsed, to see what. */
 export function readPlainAnswer(body: Buffer): PlainAnswer | undefined {
-  return body.length <= walkedBytesMax ? new PlainReader(body).read() : undefined;
+  if (body.length > lookedIntoBytesMax) return undefined;
+  const count = childrenIn(body, 0, 0, body.length) ?? 0;
+  let seen = 0;
+  let servedModel = '';
+  let read: Usage | undefined;
+  for (let at = 0; at < count; at++) {
+    const name = nameOf(0, at)?.text;
+    if (name === 'model') servedModel = textOf(0, at) ?? '';
+    else if (name === 'usage') read = readCounts(body, at);
+    const member = name === undefined ? odd : memberOf(name, body, at);
+    // Of two with one name a parser takes the last.
+    if (member === odd || (seen & member) !== 0) return undefined;
+    seen |= member;
+  }
+  return seen === wholeAnswer && servedModel !== '' && read ? { model: servedModel, usage: read } : undefined;
 }
 
-class PlainReader {
-  private readonly walk: JsonWalk;
-  private model = '';
-  private usage: Usage | undefined;
-
-  constructor(body: Buffer) {
-    this.walk = new JsonWalk(body);
-  }
-
-  read(): PlainAnswer | undefined {
-    const { walk } = this;
-    let seen = 0;
-    walk.space();
-    if (!walk.enter(OPEN_BRACE)) return undefined;
-    do {
-      const name = walk.shortName()?.text;
-      const member = name === undefined ? odd : this.member(name);
-      // Of two with one name a parser takes the last.
-      if (member === odd || (seen & member) !== 0) return undefined;
-      seen |= member;
-    } while (walk.hasNext());
-    const isWhole = walk.leave(OPEN_BRACE) && seen === wholeAnswer;
-    walk.space();
-    return isWhole && walk.isAtEnd && this.usage ? { model: this.model, usage: this.usage } : undefined;
-  }
-
-  private member(name: string): number {
-    const { walk } = this;
-    switch (name) {
-      case 'id':
-        // Each answer has another one.
-        return walk.isAtText && walk.value() ? id : odd;
-      case 'object': {
-        const word = walk.shortString()?.text;
-        return word && word !== 'error' ? object : odd;
-      }
-      case 'model':
-        this.model = walk.shortString()?.text ?? '';
-        return this.model === '' ? odd : model;
-      case 'created':
-        return walk.isAtDigit && walk.code !== 0x30 && walk.value() ? created : odd;
-      case 'choices':
-        return this.choices() ? choices : odd;
-      case 'usage':
-        return this.counts() ? usage : odd;
-      case 'error':
-        return odd;
-      default:
-        return walk.value() ? 0 : odd;
+function memberOf(name: string, body: Buffer, at: number): number {
+  switch (name) {
+    case 'id':
+      // Each answer has another one.
+      return isText(0, at) ? id : odd;
+    case 'object': {
+      const word = textOf(0, at);
+      return word && word !== 'error' ? object : odd;
     }
+    case 'model':
+      return model;
+    case 'created':
+      return isPositive(0, at) ? created : odd;
+    case 'choices':
+      return areWhole(body, at) ? choices : odd;
+    case 'usage':
+      return usage;
+    case 'error':
+      return odd;
+    default:
+      return 0;
   }
+}
 
-  private counts(): boolean {
-    const { walk } = this;
-    const from = walk.at;
-    if (walk.code !== OPEN_BRACE || !walk.value()) return false;
-    const counts = asRecord(JSON.parse(walk.bytes.toString('utf8', from, walk.at)));
-    this.usage = counts && hasSoundCounts(counts) ? readOpenAiUsage(counts) : undefined;
-    // See `outputOf`: else its text is looked at.
-    return this.usage !== undefined && this.usage.input > 0 && this.usage.output > 0;
+/** Undefined also where its text has to be looked at, see `outputOf`. */
+function readCounts(body: Buffer, at: number): Usage | undefined {
+  if (codeOf(0, at) !== OPEN_BRACE) return undefined;
+  const counts = asRecord(JSON.parse(body.toString('utf8', valueStartOf(0, at), valueEndOf(0, at))));
+  const read = counts && hasSoundCounts(counts) ? readOpenAiUsage(counts) : undefined;
+  return read !== undefined && read.input > 0 && read.output > 0 ? read : undefined;
+}
+
+function areWhole(body: Buffer, at: number): boolean {
+  if (codeOf(0, at) !== OPEN_BRACKET) return false;
+  const count = childrenIn(body, 1, valueStartOf(0, at), valueEndOf(0, at)) ?? 0;
+  for (let choice = 0; choice < count; choice++) if (!isWhole(body, choice)) return false;
+  return count > 0;
+}
+
+function isWhole(body: Buffer, choice: number): boolean {
+  if (codeOf(1, choice) !== OPEN_BRACE) return false;
+  const count = childrenIn(body, 2, valueStartOf(1, choice), valueEndOf(1, choice)) ?? 0;
+  let seen = 0;
+  for (let at = 0; at < count; at++) {
+    const name = nameOf(2, at)?.text;
+    const member = name === undefined ? odd : choiceMember(name, body, at);
+    if (member === odd || (seen & member) !== 0) return false;
+    seen |= member;
   }
+  return seen === index + reason + message || seen === index + reason + text;
+}
 
-  private choices(): boolean {
-    const { walk } = this;
-    if (!walk.enter(OPEN_BRACKET)) return false;
-    do if (!this.choice()) return false;
-    while (walk.hasNext());
-    return walk.leave(OPEN_BRACKET);
-  }
-
-  private choice(): boolean {
-    const { walk } = this;
-    let seen = 0;
-    if (!walk.enter(OPEN_BRACE)) return false;
-    do {
-      const name = walk.shortName()?.text;
-      const member = name === undefined ? odd : this.choiceMember(name);
-      if (member === odd || (seen & member) !== 0) return false;
-      seen |= member;
-    } while (walk.hasNext());
-    return walk.leave(OPEN_BRACE) && (seen === index + reason + message || seen === index + reason + text);
-  }
-
-  private choiceMember(name: string): number {
-    const { walk } = this;
-    switch (name) {
-      case 'index':
-        return walk.isAtDigit && walk.value() ? index : odd;
-      case 'finish_reason': {
-        const word = walk.shortString()?.text;
-        return isFinishReason(word) && !meansFailure(word) ? reason : odd;
-      }
-      case 'message':
-        return this.message() ? message : odd;
-      case 'text':
-        return walk.isAtString && walk.value() ? text : odd;
-      default:
-        return walk.value() ? 0 : odd;
+function choiceMember(name: string, body: Buffer, at: number): number {
+  switch (name) {
+    case 'index':
+      return isDigit(codeOf(2, at)) ? index : odd;
+    case 'finish_reason': {
+      const word = textOf(2, at);
+      return isFinishReason(word) && !meansFailure(word) ? reason : odd;
     }
+    case 'message':
+      return isPlainMessage(body, at) ? message : odd;
+    case 'text':
+      return codeOf(2, at) === QUOTE ? text : odd;
+    default:
+      return 0;
   }
+}
 
-  /** One that calls tools is looked at closely. */
-  private message(): boolean {
-    const { walk } = this;
-    if (!walk.enter(OPEN_BRACE)) return false;
-    do {
-      const name = walk.shortName()?.text;
-      if (name === undefined) return false;
-      const isCall = name === 'tool_calls' || name === 'function_call';
-      if ((isCall && !walk.isAtNull) || !walk.value()) return false;
-    } while (walk.hasNext());
-    return walk.leave(OPEN_BRACE);
+/** One that calls tools is looked at closely. */
+function isPlainMessage(body: Buffer, at: number): boolean {
+  if (codeOf(2, at) !== OPEN_BRACE) return false;
+  const count = childrenIn(body, 3, valueStartOf(2, at), valueEndOf(2, at)) ?? 0;
+  for (let member = 0; member < count; member++) {
+    const name = nameOf(3, member)?.text;
+    if (name === undefined) return false;
+    const isCall = name === 'tool_calls' || name === 'function_call';
+    // No other value begins like `null`.
+    if (isCall && codeOf(3, member) !== 0x6e) return false;
   }
+  return count > 0;
+}
+
+/** A string that is not empty. */
+function isText(level: Level, at: number): boolean {
+  return codeOf(level, at) === QUOTE && valueEndOf(level, at) - valueStartOf(level, at) > 2;
+}
+
+function isPositive(level: Level, at: number): boolean {
+  const code = codeOf(level, at);
+  return isDigit(code) && code !== 0x30;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 /** What is not as usual. */

@@ -2,7 +2,6 @@
 // data, one table per dialect; `null` for an optional member counts as absent.
 
 import { foldName } from '../../json/fold-name.ts';
-import type { JsonWalk } from '../../json/json-walk.ts';
 import { isRecord } from '../../json/record.ts';
 import type { RequestBody } from '../../json/request-body.ts';
 import { GatewayError } from '../../request/errors.ts';
@@ -19,8 +18,8 @@ interface Parameter {
   readonly isLarge?: boolean;
   /** It is read however long it is. */
   readonly isLong?: boolean;
-  /** Whether it is as most requests have it, by a walk over its bytes: then it is not parsed, and missing from the values. */
-  readonly isUsual?: (value: JsonWalk) => boolean;
+  /** Whether the bytes of a body have it there as most requests do: then it is not parsed, and missing from the values. */
+  readonly isUsual?: (body: Buffer, from: number, to: number) => boolean;
 }
 
 export type ParameterTable = Readonly<Record<string, Parameter>>;
@@ -52,8 +51,8 @@ export function checkParameters(body: RequestBody, table: ParameterTable): Param
       values.set(name, undefined);
       continue;
     }
-    const walk = parameter.isUsual && body.walk(member);
-    if (walk && parameter.isUsual?.(walk)) {
+    const unread = parameter.isUsual && body.unread;
+    if (unread && parameter.isUsual?.(unread, member.valueStart, member.valueEnd)) {
       values.set(name, undefined);
       continue;
     }

@@ -1,4 +1,4 @@
-// Does the walk over a small body find what the scanner and the parser find? What it takes is never looked at by either.
+// Does the one pass over a body find what the scanner and the parser find? What it takes is never looked at by either.
 
 import { expect, test } from 'vitest';
 import { parseJson } from '../../../core/parse-json.ts';
@@ -7,6 +7,12 @@ import { scanPlain } from '../../../gateway/json/scan-plain.ts';
 import { runs } from '../../support/runs.ts';
 import { damagedText, makeRandom, objectText } from './random-json.ts';
 
+/** In one piece. */
+const scanned = (text: string, encoding: BufferEncoding = 'utf8') => {
+  const bytes = Buffer.from(text, encoding);
+  return scanPlain([bytes], bytes.length);
+};
+
 const randomTexts = runs(100_000);
 
 test(`of ${randomTexts.toLocaleString('en')} random texts it takes none that they would not, and finds the same members`, () => {
@@ -14,11 +20,12 @@ test(`of ${randomTexts.toLocaleString('en')} random texts it takes none that the
   let plain = 0;
   for (let left = randomTexts; left > 0; left--) {
     const text = left % 4 === 0 ? damagedText(random) : objectText(random);
-    const found = scanPlain(Buffer.from(text));
+    const found = scanned(text);
     if (!found) continue;
     plain++;
     if (parseJson(text) === undefined) throw new Error(`a parser refuses ${text}`);
-    const { mayNameOutside, ...scan } = found;
+    const { mayNameOutside, isValid, ...scan } = found;
+    expect(isValid).toBe(true);
     expect(scan).toEqual(scanMembers(Buffer.from(text).toString('latin1')));
   }
   expect(plain).toBeGreaterThan(randomTexts / 20);
@@ -33,10 +40,19 @@ test.each([
   ['33 members', `{${Array.from({ length: 33 }, (_, at) => `"m${at}":1`).join(',')}}`],
   ['something behind it', '{"model":"a"}x'],
 ])('what has %s is left to the scanner', (_, text) => {
-  expect(scanPlain(Buffer.from(text))).toBeUndefined();
+  expect(scanned(text)).toBeUndefined();
 });
 
-test('bytes that are not UTF-8 are left to the scanner', () => {
-  expect(scanPlain(Buffer.from('{"model":"\xe9"}', 'latin1'))).toBeUndefined();
-  expect(scanPlain(Buffer.from('{"model":"\xe9"}', 'utf8'))).toBeDefined();
+test('bytes that are not UTF-8 are not valid', () => {
+  expect(scanned('{"model":"\xe9"}', 'latin1')).toMatchObject({ isValid: false });
+  expect(scanned('{"model":"\xe9"}')).toMatchObject({ isValid: true });
+});
+
+test('a name that is cut through is left to the scanner', () => {
+  const [first, second] = [Buffer.from('{"mod'), Buffer.from('el":"a"}')];
+  expect(scanPlain([first, second], first.length + second.length)).toBeUndefined();
+});
+
+test('more structural characters than a text of its size may have are left to the scanner', () => {
+  expect(scanned(`{"a":[${'1,'.repeat(40_000)}1]}`)).toBeUndefined();
 });
