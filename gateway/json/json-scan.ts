@@ -78,7 +78,7 @@ export function scanText(chunks: readonly Buffer[]): number | undefined {
  * The same for an object or a list within a text of at most `lookedIntoBytesMax`: what is directly in it gets the places of `level`.
  *
  * @param from Of its opening brace or bracket.
- * @param to Behind its end.
+ * @param to One past its closing brace or bracket.
  */
 export function childrenIn(text: Buffer, level: Level, from: number, to: number): number | undefined {
   if (inRoom !== text) {
