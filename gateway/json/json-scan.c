@@ -20,6 +20,7 @@ enum {
   children_max = 1024,
   depth_max = 60,
   endings_max = 8,
+  beginnings_max = 2,
 };
 
 enum state {
@@ -62,6 +63,8 @@ struct found {
   int has_above_ascii;
   // A string ends like one of the endings, or has an escape of a character below 0x100, which could hide one.
   int has_ending;
+  // A value begins like one of the beginnings, as far as it is in the piece that it begins in.
+  int has_beginning;
 };
 
 static byte room[before_bytes + block_bytes + 16];
@@ -72,6 +75,9 @@ static struct {
   unsigned mask;
   unsigned bytes;
 } endings[endings_max];
+
+// The first eight bytes of a value that is a string.
+static unsigned long long beginnings[beginnings_max];
 
 static enum state state;
 static int base;
@@ -88,6 +94,7 @@ EXPORT("room") byte *room_at(void) { return room + before_bytes; }
 EXPORT("children") struct child *children_at(void) { return children[0]; }
 EXPORT("found") struct found *found_at(void) { return &found; }
 EXPORT("endings") void *endings_at(void) { return endings; }
+EXPORT("beginnings") unsigned long long *beginnings_at(void) { return beginnings; }
 
 // A text begins at `from`, which must be an object or a list, or blanks before one. Its children go to one of the levels.
 EXPORT("begin") void begin(int from, int to_level) {
@@ -116,23 +123,49 @@ static int ends_alike(const byte *quote) {
   return 0;
 }
 
+static void note_beginning(const byte *first, const byte *end) {
+  long left = end - first;
+  unsigned long long mask = left >= 8 ? ~0ull : (1ull << (8 * left)) - 1;
+  unsigned long long bytes;
+  __builtin_memcpy(&bytes, first, sizeof bytes);
+  for (int at = 0; at < beginnings_max; at++)
+    if (((bytes ^ beginnings[at]) & mask) == 0) found.has_beginning = 1;
+}
+
 static const byte is_escape[256] = {
   ['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1, ['n'] = 1, ['r'] = 1, ['t'] = 1,
 };
 
+static inline v128_t stops_of(v128_t bytes) {
+  return wasm_v128_or(
+    wasm_v128_or(wasm_i8x16_eq(bytes, wasm_i8x16_splat('"')), wasm_i8x16_eq(bytes, wasm_i8x16_splat('\\'))),
+    wasm_u8x16_lt(bytes, wasm_i8x16_splat(' ')));
+}
+
+// Over every 64 bytes in which there is no stop.
+static inline const byte *pass_long(const byte *at, const byte *end) {
+  v128_t above = wasm_i8x16_splat(0);
+  while (end - at >= 64) {
+    v128_t a = wasm_v128_load(at), b = wasm_v128_load(at + 16), c = wasm_v128_load(at + 32), d = wasm_v128_load(at + 48);
+    v128_t stops = wasm_v128_or(wasm_v128_or(stops_of(a), stops_of(b)), wasm_v128_or(stops_of(c), stops_of(d)));
+    if (wasm_v128_any_true(stops)) break;
+    above = wasm_v128_or(above, wasm_v128_or(wasm_v128_or(a, b), wasm_v128_or(c, d)));
+    at += 64;
+  }
+  if (wasm_i8x16_bitmask(above) != 0) found.has_above_ascii = 1;
+  return at;
+}
+
 // To the quote that ends a string, or anything else that is no text: a control character, an escape by number, one at the end of sixteen
 // bytes. Behind the room there are bytes enough to read sixteen at its end.
 static inline const byte *pass_text(const byte *at, const byte *end) {
-  const v128_t quote = wasm_i8x16_splat('"');
-  const v128_t backslash = wasm_i8x16_splat('\\');
-  const v128_t space = wasm_i8x16_splat(' ');
-  for (; at < end; at += 16) {
-    v128_t bytes = wasm_v128_load(at);
-    v128_t is_stop = wasm_v128_or(
-      wasm_v128_or(wasm_i8x16_eq(bytes, quote), wasm_i8x16_eq(bytes, backslash)), wasm_u8x16_lt(bytes, space));
+  for (int since = 0; at < end; at += 16, since++) {
+    // Most text has no stop for long.
+    if ((since & 3) == 0) at = pass_long(at, end);
     unsigned within = end - at < 16 ? (1u << (end - at)) - 1 : 0xffff;
+    v128_t bytes = wasm_v128_load(at);
     unsigned above = wasm_i8x16_bitmask(bytes) & within;
-    unsigned stops = wasm_i8x16_bitmask(is_stop) & within;
+    unsigned stops = wasm_i8x16_bitmask(stops_of(bytes)) & within;
     while (stops != 0) {
       int stop = __builtin_ctz(stops);
       if (at[stop] == '\\' && stop < 15 && at + stop + 1 < end && is_escape[at[stop + 1]]) {
@@ -240,6 +273,7 @@ EXPORT("next") int next(int from, int length) {
         } else if (depth == 0) {
           return 0;
         } else if (code == '"') {
+          note_beginning(at + 1, end);
           now = STRING;
         } else if (code == '-') {
           now = MINUS;

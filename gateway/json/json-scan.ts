@@ -3,6 +3,7 @@
 
 import { code } from './json-scan-code.ts';
 import { outsideNames } from './outside-input.ts';
+import { ownBeginnings } from './own-beginnings.ts';
 import { type ShortText, shortText } from './short-texts.ts';
 
 interface Program {
@@ -11,6 +12,7 @@ interface Program {
   readonly children: () => number;
   readonly found: () => number;
   readonly endings: () => number;
+  readonly beginnings: () => number;
   readonly begin: (from: number, level: number) => void;
   readonly next: (from: number, length: number) => number;
 }
@@ -37,9 +39,10 @@ export const lookedIntoBytesMax = blockBytes;
 /** Always the same memory: to read an array of which V8 knows that takes half as long. */
 const room = Buffer.from(buffer, program.room(), blockBytes);
 const places = new Int32Array(buffer, program.children(), levels * childrenMax * 4);
-const found = new Int32Array(buffer, program.found(), 5);
+const found = new Int32Array(buffer, program.found(), 6);
 
 writeEndings(new DataView(buffer, program.endings(), endingsMax * 8));
+Buffer.from(buffer, program.beginnings(), 16).write(ownBeginnings.map((text) => text.slice(0, 8)).join(''));
 
 /** The text in the room, if all of it is there. */
 let inRoom: Buffer | undefined;
@@ -111,6 +114,11 @@ export function hasAboveAscii(): boolean {
 /** A string in it ends as those do that name something outside of the body, or has an escape that could hide such a name. */
 export function mayNameOutside(): boolean {
   return found[4] === 1;
+}
+
+/** A value in it may begin like one of `ownBeginnings`. */
+export function mayBeginAsOurs(): boolean {
+  return found[5] === 1;
 }
 
 /** Of a member, the place of the opening quote of its name; of an entry, that of its value. */

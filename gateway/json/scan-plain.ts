@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import {
   closing,
   hasAboveAscii,
+  mayBeginAsOurs,
   mayNameOutside,
   nameEndOf,
   scanText,
@@ -18,6 +19,8 @@ import { type ShortText, shortText } from './short-texts.ts';
 interface PlainScan extends MemberScan {
   /** False: there is nothing for `namesOutsideInput` to find. */
   readonly mayNameOutside: boolean;
+  /** False: no value in it begins like one that the gateway made. */
+  readonly mayBeginAsOurs: boolean;
   /** It is valid JSON: one piece of UTF-8. */
   readonly isValid: boolean;
 }
@@ -48,6 +51,7 @@ export function scanPlain(chunks: readonly Buffer[], bytes: number): PlainScan |
     members,
     closingBrace: closing(),
     mayNameOutside: mayNameOutside(),
+    mayBeginAsOurs: mayBeginAsOurs(),
     isValid: chunks.length === 1 && only !== undefined && (!hasAboveAscii() || isUtf8(only)),
   };
 }

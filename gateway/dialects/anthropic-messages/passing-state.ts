@@ -7,7 +7,6 @@ import type { Replacement } from '../../json/replace-values.ts';
 import { callStateMark, unpackCallId } from '../state/call-state.ts';
 import { type ForeignPlaces, findInLists, isForeignState, readOwnState } from '../state/foreign-state.ts';
 import type { PlacedState, StatePlaces } from '../state/mark-state.ts';
-import { opaquePrefix } from '../state/opaque.ts';
 
 const signatureDelta = 'signature_delta';
 
@@ -44,8 +43,7 @@ function stateIn(kind: 'signature' | 'redacted', value: unknown, path: Path): Pl
 /** One unsigned block, or one signed elsewhere, and the vendor refuses every later turn of the session. */
 export const requestPlaces: ForeignPlaces = {
   member: 'messages',
-  mayHold: (bytes) =>
-    bytes.includes(opaquePrefix) || bytes.includes(callStateMark) || mayHoldEmptySignature(bytes),
+  mayHold: (bytes) => bytes.includes(callStateMark) || mayHoldEmptySignature(bytes),
   find: (turns, origin) => ({
     foreign: findInLists(turns, 'content', 'turn', (block) => isForeignThinking(block, origin)),
     own: turns.flatMap((turn, place) =>

@@ -10,7 +10,6 @@ import { relayOpenAiStream } from '../openai/relay-stream.ts';
 import { OpenAiRepair, type RepairShape } from '../openai/repair.ts';
 import { boundNewer, boundOlder, nameKnown, saysBoundName } from '../request/chat-names.ts';
 import { type ForeignPlaces, findForeignState, findInLists, isPacked } from '../state/foreign-state.ts';
-import { opaquePrefix } from '../state/opaque.ts';
 import { flawOfChat, gatherChat } from './gather-answer.ts';
 import { strictOrderEdits } from './message-order.ts';
 import { ChatChoiceRepair } from './repair-choice.ts';
@@ -126,7 +125,6 @@ function messageText(message: JsonRecord | undefined): string {
 /** Only clients that echo what they do not know send this back. */
 const detailsPlaces: ForeignPlaces = {
   member: 'messages',
-  mayHold: (bytes) => bytes.includes(opaquePrefix),
   find: (turns) => ({
     foreign: findInLists(turns, 'reasoning_details', 'list', ({ data }) => isPacked(data)),
     own: [],

@@ -9,6 +9,7 @@
 //
 // A message and reasoning begin with their first text: an item that stays empty has no events.
 
+import { mintedReasoningPrefix } from '../../json/own-beginnings.ts';
 import type { JsonRecord } from '../../json/record.ts';
 import { heapBytesOf, KeptText } from '../answer/kept.ts';
 import type { FinishReason, RefusalDetails } from '../conversation.ts';
@@ -26,7 +27,6 @@ import {
   tokensOf,
 } from './item-objects.ts';
 import { encodeResponsesFinish, type ResponseEnd } from './map-finish-reason.ts';
-import { mintedReasoningPrefix } from './minted-ids.ts';
 
 /** Tells the client of an event; the members as JSON text without the braces. */
 type EmitEvent = (type: string, members: string) => void;

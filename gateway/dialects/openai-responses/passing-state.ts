@@ -6,13 +6,11 @@ import { asRecord, type JsonRecord } from '../../json/record.ts';
 import type { Replacement } from '../../json/replace-values.ts';
 import { type ForeignPlaces, isForeignState, readOwnState } from '../state/foreign-state.ts';
 import type { PlacedState, StatePlaces } from '../state/mark-state.ts';
-import { opaquePrefix } from '../state/opaque.ts';
-import { isMintedId, mintedReasoningPrefix } from './minted-ids.ts';
+import { isMintedId } from './minted-ids.ts';
 
 /** No provider knows ids of our making, and none can open what another has sealed. */
 export const requestPlaces: ForeignPlaces = {
   member: 'input',
-  mayHold: (bytes) => bytes.includes(opaquePrefix) || bytes.includes(mintedReasoningPrefix),
   find(items, origin) {
     const foreign: Path[] = [];
     const own: Replacement[] = [];

@@ -3,23 +3,24 @@
 // this provider issued was marked in the answer (`mark-state.ts`) and gets its original form back.
 // Nearly every request holds neither; a search of its bytes is enough to see that.
 
+import { opaquePrefix, ownBeginnings } from '../../json/own-beginnings.ts';
 import type { Path } from '../../json/read-parts.ts';
 import { asRecord, type JsonRecord } from '../../json/record.ts';
 import { removeParts } from '../../json/remove-parts.ts';
 import { type Replacement, replaceValues } from '../../json/replace-values.ts';
 import type { Edit, RequestBody } from '../../json/request-body.ts';
 import type { Member } from '../../json/scan-members.ts';
-import { type OpaqueState, opaquePrefix, unpackOpaque } from './opaque.ts';
+import { type OpaqueState, unpackOpaque } from './opaque.ts';
 
 /** Where a dialect's requests may hold foreign state, and how to recognise it. */
 export interface ForeignPlaces {
   /** The top-level member with the turns. */
   readonly member: string;
   /**
-   * Whether these bytes may hold the name of a foreign thing. Asked for every piece of a request, so
-   * it must be cheap; may say yes in vain.
+   * Whether these bytes may hold a foreign thing that does not begin like what the gateway makes. Asked for every piece of a
+   * request, so it must be cheap; may say yes in vain.
    */
-  mayHold(bytes: Buffer): boolean;
+  mayHold?(bytes: Buffer): boolean;
   /** What of the turns is foreign to the provider of this origin, and what is its own. */
   find(turns: readonly unknown[], origin: string): FoundState;
 }
@@ -42,7 +43,7 @@ const none: ForeignState = { edits: [], turns: [] };
 /** @param origin Of the provider that gets the request. */
 export function findForeignState(body: RequestBody, places: ForeignPlaces, origin: string): ForeignState {
   const member = body.member(places.member);
-  if (!member || !mayHold(body.chunks, (bytes) => places.mayHold(bytes))) return none;
+  if (!member || !(holdsOwn(body) || (places.mayHold && mayHold(body.chunks, places.mayHold)))) return none;
   const turns = tryRead(body, member);
   if (!Array.isArray(turns)) return none;
   const { foreign, own } = places.find(turns, origin);
@@ -54,6 +55,13 @@ export function findForeignState(body: RequestBody, places: ForeignPlaces, origi
     to: edit.to + member.valueStart,
   }));
   return { edits, turns };
+}
+
+/** May say yes in vain. */
+function holdsOwn({ mayBeginAsOurs, chunks }: RequestBody): boolean {
+  return (
+    mayBeginAsOurs ?? mayHold(chunks, (bytes) => ownBeginnings.some((beginning) => bytes.includes(beginning)))
+  );
 }
 
 /** The value of a member; undefined if it is not valid JSON, which the upstream says better. */

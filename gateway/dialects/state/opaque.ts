@@ -7,6 +7,7 @@
 
 import { hash } from 'node:crypto';
 import { parseJson } from '../../../core/parse-json.ts';
+import { opaquePrefix } from '../../json/own-beginnings.ts';
 import { asRecord } from '../../json/record.ts';
 
 /** What a provider wants back exactly as it gave it. */
@@ -25,9 +26,6 @@ export interface MarkedState {
   readonly origin?: string;
   readonly state: OpaqueState;
 }
-
-/** What every packed state begins with. */
-export const opaquePrefix = 'penstock.1.';
 
 /**
  * A short name for a provider and a family of its models that tells nothing about them. One provider

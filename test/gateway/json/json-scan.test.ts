@@ -5,6 +5,7 @@ import { parseJson } from '../../../core/parse-json.ts';
 import {
   childrenIn,
   codeOf,
+  mayBeginAsOurs,
   mayNameOutside,
   nameEndOf,
   nameOf,
@@ -223,6 +224,28 @@ describe('what may name something outside of the body', () => {
       expect(scanText([Buffer.from(text)])).toBeDefined();
       expect({ text, may: mayNameOutside() }).toEqual({ text, may: false });
       expect(namesOutsideInput([Buffer.from(text)])).toBe(false);
+    }
+  });
+});
+
+describe('values that begin like those that the gateway makes', () => {
+  test.each([
+    ['{"a":"penstock.1.abc"}', true],
+    ['{"a":[{"id":"rs_penstock_1"}]}', true],
+    ['{"a":"penstock\\u002e1.abc"}', true],
+    ['{"penstock.1.":"a","b":"a penstock.1."}', false],
+    ['{"a":"pen","b":"rs_pens"}', false],
+    ['{"a":""}', false],
+  ])('%s: %s', (text, mayBegin) => {
+    expect(scanText([Buffer.from(text)])).toBeDefined();
+    expect(mayBeginAsOurs()).toBe(mayBegin);
+  });
+
+  test('in any cut none is missed', () => {
+    const text = Buffer.from('{"model":"a","input":[{"id":"rs_penstock_1"}]}');
+    for (let at = 1; at < text.length; at++) {
+      expect(scanText([text.subarray(0, at), text.subarray(at)])).toBe(2);
+      expect(mayBeginAsOurs()).toBe(true);
     }
   });
 });

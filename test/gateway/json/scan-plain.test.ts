@@ -24,7 +24,7 @@ test(`of ${randomTexts.toLocaleString('en')} random texts it takes none that the
     if (!found) continue;
     plain++;
     if (parseJson(text) === undefined) throw new Error(`a parser refuses ${text}`);
-    const { mayNameOutside, isValid, ...scan } = found;
+    const { mayNameOutside, mayBeginAsOurs, isValid, ...scan } = found;
     expect(isValid).toBe(true);
     expect(scan).toEqual(scanMembers(Buffer.from(text).toString('latin1')));
   }

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type OpaqueState,
-  opaquePrefix,
   originOf,
   packOpaque,
   unpackOpaque,
 } from '../../../../gateway/dialects/state/opaque.ts';
+import { opaquePrefix } from '../../../../gateway/json/own-beginnings.ts';
 
 const state: fc.Arbitrary<OpaqueState> = fc.oneof(
   fc.record({ kind: fc.constantFrom('signature', 'redacted'), value: fc.string({ unit: 'binary' }) }),

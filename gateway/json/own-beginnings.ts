@@ -1,0 +1,10 @@
+// With what do values begin that the gateway itself made and gave to a client, to get them back?
+
+/** Of what a provider wants back exactly as it gave it, see dialects/state/opaque.ts. */
+export const opaquePrefix = 'penstock.1.';
+
+/** Of the id of a reasoning item that its upstream gave none. */
+export const mintedReasoningPrefix = 'rs_penstock_';
+
+/** json-scan.c compares the first eight letters: there are two of them, and neither is shorter. */
+export const ownBeginnings = [opaquePrefix, mintedReasoningPrefix] as const;
