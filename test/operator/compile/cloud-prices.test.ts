@@ -261,6 +261,8 @@ describe('provisioned capacity', () => {
 
   test('costs nothing by the call, and is stated as that', () => {
     expect(priceOf(bedrock('us-east-1'), arn, spec)).toEqual({ input: 0, output: 0, source: 'provisioned' });
+    const atTarget = { targets: [target({ upstreamModel: arn, pricing: { provisioned: true } })] };
+    expect(priceOf(bedrock('us-east-1'), arn, atTarget)).toMatchObject({ input: 0, source: 'provisioned' });
     expect(priced(bedrock('us-east-1'), arn, spec)).toMatchObject({
       status: 'True',
       reason: 'Priced',

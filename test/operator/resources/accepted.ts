@@ -251,6 +251,7 @@ export const ACCEPTED: readonly Accepted[] = [
   ['aliases', route({ aliases: ['chat-2', 'team/chat'] })],
   ['an answer as long as the context', route({ contextLength: 10, maxOutputTokens: 10 })],
   ['a price per request alone', pricing({ perRequest: '0.000000000001' })],
+  ['capacity that is paid by the hour', pricing({ provisioned: true })],
   ['a free model', pricing({ inputPerMillion: '0', outputPerMillion: '0' })],
   [
     'a price with a tier that says only its output',

@@ -457,6 +457,18 @@ export const MODEL_ROUTE_REFUSALS: readonly Refusal[] = [
   ['only input has a price', pricing({ inputPerMillion: '1' }), 'spec.pricing', 'belong together'],
   ['a price says nothing', pricing({ cachedInputPerMillion: '1' }), 'spec.pricing', 'without an amount'],
   [
+    'provisioned capacity has amounts',
+    pricing({ ...PRICE, provisioned: true }),
+    'spec.pricing',
+    'takes the place of all amounts',
+  ],
+  [
+    'a price is said not to be provisioned',
+    pricing({ provisioned: false }),
+    'spec.pricing',
+    'without an amount',
+  ],
+  [
     'two tiers begin together',
     pricing({ ...PRICE, tiers: [{ aboveInputTokens: 1 }, { aboveInputTokens: 1 }] }),
     'spec.pricing.tiers[1].aboveInputTokens',
