@@ -271,6 +271,7 @@ describe('settings', () => {
       anthropic: { apiKey: undefined, baseUrl: undefined },
       gemini: { apiKey: undefined },
       identity: {},
+      clouds: {},
     };
     expect(readSettings({})).toEqual(defaults);
     expect(readSettings({ PENSTOCK_PORT: '', OPENAI_API_KEY: ' ', PENSTOCK_MANIFESTS: '' })).toEqual(

@@ -209,7 +209,7 @@ export const failover: readonly Mutant[] = [
   {
     name: 'what one request is forbidden takes the key from nobody else',
     file: 'core/contract/refused-key.ts',
-    from: "return namesCredential || says('refused', message, words);",
+    from: "return credential.test(words) || says('refused', message, words);",
     to: "return type !== null || code !== null || says('refused', message, words);",
     tests: ['test/flow/keys.test.ts'],
   },

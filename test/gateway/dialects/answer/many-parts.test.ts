@@ -128,7 +128,7 @@ describe('a stream that is put together to a plain answer', () => {
   test('of more tool calls than any model makes is no answer', () => {
     const { stream, took } = gather('openai-chat', [toolCalls(callsOf(10_000, '{}')), done]);
     expect(took).toBeLessThan(turnMs);
-    expect(stream.flaw()).toMatch(/make no answer/);
+    expect(stream.flaw()).toMatch(/form no complete answer/);
   });
 
   test('with pieces for the first of a thousand calls is looked through for a while only', () => {
@@ -136,7 +136,7 @@ describe('a stream that is put together to a plain answer', () => {
     const events = [toolCalls(callsOf(partsMax - 1, '{}')), ...Array(24).fill(toolCalls(pieces)), done];
     const { stream, took } = gather('openai-chat', events);
     expect(took).toBeLessThan(turnMs);
-    expect(stream.flaw()).toMatch(/make no answer/);
+    expect(stream.flaw()).toMatch(/form no complete answer/);
   });
 
   test('with many pieces for the call before is an answer', () => {
@@ -176,7 +176,7 @@ describe('a stream that is put together to a plain answer', () => {
   });
 });
 
-test('pieces of reasoning that are in no order are looked through for a while only', () => {
+test('pieces of reasoning that are out of order are looked through for a while only', () => {
   const decoder = chatDecoder();
   const details = (entries: readonly object[]) =>
     Buffer.from(frame({ choices: [{ index: 0, delta: { reasoning_details: entries } }] }));
@@ -186,7 +186,7 @@ test('pieces of reasoning that are in no order are looked through for a while on
     for (let event = 0; event < 24; event++) decoder.push(pieces);
   });
   expect(took).toBeLessThan(turnMs);
-  expect(decoder.facts.fault).toEqual({ kind: 'malformed', detail: expect.stringContaining('in no order') });
+  expect(decoder.facts.fault).toEqual({ kind: 'malformed', detail: expect.stringContaining('out of order') });
 });
 
 test('input that is held for a call is not copied to see that there is some', () => {
