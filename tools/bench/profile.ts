@@ -4,9 +4,16 @@ import { join } from 'node:path';
 import { type ComparisonParts, startTarget, whyBroken } from './compare.ts';
 import { profilerFlags, readProfile } from './cpu-profile.ts';
 import type { LoadScenario } from './scenarios.ts';
-import { type SelfTime, selfTimes } from './self-times.ts';
+import { partOf, type SelfTime, selfTimes } from './self-times.ts';
 import { takeLoad } from './take-load.ts';
 import type { TargetName } from './targets/target.ts';
+
+interface TargetProfile {
+  readonly functions: readonly SelfTime[];
+  readonly parts: readonly SelfTime[];
+  /** Requests, responses or events of the window. */
+  readonly units: number;
+}
 
 /** Self times of the window only: start-up, warm-up and shutdown are cut off. */
 export async function profileTarget(
@@ -14,7 +21,7 @@ export async function profileTarget(
   scenario: LoadScenario,
   parts: ComparisonParts,
   seconds: { warm: number; window: number },
-): Promise<SelfTime[]> {
+): Promise<TargetProfile> {
   const folder = join(parts.context.workFolder, 'profile');
   const target = await startTarget(name, { ...parts.context, nodeArgs: profilerFlags(folder) });
   parts.say(`profile: ${scenario.name} ${name}`);
@@ -24,5 +31,10 @@ export async function profileTarget(
   const why = whyBroken(measurement);
   if (why !== undefined) throw new Error(`${name} broke in ${scenario.name}: ${why}`);
   await target.stop();
-  return selfTimes(await readProfile(folder), seconds.window);
+  const profile = await readProfile(folder);
+  return {
+    functions: selfTimes(profile, seconds.window),
+    parts: selfTimes(profile, seconds.window, partOf),
+    units: measurement.units,
+  };
 }

@@ -15,6 +15,7 @@ import { summariseParts, writePartsReport } from './parts/report.ts';
 import { pinThisProcess } from './pin.ts';
 import { profileTarget } from './profile.ts';
 import { writeReport } from './report.ts';
+import type { SelfTime } from './self-times.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { summarise } from './summary.ts';
 import { measureTables, tableSizes, writeTableReport } from './table.ts';
@@ -106,13 +107,13 @@ async function runProfile(settings: Settings, parts: ComparisonParts): Promise<n
   if (name === undefined || scenario?.kind !== 'load')
     throw new Error('--profile takes one target and one load scenario');
   const seconds = { warm: settings.warmSeconds, window: settings.windowSeconds };
-  const times = await profileTarget(name, scenario, parts, seconds);
-  console.log(`Self time of ${name} in ${scenario.name}, busy time only:\n`);
-  for (const time of times.slice(0, 40)) {
-    console.log(
-      `${(time.share * 100).toFixed(1).padStart(6)} %  ${time.ms.toFixed(0).padStart(6)} ms  ${time.name}`,
-    );
-  }
+  const { functions, parts: inParts, units } = await profileTarget(name, scenario, parts, seconds);
+  const line = ({ name: of, ms, share }: SelfTime) =>
+    `${(share * 100).toFixed(1).padStart(6)} %  ${((ms * 1000) / units).toFixed(2).padStart(7)} µs  ${of}`;
+  console.log(`Self time of ${name} in ${scenario.name}, busy time only, per ${scenario.unit}, by part:\n`);
+  for (const time of inParts) console.log(line(time));
+  console.log('\nThe largest functions:\n');
+  for (const time of functions.slice(0, 40)) console.log(line(time));
   return 0;
 }
 

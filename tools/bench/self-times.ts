@@ -3,13 +3,19 @@
 
 import type { CpuProfile } from './cpu-profile.ts';
 
+type Frame = CpuProfile['nodes'][number]['callFrame'];
+
 export type SelfTime = { name: string; ms: number; share: number };
 
 /**
  * Self time by function over the last `busySeconds` of busy time; idle samples are left out, so waiting for the load to
  * begin or for a drain to end moves nothing. `share` is of the busy time counted.
  */
-export function selfTimes(profile: CpuProfile, busySeconds: number): SelfTime[] {
+export function selfTimes(
+  profile: CpuProfile,
+  busySeconds: number,
+  nameOf: (frame: Frame) => string = functionOf,
+): SelfTime[] {
   const names = new Map(profile.nodes.map((node) => [node.id, nameOf(node.callFrame)]));
   const microseconds = new Map<string, number>();
   let total = 0;
@@ -61,9 +67,22 @@ function* busySamples({ nodes, samples, timeDeltas }: CpuProfile, busySeconds: n
   }
 }
 
-function nameOf(frame: CpuProfile['nodes'][number]['callFrame']): string {
+function functionOf(frame: Frame): string {
   const name = frame.functionName || '(anonymous)';
   if (frame.url === '') return name;
   const place = frame.url.split('/').slice(-3).join('/');
   return `${name}  ${place}:${frame.lineNumber + 1}`;
+}
+
+/** The part of the program that a function belongs to, for `selfTimes`: a folder of the gateway, a package, Node, or V8 and the kernel. */
+export function partOf({ functionName, url }: Frame): string {
+  const native = /^\((garbage collector|program)\)$|^writev$/.exec(functionName);
+  if (url === '') return native ? functionName : 'other native functions';
+  if (url.startsWith('node:')) return 'node';
+  if (url.startsWith('wasm:')) return 'WebAssembly';
+  const dependency = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1];
+  if (dependency !== undefined) return dependency;
+  const path = url.split('/');
+  const root = path.findLastIndex((segment) => segment === 'gateway' || segment === 'core');
+  return root === -1 ? 'elsewhere' : path.slice(root, root + 2).join('/');
 }

@@ -1,7 +1,7 @@
 // Where the CPU went, out of a V8 profile.
 
 import { describe, expect, test } from 'vitest';
-import { selfTimes, shareOfPart } from '../../../tools/bench/self-times.ts';
+import { partOf, selfTimes, shareOfPart } from '../../../tools/bench/self-times.ts';
 
 describe('a CPU profile', () => {
   const frame = (functionName: string, url = '', lineNumber = 0) => ({
@@ -38,5 +38,17 @@ describe('a CPU profile', () => {
     ];
     const profile = { nodes: tree, samples: [3, 2, 4, 6, 5], timeDeltas: [5000, 1000, 1000, 8000, 3000] };
     expect(shareOfPart(profile, 1, (url) => url.endsWith('/telemetry.js'))).toBe(0.4);
+  });
+
+  test.each([
+    ['', '(garbage collector)', '(garbage collector)'],
+    ['', 'indexOfString', 'other native functions'],
+    ['node:events', 'emit', 'node'],
+    ['wasm://wasm/28d7316e', 'wasm-function[4]', 'WebAssembly'],
+    ['file:///a/node_modules/@x/y/lib/z.js', 'f', '@x/y'],
+    ['file:///a/gateway/pipeline/call-job.ts', 'f', 'gateway/pipeline'],
+    ['file:///a/core/clock.ts', 'now', 'core/clock.ts'],
+  ])('%s %s is of %s', (url, functionName, part) => {
+    expect(partOf({ url, functionName, lineNumber: 0 })).toBe(part);
   });
 });
