@@ -72,7 +72,13 @@ function readBedrock(environment: CloudEnvironment): Found | undefined {
     environment.AWS_ACCESS_KEY_ID !== undefined && environment.AWS_SECRET_ACCESS_KEY !== undefined;
   const hasRole =
     environment.AWS_ROLE_ARN !== undefined && environment.AWS_WEB_IDENTITY_TOKEN_FILE !== undefined;
-  if (secret === undefined && !hasKeys && !hasRole) return undefined;
+  const isAsked = environment.PENSTOCK_BEDROCK_MODELS !== undefined;
+  if (secret === undefined && !hasKeys && !hasRole) {
+    const missing = 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK';
+    return isAsked ? { name, missing } : undefined;
+  }
+  // These keys are in many a shell, for other things.
+  if (secret === undefined && !isAsked) return undefined;
   const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
   if (region === undefined) return { name, missing: 'AWS_REGION' };
   return {
@@ -91,7 +97,10 @@ function readBedrock(environment: CloudEnvironment): Found | undefined {
 
 function readVertex(environment: CloudEnvironment): Found | undefined {
   const name = 'vertex';
-  if (environment.GOOGLE_APPLICATION_CREDENTIALS === undefined) return undefined;
+  if (environment.GOOGLE_APPLICATION_CREDENTIALS === undefined) {
+    const isAsked = environment.PENSTOCK_VERTEX_MODELS !== undefined;
+    return isAsked ? { name, missing: 'GOOGLE_APPLICATION_CREDENTIALS' } : undefined;
+  }
   const project = environment.GOOGLE_CLOUD_PROJECT;
   if (project === undefined) return { name, missing: 'GOOGLE_CLOUD_PROJECT' };
   const location = environment.GOOGLE_CLOUD_LOCATION ?? 'global';
@@ -118,7 +127,10 @@ function hostOf(location: string): string {
 function readAzure(environment: CloudEnvironment): Found | undefined {
   const name = 'azure';
   const baseURL = environment.AZURE_OPENAI_ENDPOINT;
-  if (baseURL === undefined) return undefined;
+  if (baseURL === undefined) {
+    const isAsked = environment.PENSTOCK_AZURE_MODELS !== undefined;
+    return isAsked ? { name, missing: 'AZURE_OPENAI_ENDPOINT' } : undefined;
+  }
   const app = { tenantID: environment.AZURE_TENANT_ID, clientID: environment.AZURE_CLIENT_ID };
   const isApp = app.tenantID !== undefined && app.clientID !== undefined;
   const key = environment.AZURE_OPENAI_API_KEY;
@@ -137,7 +149,7 @@ function readAzure(environment: CloudEnvironment): Found | undefined {
     name,
     spec: {
       type: 'AzureOpenAI',
-      baseURL: baseURL.replace(/\/+$/, ''),
+      baseURL: baseURL.replace(/(?<!\/)\/+$/, ''),
       auth,
       ...(version === undefined ? {} : { options: { apiVersion: version } }),
     },

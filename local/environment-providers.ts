@@ -131,11 +131,8 @@ async function readVendor(vendor: Vendor, ownPort: number): Promise<VendorResult
   const drafts = models.map((model) => draftRoute(name, model));
   const routes = drafts.filter((route) => parseModelRoute(route).ok);
   const left = drafts.length - routes.length;
-  const note =
-    `${name}: ${countModels(routes.length)} of ${host} as ${name}/…` +
-    (left === 0 ? '' : ` (${left} left out: their names do not fit a model id)`);
   return {
-    note,
+    note: servedNote(name, host, routes.length, left),
     routes,
     provider: draftProvider(vendor),
     ...(apiKey === undefined ? {} : { secret: draftSecret(name, origin, apiKey) }),
@@ -163,11 +160,16 @@ function readCloud(found: ReturnType<typeof cloudsIn>[number]): VendorResult {
   const { host, origin } = new URL(spec.baseURL);
   const routes = models.map((model) => draftRoute(name, model)).filter((route) => parseModelRoute(route).ok);
   return {
-    note: `${name}: ${countModels(routes.length)} of ${host} as ${name}/…`,
+    note: servedNote(name, host, routes.length, models.length - routes.length),
     routes,
     provider,
     ...(secret === undefined ? {} : { secret: draftSecret(name, origin, secret) }),
   };
+}
+
+function servedNote(name: string, host: string, served: number, left: number): string {
+  const more = left === 0 ? '' : ` (${left} left out: their names do not fit a model id)`;
+  return `${name}: ${countModels(served)} of ${host} as ${name}/…${more}`;
 }
 
 function draftObject(kind: string, name: string): Pick<RawObject, 'apiVersion' | 'kind' | 'metadata'> {

@@ -22,7 +22,8 @@ export function bedrockApisOf(upstreamModel: string): readonly UpstreamApi[] {
  */
 export function bedrockListNames(upstreamModel: string, { host, settings }: CallPlace): ListNames {
   if (!CLOUDS.AWS.hosts.test(host)) return { why: 'its Provider is not at a host of AWS' };
-  const region = settings.region ?? regionOfBedrock(host);
+  // Calls with an API key go where the host is, whatever the option says.
+  const region = regionOfBedrock(host) || (settings.region ?? '');
   const id = upstreamModel.replace(ofModel, '');
   if (/^arn:.*:(provisioned-model|imported-model)\//.test(id)) {
     return { why: 'its ARN is of capacity that is paid by the hour, as pricing {provisioned: true} says' };

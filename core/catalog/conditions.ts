@@ -286,7 +286,7 @@ export const REASONS = {
   },
   TargetUnsupported: {
     conditions: ['Degraded', 'ResolvedRefs', 'Ready'],
-    text: 'A target has no dialect that carries all capabilities of the ModelRoute, or lacks the dialect in its api field.',
+    text: 'A target has no dialect that carries all capabilities of the ModelRoute, or its Provider does not speak the dialect that `api` of the target names.',
     wayOut:
       'Set another API for the target, or fewer capabilities; the message lists the dialects of the Provider.',
   },

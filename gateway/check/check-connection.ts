@@ -52,7 +52,7 @@ export async function checkConnection(
     return reason === undefined
       ? {
           outcome: 'odd',
-          message: `Connected in ${latencyMs} ms. The key was not tested: send a request.`,
+          message: `Connected in ${latencyMs} ms. The sign-in was not tested: send a request.`,
           latencyMs,
         }
       : { outcome: 'fails', message: sentence(reason), latencyMs };

@@ -85,12 +85,12 @@ export function createTableNews({ events, log, instance, tableNamespace }: Parts
     } else if (now.type === 'pinned') {
       emit(
         'Pinned',
-        `the table is pinned to generation ${now.generation}: its content is published under a new number and then stays, except for revoked keys`,
+        `the table is pinned to generation ${now.generation}: its content is published under a new number and then stays, except for keys that stop working`,
       );
     } else {
       emit(
         'PinImpossible',
-        `the table cannot be pinned to ${now.wanted}: ${now.message}. The current table stays, except for revoked keys, until the annotation is changed or removed`,
+        `the table cannot be pinned to ${now.wanted}: ${now.message}. The current table stays, except for keys that stop working, until the annotation is changed or removed`,
       );
     }
   }

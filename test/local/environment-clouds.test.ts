@@ -89,11 +89,17 @@ describe('the usual variables of', () => {
 });
 
 test.each([
-  [{ ...accessKeys }, 'bedrock is not served: set AWS_REGION.'],
+  [{ ...accessKeys, PENSTOCK_BEDROCK_MODELS: 'm' }, 'bedrock is not served: set AWS_REGION.'],
   [
-    { ...accessKeys, AWS_REGION: 'us-east-1' },
+    { AWS_REGION: 'us-east-1', PENSTOCK_BEDROCK_MODELS: 'm' },
+    'bedrock is not served: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK.',
+  ],
+  [
+    { AWS_BEARER_TOKEN_BEDROCK: 'key', AWS_REGION: 'us-east-1' },
     'bedrock is not served yet: name its models in PENSTOCK_BEDROCK_MODELS.',
   ],
+  [{ PENSTOCK_VERTEX_MODELS: 'm' }, 'vertex is not served: set GOOGLE_APPLICATION_CREDENTIALS.'],
+  [{ PENSTOCK_AZURE_MODELS: 'm' }, 'azure is not served: set AZURE_OPENAI_ENDPOINT.'],
   [{ ...google, GOOGLE_CLOUD_PROJECT: '' }, 'vertex is not served: set GOOGLE_CLOUD_PROJECT.'],
   [
     { ...azure, ...app },
@@ -101,6 +107,17 @@ test.each([
   ],
 ])('what is missing beside %o is said', async (environment, note) => {
   expect(await foundIn(environment)).toMatchObject({ notes: [note], specs: [], models: [], secrets: [] });
+});
+
+test('access keys alone, which a shell may have for other things, are passed over', async () => {
+  expect(await foundIn({ ...accessKeys, AWS_REGION: 'us-east-1' })).toMatchObject({ notes: [], specs: [] });
+});
+
+test('names that are no model ids are counted', async () => {
+  const names = { PENSTOCK_VERTEX_MODELS: 'claude-opus-5, ä' };
+  const { models, notes } = await foundIn({ ...google, ...names });
+  expect(models).toEqual(['vertex/claude-opus-5']);
+  expect(notes).toEqual([expect.stringContaining('(1 left out: their names do not fit a model id)')]);
 });
 
 test('an address that cannot be one is said, and stops nothing else', async () => {

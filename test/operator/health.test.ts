@@ -63,7 +63,7 @@ test('metrics are in the text format of Prometheus', async () => {
 test('what each gateway runs is reported as data, or as text for a terminal', async () => {
   const [status, body] = await get('/debug/table');
   expect([status, JSON.parse(body)]).toEqual([200, debugTable]);
-  const text = 'operator-1 does not lead: operator-0 leads; ask there\n';
+  const text = 'operator-1 does not lead: operator-0 leads; ask that replica\n';
   expect(await get('/debug/table?format=text')).toEqual([200, text]);
   expect(await get('/debug/table', 'text/plain')).toEqual([200, text]);
   expect(await get('/debug/table?format=xml')).toEqual([400, 'format is json or text\n']);

@@ -1,6 +1,6 @@
 // How do models answer a prompt? One of them, or two side by side, with the person's own key; nothing of it is kept or sent to the dashboard.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { tabKeys } from '../keys/tab-keys.ts';
 import { Badge, Button, Notice } from '../parts/basics.tsx';
 import { SelectField, TextArea, TextField } from '../parts/fields.tsx';
@@ -14,6 +14,9 @@ interface Round {
   readonly chats: readonly Chat[];
   readonly stop: AbortController;
 }
+
+/** Each wait is twice the last one, half a minute in all; every question is a refused request. */
+const awaitedMax = 5;
 
 export function Playground() {
   const { session, search } = useShell();
@@ -37,9 +40,10 @@ export function Playground() {
   // Gateways get to know a new key a moment after it was made.
   const isAwaited = made === key && listed.error?.status === 401 && tabKeys.isNew(namespace, name);
   const { again, isAsking } = listed;
+  const waits = useRef(0);
   useEffect(() => {
-    if (!isAwaited || isAsking) return;
-    const timer = setTimeout(again, 1_000);
+    if (!isAwaited || isAsking || waits.current === awaitedMax) return;
+    const timer = setTimeout(again, 1_000 * 2 ** waits.current++);
     return () => clearTimeout(timer);
   }, [isAwaited, isAsking, again]);
   if (address === null)

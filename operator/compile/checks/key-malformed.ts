@@ -12,7 +12,7 @@ export function keyMalformed(secret: SecretRecord, dataKey: string, keyPrefix: s
   return {
     reason: 'KeyMalformed',
     message:
-      `${dataKey} in Secret ${secret.name} is not a key of this installation: keys start with "${keyPrefix}", has at least ` +
+      `${dataKey} in Secret ${secret.name} is not a key of this installation: keys start with "${keyPrefix}", have at least ` +
       `${KEY_CHARACTERS_MIN} characters and no spaces; delete the Secret to get a new key`,
   };
 }

@@ -173,10 +173,10 @@ describe('what a server answers', () => {
   });
 });
 
-test('a type with a way of its own is connected to, and says that its key was not tested', async () => {
+test('a type with a way of its own is connected to, and says that its sign-in was not tested', async () => {
   const { base, asked } = await serve();
   const found = await unsaved(base, { type: 'AzureOpenAI', key: 'typed' });
-  expect(found).toMatchObject({ outcome: 'odd', message: expect.stringMatching(/key was not tested/) });
+  expect(found).toMatchObject({ outcome: 'odd', message: expect.stringMatching(/sign-in was not tested/) });
   expect(asked).toEqual([]);
 });
 

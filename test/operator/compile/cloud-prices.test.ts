@@ -104,6 +104,12 @@ describe('Bedrock', () => {
       'knows no model "amazon.nova-pro-v1:0" of aws in eu-central-1',
     ],
     [
+      'a region in the options beside a host of another one',
+      { ...bedrock('eu-central-1'), options: { region: 'us-east-1' } },
+      'amazon.nova-pro-v1:0',
+      'of aws in eu-central-1',
+    ],
+    [
       'a global profile of a model without one in the list',
       bedrock('us-east-1'),
       'global.openai.gpt-6',

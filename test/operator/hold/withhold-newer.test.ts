@@ -76,7 +76,7 @@ describe('waits alone:', () => {
 
   test('a gateway that was not heard yet may be an older one', () => {
     const { waits } = withhold(content(plain), content(newer), reads(2, undefined));
-    expect(waits.get(`Provider/${plain.id}`)?.message).toContain('pod-1 has not said');
+    expect(waits.get(`Provider/${plain.id}`)?.message).toContain('pod-1 has not reported');
   });
 
   test.each<[string, TableContent | undefined, Grants]>([

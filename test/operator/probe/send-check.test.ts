@@ -145,6 +145,6 @@ test('it goes by the rules of the Provider: its authority, and its proxy with th
   secrets.pass = 'other';
   expect(await sendCheck(call, route, 10_000, signal)).toMatchObject({
     type: 'none',
-    reason: expect.stringContaining('the proxy: it wants other credentials'),
+    reason: expect.stringContaining('the proxy: it rejects the credentials (407)'),
   });
 });

@@ -45,7 +45,7 @@ test('it is asked behind what is known, with the exchange token', async () => {
 test.each<[string, RequestListener, RegExp]>([
   ['refuses', (_, response) => response.writeHead(401).end(), /^it rejects the exchange token$/],
   ['is busy', (_, response) => response.writeHead(503).end(), /^it answers with status 503$/],
-  ['says something else', (_, response) => response.end('<html>'), /^its answer is no JSON$/],
+  ['says something else', (_, response) => response.end('<html>'), /^its answer is not JSON$/],
   [
     'is an older one',
     (_, response) => response.end('{"sequence":1,"hasMore":false,"keys":[]}'),

@@ -371,7 +371,7 @@ test('a budget of a namespace that only warns is reported at its own percentage,
   await until(async () => term.reported.length === 1);
   expect(term.reported[0]).toMatchObject({
     reason: 'TenantBudgetWarning',
-    note: expect.stringContaining('that is more than 50 %'),
+    note: expect.stringContaining('more than 50 %'),
   });
   await spend('bot', 5);
   await until(async () => term.reported.length === 2);
