@@ -55,10 +55,18 @@ export const keyQuirks: readonly KeyQuirk[] = [
     seen: '2026-09',
   },
   {
+    // A key of Bedrock whose user may not call with keys any more: no model answers to it.
+    vendor: 'AWS',
+    meaning: 'refused',
+    phrase: /^User: \S{1,300} is not authorized to perform: bedrock(-mantle)?:CallWithBearerToken\b/,
+    source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys-permissions.html',
+    seen: '2026-11',
+  },
+  {
     // Also with 401, of a project of the account: the role may not use this model, and may use others.
     vendor: 'AWS',
     meaning: 'out-of-scope',
-    phrase: /^User: \S{1,300} is not authorized to perform: /,
+    phrase: /^User: \S{1,300} is not authorized to perform: (?!bedrock(-mantle)?:CallWithBearerToken\b)/,
     source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html',
     seen: '2026-11',
   },

@@ -10,6 +10,7 @@ import {
 } from '../../../gateway/attempt/failure.ts';
 import type { UpstreamError } from '../../../gateway/dialects/dialect.ts';
 
+const notAuthorized = 'User: arn:aws:iam::123456789012:user/BedrockAPIKey-x is not authorized to perform:';
 const noWords: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
 
 /** Reason, what is to blame, what the caller is reported; then the marks that are set. */
@@ -116,6 +117,12 @@ const words: readonly (readonly [Partial<UpstreamError>, Readonly<Record<number,
       message: 'You have insufficient permissions for this operation. Missing scopes: api.responses.write.',
     },
     { 401: forbidden },
+  ],
+  // A right to a model, and the right to use the key at all.
+  [{ message: `${notAuthorized} bedrock:InvokeModel on resource: x` }, { 401: forbidden, 403: forbidden }],
+  [
+    { message: `${notAuthorized} bedrock:CallWithBearerToken on resource: x`, type: 'permission_error' },
+    { 401: rejected, 403: rejected },
   ],
   // One request that is too large by itself, reported with the code of any limit or with none.
   [
