@@ -66,8 +66,8 @@ export const UPSTREAM_FAILURES: Readonly<Record<string, UpstreamFailure>> = {
 
 /** Of HTTP statuses that an upstream answers with; for all others its service is the first thing to check. */
 export const STATUS_ACTIONS: Readonly<Record<string, string>> = {
-  401: 'put a valid key into the Secret',
-  403: 'check the rights of the key at the upstream',
+  401: 'put a valid key into the Secret, or grant the identity the right to call this model',
+  403: 'check the rights of the key or identity at the upstream',
   404: 'check the path of spec.baseURL',
   405: 'check the path of spec.baseURL',
   429: 'raise the rate limit at the upstream, or add a key',

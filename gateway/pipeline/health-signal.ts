@@ -75,6 +75,7 @@ export function healthSignal(
   if (isTargets && !hasStoredState && error && isAboutModel(error)) {
     return { type: 'misconfigured', cause };
   }
+  if (judgement.reason === 'AuthFailure') return { type: 'denied', cause };
   if (!judgement.isHealthSignal || isLongAnswer(result, failure)) return { type: 'none' };
   if (patience && isHasty(result, failure, patience)) return { type: 'none' };
   if (judgement.scope === 'endpoint') return { type: 'endpoint-failure', cause };

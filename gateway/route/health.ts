@@ -41,6 +41,8 @@ export type HealthSignal =
   /** The provider does not know the model. */
   | { readonly type: 'misconfigured'; readonly cause?: string }
   | KeyCooldown
+  /** What the key or identity may not do: counts as a failed call of the target, for no breaker and no cooldown. */
+  | { readonly type: 'denied'; readonly cause: string }
   /** Says nothing: a caller's mistake, a caller that went away. */
   | { readonly type: 'none' };
 
@@ -271,6 +273,7 @@ export class Health {
         this.release(endpointId, startedAtMs);
         this.release(targetId, startedAtMs);
         return;
+      case 'denied':
       case 'none':
         this.release(endpointId, startedAtMs);
         this.release(targetId, startedAtMs);
@@ -558,6 +561,10 @@ function count({ target: { calls }, hasContent }: Watched, signal: HealthSignal,
     case 'key-cooldown':
       if (signal.reason === 'rate-limit') calls.onLimited(signal.cause, nowMs);
       else calls.onFailed(signal.cause, hasContent, nowMs);
+      return;
+    case 'denied':
+      // One caller's requests may be all that is denied: where others are answered, the target does not fail.
+      calls.onLimited(signal.cause, nowMs);
       return;
     case 'success':
     case 'none':

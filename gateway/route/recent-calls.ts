@@ -22,7 +22,7 @@ interface RecentCallsReading {
 interface Span {
   answered: number;
   failed: number;
-  /** After a rate limit. Failover and cooldowns cope with those, unless nothing is answered at all. */
+  /** After a rate limit, or denied. Failover and cooldowns cope with those, unless nothing is answered at all. */
   limited: number;
 }
 

@@ -59,6 +59,12 @@ test.each<[string, HealthSignal, HealthSignal]>([
   ['429 with a time of a day', signalOf(status(429, {}, 86_400_000)), rest('rate-limit', 300_000)],
   ['402', signalOf(status(402)), rest('out-of-money', 300_000)],
   ['401', signalOf(status(401)), rest('rejected', 60_000)],
+  ['403', signalOf(status(403)), { type: 'denied', cause: 'status_403' }],
+  [
+    '401 of what the identity may not do',
+    signalOf(status(401, { code: 'PermissionDenied' })),
+    { type: 'denied', cause: 'status_401' },
+  ],
   ['a model that is not known', signalOf(unknown), { type: 'misconfigured', cause: 'status_404' }],
   ['404 of what the request refers to', signalOf(unknown, { hasStoredState: true }), { type: 'none' }],
   [

@@ -64,6 +64,7 @@ describe('the recent calls of a target', () => {
     cause: 'status_429',
   };
   const rejected: HealthSignal = { ...limited, reason: 'rejected', cause: 'status_401' };
+  const denied: HealthSignal = { type: 'denied', cause: 'status_403' };
 
   test.each<[string, HealthSignal[], object | undefined]>([
     [
@@ -88,6 +89,12 @@ describe('the recent calls of a target', () => {
       { state: 'failing', calls: 2, failed: 2, cause: 'status_429' },
     ],
     ['are fine, where some meet one', [success, ...of(limited, 9)], { state: 'answering' }],
+    [
+      'fail, where every one is denied',
+      of(denied, 2),
+      { state: 'failing', calls: 2, failed: 2, cause: 'status_403' },
+    ],
+    ['are fine, where some are denied', [success, ...of(denied, 9)], { state: 'answering' }],
     ['fail, where the keys are rejected', [rejected], { state: 'failing', cause: 'status_401' }],
     ['are fine again with the first answer', [...of(targetFailure, 4), success], { state: 'answering' }],
     ["do not count for a caller's mistake", of({ type: 'none' }, 9), undefined],

@@ -3,9 +3,15 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  EXCHANGE_PATH,
+  type ExchangeResponse,
+  exchangeResponseSchema,
+} from '../../../core/contract/exchange.ts';
 import type { UpstreamDialectName } from '../../../core/contract/routing-table.ts';
+import type { ReadableJournal } from '../../../gateway/meter/journal.ts';
 import { ask, errorOf } from '../../flow/ask.ts';
-import { type RigTarget, startRig, tableOf } from '../rig.ts';
+import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
 
 interface Denial {
   readonly type: string;
@@ -166,6 +172,25 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
+const journal: ReadableJournal = {
+  begin: () => {},
+  append: () => {},
+  flush: async () => {},
+  close: async () => {},
+  read: async () => undefined,
+  onWritten: () => () => {},
+};
+
+/** As the operator is answered. */
+async function reported({ gateway }: Rig): Promise<ExchangeResponse> {
+  const answer = await fetch(`${gateway.internalUrl}${EXCHANGE_PATH}`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer exchange-token', 'content-type': 'application/json' },
+    body: JSON.stringify({ waitMs: 0, readyPods: 1 }),
+  });
+  return exchangeResponseSchema.parse(await answer.json());
+}
+
 /** Two routes to models of one Provider with one credential. */
 async function startTwo({ type, dialect, auth, settings }: Denial) {
   const target = (upstreamModel: string): RigTarget => ({
@@ -178,7 +203,8 @@ async function startTwo({ type, dialect, auth, settings }: Denial) {
   });
   const table = tableOf([target('served-model')]);
   const other = tableOf([target('denied-model')], { id: 'team/denied', model: 'denied' });
-  return await startRig({ ...table, routes: [...table.routes, ...other.routes] });
+  const exchange = { port: 0, journal, token: () => 'exchange-token' };
+  return await startRig({ ...table, routes: [...table.routes, ...other.routes] }, { exchange });
 }
 
 test.each(Object.keys(denials))('%s: a denied model takes no other one away', async (name) => {
@@ -193,17 +219,39 @@ test.each(Object.keys(denials))('%s: a denied model takes no other one away', as
       // Both were asked, and neither in vain: what is denied may be allowed a second later.
       expect(calls - before).toBe(2);
     }
+    const { health, targets } = await reported(rig);
+    expect(health).toEqual([{ provider: 'platform/cloud', key: 'main', state: 'working' }]);
+    expect(targets).toMatchObject([
+      {
+        upstreamModel: 'denied-model',
+        state: 'failing',
+        calls: 3,
+        failed: 3,
+        cause: `status_${denial.status}`,
+      },
+      { upstreamModel: 'served-model', state: 'answering', calls: 3, failed: 0 },
+    ]);
   } finally {
     await rig.close();
   }
 });
 
-test('a key that is refused is asked no other model', async () => {
-  const bad = {
-    error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' },
-  };
-  denial = { dialect: 'openai-chat', status: 401, body: bad };
-  const rig = await startTwo(denials['Azure, a deployment'] as Denial);
+const refusals: Readonly<Record<string, Denial>> = {
+  'that is wrong': {
+    ...(denials['Azure, a deployment'] as Denial),
+    body: {
+      error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' },
+    },
+  },
+  'that may not be used any more': {
+    ...(denials['Bedrock, Converse by its policy'] as Denial),
+    body: { Message: notAuthorized.replace('InvokeModel', 'CallWithBearerToken') },
+  },
+};
+
+test.each(Object.keys(refusals))('a key %s is asked no other model', async (name) => {
+  denial = refusals[name] as Denial;
+  const rig = await startTwo(refusals[name] as Denial);
   try {
     expect((await ask(rig, { more: { model: 'denied' } })).status).toBe(502);
     const before = calls;

@@ -251,6 +251,10 @@ describe('in the status', () => {
     ['tls_failed', 'every call fails: TLSFailed, no TLS connection comes about; check its certificate'],
     ['bad_head', 'every call fails: its answers are not HTTP, or their headers are longer'],
     ['status_503', 'every call fails: HTTP 503;'],
+    [
+      'status_401',
+      'every call fails: HTTP 401; put a valid key into the Secret, or grant the identity the right to call this model',
+    ],
     ['status_404', 'every call fails: HTTP 404; check the path of spec.baseURL'],
     ['a word of a newer pod', 'every call fails: no answer; check whether its service is up'],
   ])('a breaker that opened for %s says so', (cause, text) => {
