@@ -37,8 +37,8 @@ export class RequestBody {
   readonly isPlain: boolean;
   /** False: there is nothing for `namesOutsideInput` to find. */
   readonly mayNameOutside: boolean;
-  /** Whether a value may begin like one that the gateway made; undefined: it is not known. */
-  readonly mayBeginAsOurs: boolean | undefined;
+  /** False: no value begins like one that the gateway made. */
+  readonly mayBeginAsOurs: boolean;
   /** All values, where the body has been parsed whole. */
   private values: JsonRecord | undefined;
 
@@ -57,7 +57,7 @@ export class RequestBody {
     this.scan = scan ?? plain ?? scanMembers(text ?? '');
     this.isPlain = isSmall && plain?.isValid === true;
     this.mayNameOutside = plain?.mayNameOutside ?? true;
-    this.mayBeginAsOurs = plain?.mayBeginAsOurs;
+    this.mayBeginAsOurs = plain?.mayBeginAsOurs ?? true;
   }
 
   member(name: string): Member | undefined {

@@ -10,7 +10,7 @@ export interface ShortText {
 }
 
 const bytesMax = 64;
-const slotsMax = 512;
+const slotsMax = 2048;
 
 /** The text last asked for at each place; what comes to the same place takes it over. */
 const slots: ShortText[] = Array.from({ length: slotsMax }, () => ({ text: '', folded: '' }));

@@ -57,10 +57,10 @@ export function findForeignState(body: RequestBody, places: ForeignPlaces, origi
   return { edits, turns };
 }
 
-/** May say yes in vain. */
+/** Also of what begins with the same eight letters the bytes are searched: a text about penstocks does. */
 function holdsOwn({ mayBeginAsOurs, chunks }: RequestBody): boolean {
   return (
-    mayBeginAsOurs ?? mayHold(chunks, (bytes) => ownBeginnings.some((beginning) => bytes.includes(beginning)))
+    mayBeginAsOurs && mayHold(chunks, (bytes) => ownBeginnings.some((beginning) => bytes.includes(beginning)))
   );
 }
 
