@@ -76,8 +76,12 @@ static struct {
   unsigned bytes;
 } endings[endings_max];
 
-// The first eight bytes of a value that is a string.
-static unsigned long long beginnings[beginnings_max];
+// With what a value that is a string begins: the first and the last eight bytes of that.
+static struct {
+  unsigned long long head;
+  unsigned long long tail;
+  int tail_at;
+} beginnings[beginnings_max];
 
 static enum state state;
 static int base;
@@ -94,7 +98,7 @@ EXPORT("room") byte *room_at(void) { return room + before_bytes; }
 EXPORT("children") struct child *children_at(void) { return children[0]; }
 EXPORT("found") struct found *found_at(void) { return &found; }
 EXPORT("endings") void *endings_at(void) { return endings; }
-EXPORT("beginnings") unsigned long long *beginnings_at(void) { return beginnings; }
+EXPORT("beginnings") void *beginnings_at(void) { return beginnings; }
 
 // A text begins at `from`, which must be an object or a list, or blanks before one. Its children go to one of the levels.
 EXPORT("begin") void begin(int from, int to_level) {
@@ -123,13 +127,21 @@ static int ends_alike(const byte *quote) {
   return 0;
 }
 
+static unsigned long long eight_at(const byte *at) {
+  unsigned long long bytes;
+  __builtin_memcpy(&bytes, at, sizeof bytes);
+  return bytes;
+}
+
 static void note_beginning(const byte *first, const byte *end) {
   long left = end - first;
-  unsigned long long mask = left >= 8 ? ~0ull : (1ull << (8 * left)) - 1;
-  unsigned long long bytes;
-  __builtin_memcpy(&bytes, first, sizeof bytes);
-  for (int at = 0; at < beginnings_max; at++)
-    if (((bytes ^ beginnings[at]) & mask) == 0) found.has_beginning = 1;
+  unsigned long long within = left >= 8 ? ~0ull : (1ull << (8 * left)) - 1;
+  unsigned long long head = eight_at(first);
+  for (int at = 0; at < beginnings_max; at++) {
+    if (((head ^ beginnings[at].head) & within) != 0) continue;
+    int tail_at = beginnings[at].tail_at;
+    if (left < tail_at + 8 || eight_at(first + tail_at) == beginnings[at].tail) found.has_beginning = 1;
+  }
 }
 
 static const byte is_escape[256] = {

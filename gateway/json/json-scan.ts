@@ -42,7 +42,7 @@ const places = new Int32Array(buffer, program.children(), levels * childrenMax *
 const found = new Int32Array(buffer, program.found(), 6);
 
 writeEndings(new DataView(buffer, program.endings(), endingsMax * 8));
-Buffer.from(buffer, program.beginnings(), 16).write(ownBeginnings.map((text) => text.slice(0, 8)).join(''));
+writeBeginnings(Buffer.from(buffer, program.beginnings(), ownBeginnings.length * 24));
 
 /** The text in the room, if all of it is there. */
 let inRoom: Buffer | undefined;
@@ -153,6 +153,14 @@ export function nameOf(level: Level, child: number): ShortText | undefined {
 export function textOf(level: Level, child: number): string | undefined {
   if (codeOf(level, child) !== QUOTE) return undefined;
   return shortText(room, valueStartOf(level, child) + 1, valueEndOf(level, child) - 1)?.text;
+}
+
+/** The first eight letters of each, the last eight, and where these are. */
+function writeBeginnings(bytes: Buffer): void {
+  for (const [place, text] of ownBeginnings.entries()) {
+    bytes.write(text.slice(0, 8) + text.slice(-8), place * 24);
+    bytes.writeInt32LE(text.length - 8, place * 24 + 16);
+  }
 }
 
 /** The last four letters of each, compared as one number. */

@@ -6,5 +6,5 @@ export const opaquePrefix = 'penstock.1.';
 /** Of the id of a reasoning item that its upstream gave none. */
 export const mintedReasoningPrefix = 'rs_penstock_';
 
-/** json-scan.c compares the first eight letters: there are two of them, and neither is shorter. */
+/** json-scan.c has room for two, of 8 to 16 letters. */
 export const ownBeginnings = [opaquePrefix, mintedReasoningPrefix] as const;

@@ -57,7 +57,7 @@ export function findForeignState(body: RequestBody, places: ForeignPlaces, origi
   return { edits, turns };
 }
 
-/** Also of what begins with the same eight letters the bytes are searched: a text about penstocks does. */
+/** A body that is not plain is searched. */
 function holdsOwn({ mayBeginAsOurs, chunks }: RequestBody): boolean {
   return (
     mayBeginAsOurs && mayHold(chunks, (bytes) => ownBeginnings.some((beginning) => bytes.includes(beginning)))

@@ -232,10 +232,13 @@ describe('values that begin like those that the gateway makes', () => {
   test.each([
     ['{"a":"penstock.1.abc"}', true],
     ['{"a":[{"id":"rs_penstock_1"}]}', true],
-    ['{"a":"penstock\\u002e1.abc"}', true],
+    // No encoder escapes a full stop.
+    ['{"a":"penstock\\u002e1.abc"}', false],
     ['{"penstock.1.":"a","b":"a penstock.1."}', false],
     ['{"a":"pen","b":"rs_pens"}', false],
     ['{"a":""}', false],
+    ['{"model":"penstock/small","a":"penstock.10 and more"}', false],
+    ['{"a":"rs_penstocks are more"}', false],
   ])('%s: %s', (text, mayBegin) => {
     expect(scanText([Buffer.from(text)])).toBeDefined();
     expect(mayBeginAsOurs()).toBe(mayBegin);
