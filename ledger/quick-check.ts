@@ -13,19 +13,12 @@ export function quickCheck(schema: $ZodType): Check {
   const { def } = (schema as $ZodTypes)._zod;
   const meets = (checks: readonly $ZodCheck[] = []): Check => allOf(checks.map(ruleOf));
   switch (def.type) {
-    case 'string': {
-      const rules = meets([
-        ...('check' in def ? [schema as unknown as $ZodCheck] : []),
-        ...(def.checks ?? []),
-      ]);
-      return (value) => typeof value === 'string' && rules(value);
-    }
+    case 'string':
     case 'number': {
-      const rules = meets([
-        ...('check' in def ? [schema as unknown as $ZodCheck] : []),
-        ...(def.checks ?? []),
-      ]);
-      return (value) => typeof value === 'number' && rules(value);
+      const { type, checks = [] } = def;
+      // Formats are schemas and checks at once.
+      const rules = meets('check' in def ? [schema as unknown as $ZodCheck, ...checks] : checks);
+      return (value) => typeof value === type && rules(value);
     }
     case 'boolean':
       return (value) => typeof value === 'boolean';

@@ -72,13 +72,12 @@ function readBedrock(environment: CloudEnvironment): Found | undefined {
     environment.AWS_ACCESS_KEY_ID !== undefined && environment.AWS_SECRET_ACCESS_KEY !== undefined;
   const hasRole =
     environment.AWS_ROLE_ARN !== undefined && environment.AWS_WEB_IDENTITY_TOKEN_FILE !== undefined;
-  const isAsked = environment.PENSTOCK_BEDROCK_MODELS !== undefined;
-  if (secret === undefined && !hasKeys && !hasRole) {
-    const missing = 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK';
-    return isAsked ? { name, missing } : undefined;
+  if (secret === undefined) {
+    // Access keys are in many a shell, for other things.
+    if (environment.PENSTOCK_BEDROCK_MODELS === undefined) return undefined;
+    if (!hasKeys && !hasRole)
+      return { name, missing: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK' };
   }
-  // These keys are in many a shell, for other things.
-  if (secret === undefined && !isAsked) return undefined;
   const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
   if (region === undefined) return { name, missing: 'AWS_REGION' };
   return {

@@ -23,31 +23,34 @@ interface SumUpsert {
   readonly rowsOf: (sums: Rollups) => readonly Readonly<Record<string, Value>>[];
 }
 
-/** @param from Rows of such columns, as the database is given them. */
-export function sumUpserts(from: (columns: readonly string[]) => string): readonly SumUpsert[] {
-  const upsert = (
-    table: string,
-    keys: readonly string[],
-    measures: readonly string[],
-    latest: readonly string[],
-    rowsOf: SumUpsert['rowsOf'],
-  ): SumUpsert => {
-    const columns = [...keys, ...latest, ...measures];
-    return { text: upsertSums(table, keys, measures, latest, from(columns)), columns, rowsOf };
-  };
+/** @param from Rows of such columns, as the database is given them: of the first table as value 1, of the second as value 2. */
+export function sumUpserts(
+  from: (columns: readonly string[], value: number) => string,
+): readonly SumUpsert[] {
   return [
-    upsert('ledger_daily', DAILY_KEYS, MEASURES, [], ({ daily }) => daily),
-    upsert('ledger_spans', SPAN_KEYS, MEASURES, ['last_ms', 'last_sequence'], ({ spans }) => spans),
-    upsert('ledger_first_contents', ['span', 'ms'], ['answers'], [], ({ firstContents }) => firstContents),
+    sumsOf('ledger_daily', DAILY_KEYS, MEASURES, [], ({ daily }) => daily),
+    sumsOf('ledger_spans', SPAN_KEYS, MEASURES, ['last_ms', 'last_sequence'], ({ spans }) => spans),
+    sumsOf('ledger_first_contents', ['span', 'ms'], ['answers'], [], ({ firstContents }) => firstContents),
     ...SPENDER_NAMES.flatMap((spender) => {
       const { column, days, totals } = SPENDERS[spender];
       const newest = ['last_used_ms', 'sequence'];
       return [
-        upsert(days, daysKeysOf(spender), SPEND_MEASURES, [], ({ spend }) => spend[spender].days),
-        upsert(totals, [column], SPEND_MEASURES, newest, ({ spend }) => spend[spender].totals),
+        sumsOf(days, daysKeysOf(spender), SPEND_MEASURES, [], ({ spend }) => spend[spender].days),
+        sumsOf(totals, [column], SPEND_MEASURES, newest, ({ spend }) => spend[spender].totals),
       ];
     }),
-  ];
+  ].map(({ textFrom, columns, rowsOf }, at) => ({ text: textFrom(from(columns, at + 1)), columns, rowsOf }));
+}
+
+function sumsOf(
+  table: string,
+  keys: readonly string[],
+  measures: readonly string[],
+  latest: readonly string[],
+  rowsOf: SumUpsert['rowsOf'],
+) {
+  const textFrom = (source: string): string => upsertSums(table, keys, measures, latest, source);
+  return { columns: [...keys, ...latest, ...measures], rowsOf, textFrom };
 }
 
 /** As `sumUpserts`, of refusals. */

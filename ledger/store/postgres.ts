@@ -260,9 +260,9 @@ const texts = new Set<string>([
 ]);
 
 /** Rows out of one value that is JSON: as many as there are, in one statement. */
-function rowsFrom(columns: readonly string[], place = 1): string {
+function rowsFrom(columns: readonly string[], value = 1): string {
   const typed = columns.map((name) => `${name} ${texts.has(name) ? 'text' : 'bigint'}`);
-  return `SELECT ${columns.join(', ')} FROM jsonb_to_recordset($${place}::jsonb) AS given(${typed.join(', ')})`;
+  return `SELECT ${columns.join(', ')} FROM jsonb_to_recordset($${value}::jsonb) AS given(${typed.join(', ')})`;
 }
 
 const insertRecords = `INSERT INTO ledger_records (${RECORD_COLUMNS.join(', ')}) ${rowsFrom(RECORD_COLUMNS)}
@@ -271,8 +271,7 @@ const asideColumns = ['digest', 'source', 'at_ms', 'reason', 'line'];
 /** The same line twice in a page is one; that is what DO NOTHING does within a statement too. */
 const insertAsides = `INSERT INTO ledger_asides (${asideColumns.join(', ')}) ${rowsFrom(asideColumns)}
   ON CONFLICT (digest) DO NOTHING RETURNING digest`;
-let sumTables = 0;
-const upserts = sumUpserts((columns) => rowsFrom(columns, ++sumTables));
+const upserts = sumUpserts(rowsFrom);
 /** All of them in one statement: between two, Postgres would wait for a thread that may be reading a page. */
 const upsertAll = `WITH ${upserts.map(({ text }, at) => `sums_${at} AS (${text})`).join(', ')} SELECT 1`;
 const insertRefusals = `INSERT INTO ledger_refusals (${REFUSAL_COLUMNS.join(', ')}) ${rowsFrom(REFUSAL_COLUMNS)}

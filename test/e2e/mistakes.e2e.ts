@@ -14,6 +14,7 @@ import {
   namespaceOf,
   provider,
 } from '../flow/cluster/manifests.ts';
+import { until } from '../support/until.ts';
 
 const installation = useInstallation({ operators: 1, gateways: 1, hasLedger: true });
 let upstream: Simulator;
@@ -314,11 +315,11 @@ function answered(
  */
 async function soon<T, F>(look: () => Promise<T>, find: (seen: T) => F | undefined): Promise<F> {
   const endMs = performance.now() + 10_000;
-  for (;;) {
+  return await until(async () => {
     const seen = await look();
     const found = find(seen);
-    if (found !== undefined) return found;
-    if (performance.now() > endMs) throw new Error(`not within 10 s; there is ${JSON.stringify(seen)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    if (found === undefined && performance.now() > endMs)
+      throw new Error(`not within 10 s; there is ${JSON.stringify(seen)}`);
+    return found;
+  });
 }

@@ -42,6 +42,9 @@ export function Playground() {
   const { again, isAsking } = listed;
   const waits = useRef(0);
   useEffect(() => {
+    waits.current = 0;
+  }, [key]);
+  useEffect(() => {
     if (!isAwaited || isAsking || waits.current === awaitedMax) return;
     const timer = setTimeout(again, 1_000 * 2 ** waits.current++);
     return () => clearTimeout(timer);

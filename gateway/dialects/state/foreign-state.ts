@@ -57,7 +57,7 @@ export function findForeignState(body: RequestBody, places: ForeignPlaces, origi
   return { edits, turns };
 }
 
-/** A body that is not plain is searched. */
+/** Of nearly every body the scan says no; the bytes of all others are searched. */
 function holdsOwn({ mayBeginAsOurs, chunks }: RequestBody): boolean {
   return (
     mayBeginAsOurs && mayHold(chunks, (bytes) => ownBeginnings.some((beginning) => bytes.includes(beginning)))

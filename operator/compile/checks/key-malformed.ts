@@ -1,5 +1,6 @@
 // Does the value in the Secret look like a key that was made here? A short one could be guessed.
 
+import { isVisibleWord } from '../../../core/contract/visible-word.ts';
 import type { SecretRecord } from '../../watch/snapshot.ts';
 import type { Finding } from '../verdict.ts';
 
@@ -18,5 +19,5 @@ export function keyMalformed(secret: SecretRecord, dataKey: string, keyPrefix: s
 }
 
 export function isKeyFormed(value: string, keyPrefix: string): boolean {
-  return value.startsWith(keyPrefix) && value.length >= KEY_CHARACTERS_MIN && /^[!-~]+$/.test(value);
+  return value.startsWith(keyPrefix) && value.length >= KEY_CHARACTERS_MIN && isVisibleWord(value);
 }
