@@ -95,7 +95,7 @@ export function viewsSuite(stage: () => Stage): void {
     await page.getByText('The dashboard cannot be reached. Check your connection.').first().waitFor();
     await page.context().setOffline(false);
     await page.getByRole('table', { name: 'Providers' }).waitFor();
-    expect(await page.getByText('You are offline').count()).toBe(0);
+    await page.getByText('You are offline').waitFor({ state: 'detached' });
     await close();
   });
 }
