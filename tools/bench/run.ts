@@ -3,6 +3,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SelfBytes } from './allocation-profile.ts';
 import { type Comparison, type ComparisonParts, compare } from './compare.ts';
 import { keepsCeilings } from './gate.ts';
 import { growthCases, growthModels, measureGrowth, writeGrowthReport } from './growth.ts';
@@ -13,7 +14,7 @@ import { buildNative } from './native.ts';
 import { compareParts } from './parts/compare-parts.ts';
 import { summariseParts, writePartsReport } from './parts/report.ts';
 import { pinThisProcess } from './pin.ts';
-import { profileTarget } from './profile.ts';
+import { profileAllocations, profileTarget } from './profile.ts';
 import { writeReport } from './report.ts';
 import type { SelfTime } from './self-times.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -114,6 +115,13 @@ async function runProfile(settings: Settings, parts: ComparisonParts): Promise<n
   for (const time of inParts) console.log(line(time));
   console.log('\nThe largest functions:\n');
   for (const time of functions.slice(0, 40)) console.log(line(time));
+  const allocated = await profileAllocations(name, scenario, parts, seconds);
+  const bytes = ({ name: of, bytes, share }: SelfBytes) =>
+    `${(share * 100).toFixed(1).padStart(6)} %  ${(bytes / allocated.units).toFixed(0).padStart(7)} B   ${of}`;
+  console.log(`\nAllocated by ${name} in ${scenario.name}, per ${scenario.unit}, by part:\n`);
+  for (const part of allocated.parts) console.log(bytes(part));
+  console.log('\nThe functions that allocate most:\n');
+  for (const part of allocated.functions.slice(0, 40)) console.log(bytes(part));
   return 0;
 }
 

@@ -67,7 +67,8 @@ function* busySamples({ nodes, samples, timeDeltas }: CpuProfile, busySeconds: n
   }
 }
 
-function functionOf(frame: Frame): string {
+/** One function, with its place. */
+export function functionOf(frame: Frame): string {
   const name = frame.functionName || '(anonymous)';
   if (frame.url === '') return name;
   const place = frame.url.split('/').slice(-3).join('/');

@@ -42,7 +42,7 @@ const help = `npm run bench -- [options]
   --rounds N         alternating rounds (default 5)
   --seconds S        measured window of one target in one scenario (default 3)
   --quick            2 rounds of 1 s after 1 s of warm-up: does everything work? Its figures mean little
-  --profile          profile the gateway (or --targets floor) in one scenario (default unary-1k) and print where time goes
+  --profile          profile the gateway (or --targets floor) in one scenario (default unary-1k): time and allocated bytes
   --table            measure compile, load and swap of large routing tables instead, without neighbours
   --growth           measure what a request costs with 50,000 keys and beside 5,000 open streams, each against a small gateway
   --parts            measure what limits, budgets, ledger, metrics and tracing cost the gateway instead, each against none,
