@@ -1,4 +1,5 @@
-// Do the properties hold in all of their runs? `npm test` makes an eighth of them.
+// Do the properties hold in all of their runs, and the plays at their full length and width? `npm test` makes an eighth of them, or
+// another share.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8
   .map((name) => join('test', name))
   .filter((name) => readFileSync(join(root, name), 'utf8').includes('support/runs.ts'));
 
-test(`every property of ${files.length} files holds in all of its runs`, async () => {
+test(`every property of ${files.length} files holds in all of its runs`, { timeout: 3_600_000 }, async () => {
   const vitest = await startProcess(join(root, 'node_modules/vitest/vitest.mjs'), {
     // Named, so that it gets no flags of the image.
     command: process.execPath,

@@ -1,6 +1,7 @@
 // What becomes of a request whose first provider fails? The matrix of faults, and what does not fit into it.
 
 import { describe, expect, test } from 'vitest';
+import { some } from '../support/runs.ts';
 import type { SseStyle } from '../support/wall/behaviour.ts';
 import type { Behaviour } from '../support/wall.ts';
 import { ask, askOpen, errorOf, lineOf, textOf } from './ask.ts';
@@ -16,12 +17,17 @@ import { modes } from './faults.ts';
 import { inHouse } from './house.ts';
 import { replacedConnections } from './replaced-connections.ts';
 
-/** Of each translation every tenth, and of the four together many different ones; all of them are in the long form. */
-const thinly = 10;
+/**
+ * Of two dialects one half of the cases, of the other two the other half, and of each translation every tenth, so that of the four
+ * together there are many different ones; all of them are in the long form.
+ */
+const thinly = { native: 2, translated: 10 };
 
 describe.concurrent.each([...nativeVariants, ...translatedVariants])('$name', (variant) => {
-  const at = translatedVariants.indexOf(variant);
-  const played = faultCasesOf(variant).filter((_, index) => at < 0 || index % thinly === at);
+  const translated = translatedVariants.indexOf(variant);
+  const [share, first] =
+    translated < 0 ? [thinly.native, nativeVariants.indexOf(variant) % 2] : [thinly.translated, translated];
+  const played = some(faultCasesOf(variant), share, first);
   describe.each(modes)('%s', (mode) => {
     for (const one of played.filter((each) => each.mode === mode))
       test(

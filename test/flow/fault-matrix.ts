@@ -1,5 +1,5 @@
 // What becomes of a request whose first provider fails? For every fault, streamed and not, in every dialect and through
-// translations: what the caller gets, which calls are made, what is written down. `npm test` plays the four dialects and a few of each
+// translations: what the caller gets, which calls are made, what is written down. `npm test` plays half of each dialect and a few of each
 // translation (failover.test.ts); `npm run e2e -- fault-matrix` all of them, several times.
 
 import { expect } from 'vitest';

@@ -1,6 +1,7 @@
 // Does the dashboard do in a browser what it says? With everything real, from signing in on.
 
 import { describe } from 'vitest';
+import { runs } from '../../support/runs.ts';
 import { keysSuite } from './keys.ts';
 import { requestsSuite } from './requests.ts';
 import { routesSuite } from './routes.ts';
@@ -14,4 +15,4 @@ describe('a key that is made in the page', () => keysSuite(stage));
 describe('people of different rights', () => tenantsSuite(stage));
 describe('providers and routes', () => routesSuite(stage));
 describe('single requests', () => requestsSuite(stage));
-describe('every view', () => viewsSuite(stage));
+describe('every view', () => viewsSuite(stage, runs(3, 3)));

@@ -12,7 +12,7 @@ import { type Installation, useInstallation } from './installation.ts';
 import { credentialSecret, issuedApiKey, modelRoute, namespaceOf, provider } from './manifests.ts';
 import { readManifest } from './read-manifest.ts';
 
-const installation = useInstallation({ operators: 2, gateways: 3 });
+const installation = useInstallation({ operators: runs(2), gateways: runs(3, 2) });
 let first: Simulator;
 let second: Simulator;
 
@@ -69,7 +69,10 @@ test('what kubectl applied is Programmed, and streamed by every gateway to the S
     '-o',
     'wide',
   ]);
-  expect(columns).toMatch(/penstock\/small +Listed +Serving +True +2 +2 +3 +3 +Programmed/);
+  const all = gateways.length;
+  expect(columns).toMatch(
+    new RegExp(`penstock/small +Listed +Serving +True +2 +2 +${all} +${all} +Programmed`),
+  );
   expect(columns).toMatch(/bot +Serving +True +psk_…\w{4} /);
 });
 
@@ -109,7 +112,7 @@ test('changes of routes in four lanes: every gateway serves each, Programmed is 
   );
   await conditions.close();
 
-  console.log(`apply to honoured on all 3 gateways: ${describeMs(honouredMs)}`);
+  console.log(`apply to honoured on every gateway: ${describeMs(honouredMs)}`);
   console.log(`honoured everywhere to Programmed=True: ${describeMs(reportedMs)}`);
   expect(early).toEqual([]);
   expect(honouredMs).toHaveLength(lanes.length * changesPerLane);

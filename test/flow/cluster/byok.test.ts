@@ -8,13 +8,14 @@ import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { pasted } from '../../cluster/pasted.ts';
 import { makeCertificate } from '../../core/egress/certificates.ts';
 import { startConnectProxy, type TestProxy } from '../../support/proxy.ts';
+import { runs } from '../../support/runs.ts';
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts';
 import { askGateway } from './ask.ts';
 import { useInstallation } from './installation.ts';
 import { configMap, namespaceOf } from './manifests.ts';
 
 const examples = fileURLToPath(new URL('../../../docs/examples/byok/', import.meta.url));
-const installation = useInstallation({ operators: 1, gateways: 2 });
+const installation = useInstallation({ operators: 1, gateways: runs(2) });
 const first = makeCertificate({ name: 'first authority', isCa: true });
 const second = makeCertificate({ name: 'second authority', isCa: true });
 const serverOf = (issuer: typeof first) => makeCertificate({ name: 'models', ipv4: ['127.0.0.1'], issuer });

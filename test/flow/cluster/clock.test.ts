@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergePatch } from '../../../core/kube/patch.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
+import { runs } from '../../support/runs.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { type OperatorProcess, useInstallation } from './installation.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from './manifests.ts';
 import { startTraffic } from './traffic.ts';
 
-const installation = useInstallation({ operators: 0, gateways: 2, namespaces: ['team-a'] });
+const installation = useInstallation({ operators: 0, gateways: runs(2), namespaces: ['team-a'] });
 let simulator: Simulator;
 let operator: OperatorProcess;
 

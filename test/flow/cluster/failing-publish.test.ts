@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createObject, mergePatch } from '../../../core/kube/patch.ts';
 import { collectionPath, secrets } from '../../../core/kube/paths.ts';
+import { runs } from '../../support/runs.ts';
 import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { tableNamespace, useInstallation } from './installation.ts';
@@ -20,7 +21,7 @@ import { readManifest } from './read-manifest.ts';
 import { columnsOf } from './reported.ts';
 import { useSimulator } from './simulator.ts';
 
-const installation = useInstallation({ operators: 1, gateways: 2, losesRights: true });
+const installation = useInstallation({ operators: 1, gateways: runs(2), losesRights: true });
 const simulator = useSimulator();
 
 const group = '/apis/penstock.dev/v1alpha1/namespaces/platform';

@@ -9,6 +9,7 @@ import { objectPath, secrets } from '../../../core/kube/paths.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type ApiProxy, type Passing, startApiProxy } from '../../cluster/api-proxy.ts';
 import { serviceAccountToken } from '../../cluster/identities.ts';
+import { runs, some } from '../../support/runs.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { namespace, type OperatorProcess, tableNamespace, useInstallation } from './installation.ts';
 import {
@@ -25,7 +26,7 @@ import { eventsOf } from './reported.ts';
 
 const installation = useInstallation({
   operators: 0,
-  gateways: 2,
+  gateways: runs(2),
   namespaces: ['team-a'],
   // What belonged to an ApiKey that is deleted is collected.
   plane: { hasControllers: true },
@@ -133,7 +134,7 @@ interface Client {
 }
 
 /** Between two requests: a steady caller, not a load. */
-const pauseMs = 30;
+const pauseMs = 100;
 
 /** Asks every gateway in turn, again and again, each time with the key that it is given then. */
 function startClient(keyOf: () => string | Promise<string>): Client {
@@ -175,9 +176,10 @@ function startClients(name: string, held: string): Client {
   };
 }
 
+/** The statuses that occur. */
 const works = async (key: string): Promise<number[]> => {
   const said = await Promise.all(installation().gateways.map((gateway) => askGateway(gateway, key, 'm')));
-  return said.map(({ status }) => status);
+  return [...new Set(said.map(({ status }) => status))];
 };
 
 const refusedEverywhere = (key: string) =>
@@ -213,8 +215,8 @@ test('a rotation by trigger and one by interval, under traffic: nobody is refuse
   expect(lateMs).toBeGreaterThanOrEqual(0);
   const held = await holder.stop();
   const ends = await Promise.all(clients.map((client) => client.stop()));
-  expect(await works(data.apiKey ?? '')).toEqual([200, 200]);
-  expect(await works(timed)).toEqual([200, 200]);
+  expect(await works(data.apiKey ?? '')).toEqual([200]);
+  expect(await works(timed)).toEqual([200]);
 
   const asked = [held, ...ends].reduce((sum, end) => sum + end.asked, 0);
   const bad = [...held.bad.filter(({ atMs }) => atMs < notAfterMs), ...ends.flatMap((end) => end.bad)];
@@ -223,7 +225,7 @@ test('a rotation by trigger and one by interval, under traffic: nobody is refuse
       `the old key's 401 ${lateMs} ms after its end`,
   );
   expect(bad).toEqual([]);
-  expect(asked).toBeGreaterThan(50);
+  expect(asked).toBeGreaterThan(20);
 
   await awaitVersion('triggered', 2);
   const bot = { kind: 'ApiKey', namespace: 'team-a', name: 'triggered' };
@@ -237,10 +239,13 @@ test('a rotation by trigger and one by interval, under traffic: nobody is refuse
   expect(Object.keys((await readKeySecret('timed')).data).sort()).toEqual(['apiKey', 'baseURL']);
 }, 120_000);
 
+/** Before and after each of two writes; `npm test` kills after each alone: that is before the next one. */
+const killedAt = some([1, 2, 3, 4], 2, 1);
+
 test('the operator is killed before and after each write of a rotation: nobody is refused, and there is one key', async () => {
   const moments: string[] = [];
   let asked = 0;
-  for (const killAt of [1, 2, 3, 4]) {
+  for (const killAt of killedAt) {
     const name = `killed-${killAt}`;
     const first = await issue(name, { rotation: { overlap: '1h', trigger: 'first' } });
     const clients = startClients(name, first);
@@ -262,12 +267,12 @@ test('the operator is killed before and after each write of a rotation: nobody i
     expect(end.bad).toEqual([]);
     const { data } = await readKeySecret(name);
     expect(data).toEqual({ apiKey: expect.any(String), previousApiKey: first, baseURL: expect.any(String) });
-    expect(await works(first)).toEqual([200, 200]);
-    expect(await works(data.apiKey ?? '')).toEqual([200, 200]);
+    expect(await works(first)).toEqual([200]);
+    expect(await works(data.apiKey ?? '')).toEqual([200]);
   }
   around = async () => {};
   console.log(`killed ${moments.length} times (${moments.join(', ')}): 0 of ${asked} requests refused`);
-  expect(moments).toHaveLength(4);
+  expect(moments).toHaveLength(killedAt.length);
 }, 180_000);
 
 test('a Secret that is deleted is replaced at once: the old key stops, and an event says so', async () => {
@@ -282,12 +287,12 @@ test('a Secret that is deleted is replaced at once: the old key stops, and an ev
   const next = await readKeySecret('lost');
   expect(next.metadata.uid).not.toBe(metadata.uid);
   expect(next.data.apiKey).not.toBe(old);
-  expect(await works(next.data.apiKey ?? '')).toEqual([200, 200]);
+  expect(await works(next.data.apiKey ?? '')).toEqual([200]);
   const bot = { kind: 'ApiKey', namespace: 'team-a', name: 'lost' };
   expect(await eventsOf(plane, bot, 'KeyReplaced')).toContainEqual(
     expect.objectContaining({ type: 'Warning', reason: 'KeyReplaced' }),
   );
-  console.log(`Secret deleted to 401 on both gateways: ${refusedMs} ms`);
+  console.log(`Secret deleted to 401 on every gateway: ${refusedMs} ms`);
 
   // And what the spec says of the Secret is brought to it, beside what others have put there.
   await plane.mustKubectl(['label', 'secret', 'lost-key', '-n', 'team-a', 'theirs=1']);
@@ -334,9 +339,9 @@ test('retain: the Secret stays when the ApiKey goes, its key dead; an ApiKey of 
 
   expect(await issue('kept')).toBe(kept);
   expect((await readKeySecret('kept')).metadata.ownerReferences).toHaveLength(1);
-  expect(await works(kept)).toEqual([200, 200]);
+  expect(await works(kept)).toEqual([200]);
   expect(await issue('gone')).not.toBe(gone);
-  expect(await works(gone)).toEqual([401, 401]);
+  expect(await works(gone)).toEqual([401]);
 }, 90_000);
 
 test('a namespace that is deleted leaves nothing behind: no object, no key that works, no credential in the table', async () => {
@@ -357,7 +362,7 @@ test('a namespace that is deleted leaves nothing behind: no object, no key that 
     await readObject(plane.client, objectPath(secrets, { namespace: name, name: 'bot-key' })),
   );
   const keys = [data.apiKey ?? '', importedKey(name, 'imported')];
-  for (const key of keys) expect(await works(key)).toEqual([200, 200]);
+  for (const key of keys) expect(await works(key)).toEqual([200]);
   expect(await tableText()).toContain(credential);
 
   const startedMs = performance.now();
@@ -378,7 +383,7 @@ test('a namespace that is deleted leaves nothing behind: no object, no key that 
   await apply(namespaceOf(name), modelRoute(name, 'm', ['sim']), issuedApiKey(name, 'bot'));
   await awaitCondition('apikey/bot', 'Ready', name);
   await awaitCondition('modelroute/m', 'ResolvedRefs=false', name);
-  for (const key of keys) expect(await works(key)).toEqual([401, 401]);
+  for (const key of keys) expect(await works(key)).toEqual([401]);
   console.log(
     `a namespace deleted: its keys were refused by ${gateways.length} gateways after ${Math.round(refusedMs)} ms, ` +
       `all of it was gone after ${Math.round(goneMs)} ms`,

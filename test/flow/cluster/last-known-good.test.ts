@@ -11,6 +11,7 @@ import { objectPath, pods, secrets } from '../../../core/kube/paths.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { claimPodIp, createGatewayPod } from '../../cluster/gateway-pods.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
+import { runs } from '../../support/runs.ts';
 import { until } from '../../support/until.ts';
 import { askGateway, askUntil } from './ask.ts';
 import { type Installation, namespace, startInstallation, tableNamespace } from './installation.ts';
@@ -46,7 +47,7 @@ beforeAll(async () => {
   simulator = await startSimulator();
   installation = await startInstallation({
     operators: 1,
-    gateways: 2,
+    gateways: runs(2),
     operatorEnv: { PENSTOCK_LAST_KNOWN_GOOD: `${holdMs / 1000}s` },
   });
   await installation.apply(

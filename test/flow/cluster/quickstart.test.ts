@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { type RunningLocal, startLocal } from '../../../local/start.ts';
 import { type ModelRouteStatus, modelRouteStatusSchema } from '../../../operator/resources/model-route.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
+import { runs } from '../../support/runs.ts';
 import { until } from '../../support/until.ts';
 import { type Installation, startInstallation } from './installation.ts';
 import { readMetrics } from './readings.ts';
@@ -22,7 +23,7 @@ let local: RunningLocal;
 let installation: Installation;
 
 beforeAll(async () => {
-  installation = await startInstallation({ operators: 1, gateways: 2 });
+  installation = await startInstallation({ operators: 1, gateways: runs(2) });
   folder = await mkdtemp(join(tmpdir(), 'penstock-quickstart-'));
   // The manifests name the port of the simulator. Local mode brings it, and the gateways of the cluster use the same.
   const nobody = { apiKey: undefined, baseUrl: undefined };

@@ -11,6 +11,7 @@ import { mergePatch } from '../../../core/kube/patch.ts';
 import type { AuditEvent } from '../../cluster/audit.ts';
 import { expectRights } from '../../cluster/can-i.ts';
 import { makeCertificate } from '../../core/egress/certificates.ts';
+import { runs } from '../../support/runs.ts';
 import { until } from '../../support/until.ts';
 import {
   accountRights,
@@ -73,7 +74,7 @@ const tenantRoles = ['penstock-edit', 'penstock-tenant', 'penstock-view'] as con
 describe('over the whole cluster', () => {
   const installation = useInstallation({
     operators: 2,
-    gateways: 2,
+    gateways: runs(2),
     hasLedger: true,
     namespaces: ['team-a'],
     plane: { hasControllers: true },
@@ -316,7 +317,7 @@ describe('over some namespaces', () => {
   const tenants = ['platform', 'team-a'];
   const installation = useInstallation({
     operators: 2,
-    gateways: 2,
+    gateways: runs(2),
     hasLedger: true,
     namespaces: tenants,
     values: { demo, rbac: { scope: 'namespaces', tenantNamespaces: tenants } },

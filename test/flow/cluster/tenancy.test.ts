@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { mergePatch } from '../../../core/kube/patch.ts';
 import { clusterWaitMs } from '../../cluster/shared.ts';
 import { findLeaks } from '../../security/leaks.ts';
+import { runs } from '../../support/runs.ts';
 import { until } from '../../support/until.ts';
 import { type Call, startWall, type Wall } from '../../support/wall.ts';
 import { type Installation, startInstallation, tableNamespace } from './installation.ts';
@@ -61,7 +62,7 @@ beforeAll(async () => {
   thief = await startWall();
   installation = await startInstallation({
     operators: 1,
-    gateways: 2,
+    gateways: runs(2),
     values: {
       egress: { allow: [{ cidr: '127.0.0.0/8', namespaces: [...owners] }] },
       // They would refuse at apply what is to be reported in conditions here.

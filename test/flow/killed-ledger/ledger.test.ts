@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useControlPlane } from '../../cluster/control-plane.ts';
 import { type Postgres, startPostgres } from '../../ledger/postgres.ts';
 import { makeRandom } from '../../simulation/random.ts';
+import { runs } from '../../support/runs.ts';
 import { judgeLedger } from './judge.ts';
 import { runKilledLeader, runKilledLedger } from './run.ts';
 
@@ -14,10 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => postgres?.close());
 
-const kills = 2;
+const kills = runs(2);
 
 test.each(['sqlite', 'postgres'] as const)(
-  `${kills} times killed under load, with %s: every attempt is there once, and the sums are those of the records`,
+  'killed under load, with %s: every attempt is there once, and the sums are those of the records',
   async (kind) => {
     const random = makeRandom(kind === 'sqlite' ? 3 : 5);
     const seen = await runKilledLedger({

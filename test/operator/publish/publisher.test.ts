@@ -14,6 +14,7 @@ import {
 import { createShardCutter } from '../../../operator/publish/shards.ts';
 import type { RetiredKey } from '../../../operator/watch/snapshot.ts';
 import { useControlPlane } from '../../cluster/control-plane.ts';
+import { runs } from '../../support/runs.ts';
 import { keyEntry, makeContent, numbers, providerEntry, withKeys } from './make-content.ts';
 import {
   breaking,
@@ -248,11 +249,11 @@ describe('of two leaders', () => {
     expect((await loser.publish(CONTENT)).epoch).toBeGreaterThan(winner?.epoch ?? 0);
   });
 
-  test('fifteen times over, versions only rise and every table is whole', async () => {
+  test('again and again, versions only rise and every table is whole', async () => {
     const { client, namespace } = await place();
     const leaders = [makePublisher(client, namespace), makePublisher(client, namespace)];
     let last = { epoch: 0, generation: 0 };
-    for (const round of numbers(15)) {
+    for (const round of numbers(runs(15, 3))) {
       // Both believe to lead: one of them took over later, the other one does not know.
       const taker = leaders[round % 2];
       await taker?.takeOver();
