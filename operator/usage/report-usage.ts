@@ -197,6 +197,6 @@ function tell({ budget, passed, spend, period }: Crossing): EventFact | undefine
     passed === 'limit'
       ? 'the budget is used up, and calls go on (action: Warn)'
       : `more than ${budget.warnPercent} % of the budget`;
-  const note = `${budget.period}: ${spend} of ${budget.limit} dollars were spent${when}: ${what}`;
+  const note = `${budget.period}: $${spend} of $${budget.limit} spent${when}; ${what}`;
   return { type: EVENT_REASONS[reason].type, reason, action: 'Meter', note };
 }

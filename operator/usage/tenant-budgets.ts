@@ -48,10 +48,10 @@ export function watchTenantBudgets(
 }
 
 const WORDS: Readonly<Record<BudgetPeriod, string>> = {
-  Day: 'of the day',
-  Week: 'of the week',
-  Month: 'of the month',
-  Total: 'of all time',
+  Day: 'daily',
+  Week: 'weekly',
+  Month: 'monthly',
+  Total: 'total',
 };
 
 function describe(
@@ -64,13 +64,13 @@ function describe(
   const since = start === '' ? '' : ` since ${start}`;
   const what =
     level === 1
-      ? `more than ${warnPercent} % is used`
+      ? `more than ${warnPercent} % of it is used`
       : action === 'Block'
         ? 'calls of its keys are rejected'
         : 'calls go on (action: Warn)';
   return {
     namespace,
     reason: level === 1 ? 'TenantBudgetWarning' : 'TenantBudgetExhausted',
-    note: `the budget ${WORDS[period]} that the platform gives the namespace ${namespace}: ${spend} of ${limit} dollars were spent${since}; ${what}`,
+    note: `the ${WORDS[period]} budget of namespace ${namespace}: $${spend} of $${limit} spent${since}; ${what}`,
   };
 }

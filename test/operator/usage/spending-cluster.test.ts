@@ -320,10 +320,7 @@ test('a budget that only warns goes on, and an event says that it is used up', a
   await spend('bot', 2);
   await spendOf('bot', '2.00');
   expect(term.reported.map(({ reason, note }) => [reason, note])).toEqual([
-    [
-      'BudgetExceeded',
-      'Total: 2.00 of 1 dollars were spent: the budget is used up, and calls go on (action: Warn)',
-    ],
+    ['BudgetExceeded', 'Total: $2.00 of $1 spent; the budget is used up, and calls go on (action: Warn)'],
   ]);
   expect(term.budgets).toEqual([]);
 });
@@ -348,8 +345,8 @@ test('a budget of a namespace is an event of the namespace, and writes the statu
   expect(looks).toBeGreaterThanOrEqual(3);
   expect(term.spending.ofNamespace()?.(namespace)?.total.costPicodollars).toBe('10000000000000');
   const note =
-    `the budget of the month that the platform gives the namespace ${namespace}: ` +
-    '10.00 of 10 dollars were spent since 2026-11-01; calls of its keys are rejected';
+    `the monthly budget of namespace ${namespace}: ` +
+    '$10.00 of $10 spent since 2026-11-01; calls of its keys are rejected';
   expect(term.reported.slice(1)).toMatchObject([{ reason: 'TenantBudgetExhausted', note }]);
   // The API server takes it as one of the namespace.
   const reported = await until(async () => {
