@@ -1,10 +1,12 @@
 // Once for a run: prepares what cluster suites share, beside the tests that need none of it, and ends it.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { compiledInRunVariable } from '../support/bare-environment.ts';
+import { cacheFolder } from '../support/cache-folder.ts';
+import { removeUnread } from '../support/remove-unread.ts';
 import type { Etcd } from './etcd.ts';
 import { makeNeedsCluster } from './needs-cluster.ts';
 import { MixingSequencer } from './sequencer.ts';
@@ -33,10 +35,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await etcd?.stop();
     // A worker that is just ending may still write what it compiled.
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    await removeUnread(join(cacheFolder(), 'compiled'), 50_000);
   };
 }
-
-const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'penstock');
 
 const folderPrefix = 'penstock-cluster-';
 

@@ -13,5 +13,5 @@ export function bareEnvironment(env: NodeJS.ProcessEnv = process.env): Record<st
   return kept;
 }
 
-/** The compile cache of the programs that a run starts: it ends with the run, whose bundles lie where no other run has them. */
+/** The compile cache of the programs that a run starts: it ends with the run, as many lie where no other run has them. */
 export const compiledInRunVariable = 'PENSTOCK_COMPILED_IN_RUN';

@@ -3,8 +3,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
+import { dirname, join } from 'node:path';
 import { image } from '../../tools/pack/contents.ts';
 import { bareEnvironment } from './bare-environment.ts';
+import { builtFolder } from './cache-folder.ts';
 import { searchOutput } from './reported-secrets.ts';
 
 export interface ProcessOptions {
@@ -52,6 +54,7 @@ export async function startProcess(script: string, options: ProcessOptions = {})
     cwd: options.cwd,
     env: {
       ...bareEnvironment(),
+      ...compiledBeside(script),
       ...options.env,
       ...(options.command === undefined ? asInImage(options.env) : {}),
     },
@@ -123,6 +126,12 @@ export async function startProcess(script: string, options: ProcessOptions = {})
 function asInImage({ NODE_OPTIONS: more }: NonNullable<ProcessOptions['env']> = {}): Record<string, string> {
   const shipped = image.config.Env.NODE_OPTIONS;
   return { NODE_OPTIONS: more === undefined ? shipped : `${shipped} ${more}` };
+}
+
+/** What Node has compiled of a kept build is kept with it. */
+function compiledBeside(script: string): Record<string, string> {
+  if (!script.startsWith(builtFolder())) return {};
+  return { NODE_COMPILE_CACHE: join(dirname(script), '../compiled') };
 }
 
 function collectOutput(child: ChildProcess) {
