@@ -55,15 +55,17 @@ export interface Hit {
   readonly instead: string;
 }
 
-/** In the order of the lines. */
+/** In the order of the lines. No pattern reaches over the end of one. */
 export function findWords(text: string): readonly Hit[] {
-  return text
-    .split('\n')
-    .flatMap((content, index) =>
-      privateWords.flatMap(({ word, pattern, instead }) =>
-        Array.from(content.matchAll(pattern), () => ({ line: index + 1, word, instead })),
-      ),
-    );
+  return privateWords
+    .flatMap(({ word, pattern, instead }) =>
+      Array.from(text.matchAll(pattern), ({ index }) => ({
+        line: text.slice(0, index).split('\n').length,
+        word,
+        instead,
+      })),
+    )
+    .sort((a, b) => a.line - b.line);
 }
 
 /** Prose without what it quotes as code: a page may name a word that it advises against. */
