@@ -15,6 +15,7 @@ import { ClientConnections, onAnswerClosed } from '../../gateway/endpoints/clien
 import { isRecord } from '../../gateway/json/record.ts';
 import { TimerQueue } from '../../gateway/stream/timer-queue.ts';
 import { type FakeClock, makeFakeClock } from '../support/fake-clock.ts';
+import { runs } from '../support/runs.ts';
 
 const limits = { firstEventMs: 1_000, livenessMs: 2_000, progressMs: 5_000, totalMs: 60_000 };
 
@@ -121,7 +122,7 @@ test('an attempt ends once, and no event of another attempt or after its end is 
       }
       expect(timers.size).toBe(0);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500, 4) },
   );
 });
 
@@ -173,6 +174,6 @@ test('the end of an answer is heard by the request that it belongs to, once, and
         expect(closed).toEqual(begun.filter((response) => response.closed));
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500, 4) },
   );
 });

@@ -15,6 +15,7 @@ import { readPage } from '../../ledger/read-page.ts';
 import { openSqliteStore } from '../../ledger/store/sqlite.ts';
 import type { LedgerStore } from '../../ledger/store/store.ts';
 import { makeFakeClock } from '../support/fake-clock.ts';
+import { runs } from '../support/runs.ts';
 import { until } from '../support/until.ts';
 import { startPod, type TestPod, token } from './journal-pod.ts';
 import { makeEntry, makeLine } from './make-entry.ts';
@@ -366,6 +367,6 @@ test('any crash, before or after a page is stored, and any page that comes twice
         await ledger.close();
       }
     }),
-    { numRuns: 12 },
+    { numRuns: runs(12, 3) },
   );
 });

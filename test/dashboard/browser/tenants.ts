@@ -3,6 +3,7 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { importedKey } from '../../flow/cluster/manifests.ts';
+import { some } from '../../support/runs.ts';
 import { until } from '../../support/until.ts';
 import { settled } from './chromium.ts';
 import { heading, type Stage } from './stage.ts';
@@ -102,7 +103,7 @@ export function tenantsSuite(stage: () => Stage): void {
   test('who may nothing is informed by every view, and what right it takes', async () => {
     const visitor = await stage().enter('nobody');
     const { page } = visitor;
-    for (const [path, words] of viewsWithoutRights) {
+    for (const [path, words] of some(viewsWithoutRights, 3)) {
       await page.goto(`${stage().url}${path}`);
       await page.getByText(words).first().waitFor();
     }

@@ -30,6 +30,7 @@ import { TimerQueue } from '../../../gateway/stream/timer-queue.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { staticKey } from '../../../gateway/upstream/credential.ts';
 import { makeFakeClock } from '../../support/fake-clock.ts';
+import { runs } from '../../support/runs.ts';
 import { tableOf } from '../rig.ts';
 import { nameOf } from '../route/candidates.ts';
 
@@ -124,7 +125,7 @@ test('the first target of a plan is the first that is asked, and the plan leaves
         expect(reasons.join()).not.toContain('platform/');
       }
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400, 2) },
   );
   // The scenes show what they are made for.
   expect(Math.min(seen.asked, seen.refused, seen.skipped)).toBeGreaterThan(40);

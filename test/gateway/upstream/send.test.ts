@@ -16,6 +16,7 @@ import { send, type UpstreamCall } from '../../../gateway/upstream/send.ts';
 import { makeCertificate } from '../../core/egress/certificates.ts';
 import { loopbackOpen, makeConnector } from '../../core/egress/connect-to.ts';
 import { listenKept } from '../../support/listen-kept.ts';
+import { some } from '../../support/runs.ts';
 import { tableOf } from '../rig.ts';
 
 const kibibyte = 1024;
@@ -126,8 +127,8 @@ async function release(send: () => Sent, calls: number, areInFlight: () => Promi
   const before = heldBytes();
   const sent = Array.from({ length: calls }, send);
   await areInFlight();
-  // The measure measures.
-  expect(heldBytes() - before).toBeGreaterThan(30 * kibibyte ** 2);
+  // The measure measures. Of garbage there is only that of these calls.
+  expect(process.memoryUsage().arrayBuffers - before).toBeGreaterThan(30 * kibibyte ** 2);
   for (const call of sent) call.abort();
   await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan(4 * kibibyte ** 2), {
     timeout: 5_000,
@@ -138,21 +139,25 @@ async function release(send: () => Sent, calls: number, areInFlight: () => Promi
 }
 
 describe('a call that is aborted while its connection is being made', () => {
-  test.each([
+  const shapes: readonly (readonly [string, number, readonly number[]])[] = [
     ['8 of 4 MiB in parts', 8, [1024 * kibibyte, 3 * 1024 * kibibyte]],
     ['8 of 4 MiB in one piece', 8, [4 * 1024 * kibibyte]],
     ['512 of 64 KiB', 512, [32 * kibibyte, 32 * kibibyte]],
-  ])('is released, with its bytes and its connection: %s', async (_, calls, parts) => {
-    const gate = await startGate();
-    const pool = poolTo(gate.port);
-    await release(
-      () => sendTo(pool, '/v1/a', parts),
-      calls,
-      () => vi.waitFor(() => expect(gate.sockets).toHaveLength(calls), { timeout: 20_000 }),
-    );
-    await vi.waitFor(() => expect(gate.sockets.filter(({ closed }) => !closed)).toEqual([]));
-    expect(pool.stats).toMatchObject({ size: 0, queued: 0 });
-  });
+  ];
+  test.each(some(shapes, 3))(
+    'is released, with its bytes and its connection: %s',
+    async (_, calls, parts) => {
+      const gate = await startGate();
+      const pool = poolTo(gate.port);
+      await release(
+        () => sendTo(pool, '/v1/a', parts),
+        calls,
+        () => vi.waitFor(() => expect(gate.sockets).toHaveLength(calls), { timeout: 20_000 }),
+      );
+      await vi.waitFor(() => expect(gate.sockets.filter(({ closed }) => !closed)).toEqual([]));
+      expect(pool.stats).toMatchObject({ size: 0, queued: 0 });
+    },
+  );
 
   test('takes no other call with it', async () => {
     const gate = await startGate();

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { REFUSAL_WINDOW_MS, type Refusal, type RefusalSums } from '../../../core/contract/refusal.ts';
 import { readPage } from '../../../ledger/read-page.ts';
 import type { LedgerStore, Page } from '../../../ledger/store/store.ts';
+import { runs } from '../../support/runs.ts';
 import { type Databases, kindNames, kinds } from './stores.ts';
 
 const now = Date.parse('2026-11-27T10:30:00Z');
@@ -184,7 +185,7 @@ describe.each(kindNames)('a ledger in %s', (kind) => {
           await mine.close();
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20, 4) },
     );
   });
 });

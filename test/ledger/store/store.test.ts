@@ -11,6 +11,7 @@ import type {
   Page,
   SumsQuery,
 } from '../../../ledger/store/store.ts';
+import { runs } from '../../support/runs.ts';
 import { makeEntry } from '../make-entry.ts';
 import { type Database, type Databases, kindNames, kinds } from './stores.ts';
 
@@ -573,7 +574,7 @@ describe.each(kindNames)('%s', (kind) => {
           await ledger.close();
         }
       }),
-      { numRuns: kind === 'sqlite' ? 15 : 6 },
+      { numRuns: runs(kind === 'sqlite' ? 15 : 6, 3) },
     );
   });
 });

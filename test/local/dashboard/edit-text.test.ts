@@ -13,6 +13,7 @@ import { LASTING } from '../../../local/dashboard/judge-object.ts';
 import { parseLabelSelector } from '../../../local/dashboard/label-selector.ts';
 import { mergePatch } from '../../../local/dashboard/merge-patch.ts';
 import { createFile, FileChanged, replaceFile } from '../../../local/dashboard/write-file.ts';
+import { runs } from '../../support/runs.ts';
 
 const project = join(import.meta.dirname, '../../..');
 
@@ -263,7 +264,7 @@ describe('whatever the files are like and whatever is changed', () => {
           for (const line of head.split('\n')) expect(edited).toContain(line);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150, 4) },
     );
   });
 
@@ -278,7 +279,7 @@ describe('whatever the files are like and whatever is changed', () => {
         const lost = content.split('\n').filter((line) => !lines.has(line));
         expect(lost.filter((line) => !line.startsWith('added:'))).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150, 4) },
     );
   });
 
@@ -318,7 +319,7 @@ describe('whatever the files are like and whatever is changed', () => {
           for (const comment of others.match(/# own \d comment/g) ?? []) expect(edited).toContain(comment);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300, 4) },
     );
   });
 });

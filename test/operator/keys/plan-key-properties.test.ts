@@ -11,6 +11,7 @@ import { type KeyPlan, planKeySecret } from '../../../operator/keys/plan-key.ts'
 import { parseApiKey } from '../../../operator/resources/api-key.ts';
 import { issuedSecretName } from '../../../operator/resources/issued-secret.ts';
 import type { SecretRecord } from '../../../operator/watch/snapshot.ts';
+import { runs } from '../../support/runs.ts';
 import { apiKey, snapshot } from '../make.ts';
 
 const MINUTE_MS = 60_000;
@@ -349,6 +350,6 @@ test('no key is refused before its end, whatever fails; and it comes to rest in 
         if (!isHeld) expect(works(key)).toEqual([false, false]);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200, 4) },
   );
 });

@@ -15,6 +15,7 @@ import type { TableContent } from '../../../core/contract/routing-table.ts';
 import { chooseShardCount } from '../../../operator/publish/shard-count.ts';
 import { createShardCutter, type Shard } from '../../../operator/publish/shards.ts';
 import { leaveOut, UnfitEntryError } from '../../../operator/publish/unfit-entry.ts';
+import { runs } from '../../support/runs.ts';
 import { credential, keyEntry, makeContent, numbers, routeEntry, target, withKeys } from './make-content.ts';
 
 const atOnce = () => Promise.resolve();
@@ -66,7 +67,7 @@ describe('whatever a table holds', () => {
           expect(compressed().length).toBeLessThanOrEqual(SHARD_BYTES_MAX);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40, 4) },
     );
   });
 
@@ -82,7 +83,7 @@ describe('whatever a table holds', () => {
           theirs.map(({ compressed }) => compressed()),
         );
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20, 4) },
     );
   });
 
@@ -103,7 +104,7 @@ describe('whatever a table holds', () => {
         expect(second).toHaveLength(first.length);
         expect(namesOf(second).filter((name) => !known.has(name))).toHaveLength(1);
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25, 4) },
     );
   });
 });
