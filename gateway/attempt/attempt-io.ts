@@ -15,6 +15,8 @@ export type HeaderReader = (name: string, at?: number) => string | undefined;
 
 /** What the transport tells; `gateway/upstream` speaks it, without this stage knowing. */
 export interface Receiver {
+  /** See `UpstreamReceiver`. */
+  readonly takesJoined?: boolean;
   onHead(status: number, header: HeaderReader): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;

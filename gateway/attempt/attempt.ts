@@ -188,6 +188,10 @@ export class Attempt<Answer> implements Receiver, Timed, Marks {
     return this.firstContentAt !== undefined;
   }
 
+  get takesJoined(): boolean {
+    return this.commitPoint?.isCommitted === true;
+  }
+
   /** An exception of ours ends this attempt only: it reaches neither the transport nor the process. */
   private failInside(error: unknown): void {
     this.fail({ kind: 'gateway', code: 'internal_error', error });

@@ -60,6 +60,9 @@ class RenewableCall implements UpstreamCall {
     const { receiver } = this;
     let isRefused = false;
     const call = this.sendBy(lease, {
+      get takesJoined() {
+        return receiver.takesJoined === true;
+      },
       onHead: (status, header) => {
         const next = this.credential.refuse?.(lease, status, header);
         if (next === undefined) {

@@ -24,6 +24,8 @@ type BreakCode = EgressErrorCode | 'reset' | 'bad_head';
 
 /** Callbacks of a call. Each call ends with exactly one of `onEnd` and `onBreak`, unless it was aborted. */
 export interface UpstreamReceiver {
+  /** What came in one turn may be given as one chunk; absent: chunk by chunk. */
+  readonly takesJoined?: boolean;
   onHead(status: number, header: (name: string, at?: number) => string | undefined): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
@@ -70,6 +72,8 @@ function joined(body: readonly Buffer[], bytes: number): Buffer {
 
 /** Honest ones say that work is going on, every few seconds at most (RFC 9110, section 15.2); each costs a parse and has no other bound. */
 const informationalMax = 100;
+
+const nothing = Buffer.alloc(0);
 
 /** More of an answer in one turn is not kept until its end: its reader may have to hold the upstream back. */
 const waitingBytesMax = 16 * 1024;
@@ -197,14 +201,25 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
     else this.break(error);
   }
 
-  /** Each piece by itself: what one of them holds that cannot be read must not take the others with it. */
+  /**
+   * Each piece by itself until the client has some of the answer: what cannot be read in one of them must not take the others with it. From
+   * then on all of a turn are read, and written, as one.
+   */
   private deliver(): void {
     const { piece, more } = this;
     this.piece = undefined;
     this.more = undefined;
     this.waitingBytes = 0;
     if (piece) this.receiver?.onBody(piece);
-    if (more) for (const another of more) this.receiver?.onBody(another);
+    if (more === undefined) return;
+    for (let at = 0; at < more.length && this.receiver; at++) {
+      const isLast = at === more.length - 1;
+      if (!isLast && this.receiver.takesJoined) {
+        this.receiver.onBody(Buffer.concat(at === 0 ? more : more.slice(at)));
+        return;
+      }
+      this.receiver.onBody(more[at] ?? nothing);
+    }
   }
 
   private take(): UpstreamReceiver | undefined {

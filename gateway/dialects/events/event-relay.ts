@@ -18,9 +18,10 @@ export interface EventJudge {
   /** A longer event is too much for us. */
   readonly eventBytesMax: number;
   /**
-   * The fast path, for nearly all of a stream: the output for bytes that are whole events without need of parsing. Undefined: parse them.
+   * The fast path, for nearly all of a stream: gives out the first events of these bytes that need no parsing. Gives where the first other
+   * event begins.
    */
-  pass(bytes: Buffer): Buffer | undefined;
+  pass(bytes: Buffer, output: Output): number;
   /**
    * The events from this place on that need no look each; `text` is latin1 of `bytes`. Gives where the first other event begins.
    */
@@ -54,9 +55,9 @@ class EventRelay implements AnswerStream {
 
   push(chunk: Buffer): Buffer | undefined {
     if (isOver(this.facts)) return undefined;
-    const passed = this.isBetween() && isPlain(chunk) ? this.judge.pass(chunk) : undefined;
-    if (passed) return passed;
-    const given = this.relay(chunk);
+    const passed = this.isBetween() && isPlain(chunk) ? this.pass(chunk) : 0;
+    if (passed > 0 && passed === chunk.length) return this.output.take();
+    const given = this.relay(chunk, passed);
     this.facts.pendingBytes = isOver(this.facts) ? 0 : this.tail.length;
     return given;
   }
@@ -66,7 +67,13 @@ class EventRelay implements AnswerStream {
     return this.tail.length === 0 && !this.isAtStart && !this.endedWithReturn;
   }
 
-  private relay(chunk: Buffer): Buffer | undefined {
+  private pass(chunk: Buffer): number {
+    this.output.begin(chunk);
+    return this.judge.pass(chunk, this.output);
+  }
+
+  /** @param from What begins here is not given out yet. */
+  private relay(chunk: Buffer, from: number): Buffer | undefined {
     let bytes = chunk;
     let text = chunk.toString('latin1');
     if (this.endedWithReturn || text.includes('\r')) {
@@ -101,7 +108,7 @@ class EventRelay implements AnswerStream {
 
     const { output } = this;
     output.begin(bytes);
-    let start = 0;
+    let start = from;
     for (;;) {
       start = this.judge.run(text, bytes, start, output);
       const end = text.indexOf('\n\n', start);

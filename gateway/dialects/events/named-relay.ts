@@ -88,8 +88,8 @@ class NamedJudge implements EventJudge {
     this.eventBytesMax = events.eventBytesMax;
   }
 
-  pass(): undefined {
-    return undefined;
+  pass(): number {
+    return 0;
   }
 
   /** Deltas of the name that came last. */

@@ -32,8 +32,13 @@ export class Output {
 
   /** Whole events, blank lines included; latin1 of UTF-8 bytes. */
   addRaw(events: string): void {
+    this.addBytes(Buffer.from(events, 'latin1'));
+  }
+
+  /** Whole events. */
+  addBytes(events: Buffer): void {
     this.closeRange();
-    this.parts.push(Buffer.from(events, 'latin1'));
+    this.parts.push(events);
   }
 
   take(): Buffer | undefined {

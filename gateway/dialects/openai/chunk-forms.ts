@@ -78,12 +78,12 @@ export class ChunkForms {
       const start = from + before.length;
       const quote = closingQuote(bytes, start);
       if (quote <= start || !hasBytesAt(bytes, after, quote)) continue;
+      const afterEnd = quote + after.length;
+      const end = last.length === 0 ? afterEnd : endOfLast(bytes, afterEnd, last);
+      if (end === -1) continue;
       this.form = form;
       this.quoteAt = quote;
-      const end = quote + after.length;
-      if (last.length === 0) return end;
-      const closing = closingQuote(bytes, end);
-      if (closing !== -1 && hasBytesAt(bytes, last, closing)) return closing + last.length;
+      return end;
     }
     return -1;
   }
@@ -108,6 +108,12 @@ export class ChunkForms {
     }
     return false;
   }
+}
+
+/** One past `last`, which follows a text that begins there; -1 if it does not. */
+function endOfLast(bytes: Buffer, from: number, last: Buffer): number {
+  const closing = closingQuote(bytes, from);
+  return closing !== -1 && hasBytesAt(bytes, last, closing) ? closing + last.length : -1;
 }
 
 /** @param rest An event without its text. */

@@ -60,20 +60,25 @@ class OpenAiEvents implements EventJudge {
     this.ends = new ChoiceEnds(options.choices);
   }
 
-  pass(bytes: Buffer): Buffer | undefined {
-    if (this.mustParseAll() || this.isOddlyWritten) return undefined;
+  pass(bytes: Buffer, output: Output): number {
+    if (this.mustParseAll() || this.isOddlyWritten) return 0;
     let events = 0;
     let end = 0;
     while (end < bytes.length) {
-      const from = end;
-      end = this.forms.endOf(bytes, from);
-      if (end === -1 || end - from > eventBytesMax) return undefined;
+      const next = this.forms.endOf(bytes, end);
+      if (next === -1 || next - end > eventBytesMax) break;
+      end = next;
       events++;
     }
-    const strips = !this.options.wantsUsage && this.forms.hasUsage;
-    const given = !strips ? bytes : events === 1 ? this.forms.withoutUsage(bytes) : undefined;
-    if (given !== undefined) this.facts.outputEstimate += events;
-    return given;
+    if (events === 0) return 0;
+    if (this.options.wantsUsage || !this.forms.hasUsage) output.keep(0, end);
+    else {
+      const given = events === 1 ? this.forms.withoutUsage(bytes.subarray(0, end)) : undefined;
+      if (given === undefined) return 0;
+      output.addBytes(given);
+    }
+    this.facts.outputEstimate += events;
+    return end;
   }
 
   /** Events after the first content and before any finish reason; none of them needs parsing. */

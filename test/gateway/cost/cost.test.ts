@@ -43,7 +43,7 @@ describe('a request beyond the floor, with limits, budgets, records and metrics'
 
   test('a passed event allocates no more than its bound', () => {
     // 334 of them are the immediate at the end of its turn, which all events of the turn share (decision 0051).
-    expect(event.bytes).toBeLessThanOrEqual(480);
+    expect(event.bytes).toBeLessThanOrEqual(400);
   });
 });
 

@@ -201,6 +201,33 @@ async function startSingle(answer: RequestListener) {
   return { server, pool, connections: () => connections };
 }
 
+test('chunks of one turn are given as one from when the receiver takes them so', async () => {
+  const chunks = [...'abcd'].map((chunk) => `1\r\n${chunk}\r\n`).join('');
+  const { pool } = await startSingle((_, { socket }) => {
+    socket?.end(
+      `HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+    );
+  });
+  const bodies = (joinsAfter: number): Promise<string[]> =>
+    new Promise((resolve, reject) => {
+      const given: string[] = [];
+      send(
+        { pool, path: '/', headers: [], body: [Buffer.from('{}')] },
+        {
+          get takesJoined() {
+            return given.length >= joinsAfter;
+          },
+          onHead: () => {},
+          onBody: (chunk) => given.push(String(chunk)),
+          onEnd: () => resolve(given),
+          onBreak: reject,
+        },
+      );
+    });
+  expect(await bodies(Number.POSITIVE_INFINITY)).toEqual(['a', 'b', 'c', 'd']);
+  expect(await bodies(2)).toEqual(['a', 'b', 'cd']);
+});
+
 describe('a call that is aborted', () => {
   test('while all connections of its pool are busy is released, and leaves the next free one to others', async () => {
     const paths: string[] = [];

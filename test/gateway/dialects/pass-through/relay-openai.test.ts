@@ -151,6 +151,11 @@ describe('what a model writes is never taken for what a provider says', () => {
           expect(contentOf(together.sent)).toBe(`Hi${contents.join('')}`);
           if (!wantsUsage) expect(together.sent).not.toContain(',"usage":null');
           expect(relayEach([first, ...events, last, done], { wantsUsage })).toEqual(together);
+          // The last ones need a look, which those before them in the same chunk do not.
+          expect(relayEach([first, events.join('') + last + done], { wantsUsage })).toEqual(together);
+          expect(
+            relayEach([first, ...events.slice(0, -1), events.slice(-1) + last, done], { wantsUsage }),
+          ).toEqual(together);
         },
       ),
       { seed: 11, numRuns: runs(500) },
