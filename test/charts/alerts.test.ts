@@ -15,7 +15,7 @@ import { deploymentOf, RELEASE_NAMESPACE, render, useHelm } from './helm.ts';
 
 const plane = useHelm();
 
-test('alerts and dashboard speak of metrics that there are', async () => {
+test('alerts and dashboards use metrics that exist', async () => {
   const monitoring = { rules: { enabled: true }, dashboard: { enabled: true } };
   const objects = await render(plane(), {
     monitoring,
@@ -45,7 +45,7 @@ test('alerts and dashboard speak of metrics that there are', async () => {
   expect(silent).toEqual([]);
 });
 
-test('the collector is named to every process, and may be reached; without one they hear nothing of it', async () => {
+test('every process knows and may reach the collector; without a collector no setting mentions it', async () => {
   const telemetry = {
     endpoint: 'http://collector.monitoring:4318',
     headersSecretName: 'collector-headers',

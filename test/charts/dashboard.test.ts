@@ -122,7 +122,7 @@ test('where it is not switched on, nothing of it is made', async () => {
 });
 
 describe('it can do nothing by itself:', () => {
-  test('nobody binds its account to anything, and no token is in its pod', async () => {
+  test('its account has no binding, and its pod no token', async () => {
     for (const values of [ALONE, EDGE, INGRESS]) {
       const objects = await render(target, values);
       const bindings = objects.filter(({ kind }) => kind.endsWith('RoleBinding'));

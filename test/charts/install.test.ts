@@ -381,7 +381,7 @@ describe.each(PARTIES)('$who', ({ user, rights, none }) => {
   });
 });
 
-describe('who holds a role of the cluster in a namespace', () => {
+describe('a user with a ClusterRole in a namespace', () => {
   const KINDS = ['penstock.dev/providers', 'penstock.dev/modelroutes', 'penstock.dev/apikeys'];
 
   // The controller of the cluster puts the rules together a moment after they are there, and tells nobody.
@@ -517,7 +517,7 @@ describe('rules that are held at apply', () => {
     expect([code, stderr, stdout.trim().split('\n')]).toEqual([0, '', Array(3).fill(expect.anything())]);
   });
 
-  test('the release shows how to open the dashboard, as somebody who then may do what it offers', async () => {
+  test('the notes show how to open the dashboard with sufficient rights', async () => {
     const notes = await mustHelm(plane(), ['get', 'notes', 'penstock', '-n', RELEASE_NAMESPACE]);
     const [, reported = ''] = notes.split('The dashboard can be opened');
     const [forward = '', ...commands] = [...reported.matchAll(/^ {2}kubectl (.+)$/gm)].map(([, line = '']) =>
@@ -529,7 +529,7 @@ describe('rules that are held at apply', () => {
     expect(await may(account('me', 'team-a'), ['create', 'penstock.dev/apikeys', 'team-a'])).toBe(true);
   });
 
-  test('what the guide of the dashboard gives people lets them do what it says', async () => {
+  test('the roles in the dashboard guide allow what the guide says', async () => {
     const guide = await readFile(join(CHART, '../../docs/guides/dashboard.md'), 'utf8');
     const commands = [...guide.matchAll(/^kubectl (create (?!secret).+)$/gm)].map(([, line = '']) => line);
     expect(commands).toHaveLength(8);
@@ -637,7 +637,7 @@ describe("what the operator's account may write", () => {
     });
   const create = (body: ReturnType<typeof secret>) => createSecret(operator, body, '?dryRun=All');
 
-  test('is no token of another account, as which it could do everything', async () => {
+  test('excludes tokens of other accounts, with which it could do everything', async () => {
     await plane().mustKubectl(['create', 'serviceaccount', 'made-up-admin', '-n', 'kube-system']);
     const binding = ['clusterrolebinding', 'made-up-admin', '--clusterrole=cluster-admin'];
     await plane().mustKubectl(['create', ...binding, '--serviceaccount=kube-system:made-up-admin']);
@@ -662,7 +662,7 @@ describe("what the operator's account may write", () => {
     await expect(createSecret(plane().client, body, '?dryRun=All')).resolves.toBeDefined();
   });
 
-  test('is no Secret that somebody else made, whatever it is then said to be', async () => {
+  test('excludes Secrets that others made, whatever their labels say', async () => {
     const path = '/api/v1/namespaces/team-a/secrets/shared';
     const change = { metadata: { labels: issued }, data: { key: btoa('other') } };
     await expect(mergePatch(operator, path, change)).rejects.toThrow(/the operator writes only/);

@@ -72,7 +72,7 @@ test('on Cilium the API server is an entity, for it lies in no range there, and 
   ]);
 });
 
-test('every operator and gateway reaches what it must, and is reached by whom it must', async () => {
+test('every operator and gateway reaches its servers, and its clients reach it', async () => {
   const values = { egress: { allow: [{ cidr: '10.20.0.0/16', namespaces: ['*'] }] } };
   const policies = (await render(plane(), values)).filter(({ kind }) => kind === 'NetworkPolicy');
   const of = (part: string) => policies.find(({ metadata }) => metadata.name === `penstock-${part}`)?.spec;

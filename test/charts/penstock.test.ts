@@ -482,7 +482,7 @@ describe('what is rendered', () => {
     expect(one).not.toEqual(none);
   });
 
-  test('gateways ask the ledger what was spent, and may connect to it; without one they ask nobody', async () => {
+  test('gateways ask the ledger what was spent, and may connect to it; without a ledger they make no such calls', async () => {
     const objects = await render(plane());
     const settings = readGatewaySettings(deploymentOf(objects, 'penstock-gateway').environment);
     expect(settings.ledgerAddress).toBe(`http://penstock-ledger.${RELEASE_NAMESPACE}.svc`);
@@ -974,7 +974,7 @@ test('the guide on origin says whether the chart is signed', async () => {
   expect(undone).toContain('**The chart** is not signed');
 });
 
-test('what we tell people to type waits for what it needs', async () => {
+test('documented commands wait for what they need', async () => {
   const notes = await readFile(join(CHART, 'templates/NOTES.txt'), 'utf8');
   const metrics = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
   expect(notes).toMatch(/kubectl wait secret\/bot-key .*--for=create .*-o jsonpath/);

@@ -80,7 +80,7 @@ describe.each([
     await expect(next()).rejects.toBeInstanceOf(expected);
   });
 
-  test('anyone who leaves at its beginning leaves no watch behind', async () => {
+  test('a reader who leaves at its beginning leaves no watch open', async () => {
     const closed = Promise.withResolvers<void>();
     const { events, next } = await start(from, ...before, (response) => {
       response.once('close', closed.resolve);
@@ -91,7 +91,7 @@ describe.each([
     await closed.promise;
   });
 
-  test('one that was cut goes on where it was, without a word', async () => {
+  test('a cut watch resumes silently where it stopped', async () => {
     const cut = watch(line('ADDED', object('a', 6)), (response) => response.destroy());
     const { server, next } = await start(
       from,
@@ -124,7 +124,7 @@ test.each([
   expect([await next(), await next()]).toEqual([began('9'), changed('ADDED', 10)]);
 });
 
-test('one that ends is over for anyone who may no more', async () => {
+test('an ended watch does not resume for a reader who lost the right', async () => {
   const { next } = await start('5', ends6, refusal(403, 'Forbidden'));
   expect([await next(), await next()]).toEqual([began('5'), changed('ADDED', 6)]);
   await expect(next()).rejects.toBeInstanceOf(ClusterRefusal);

@@ -10,7 +10,7 @@ import { isOwnPath } from '../../dashboard/routes/oidc.ts';
 const outside = placeOf(new URL('https://penstock.example.com'));
 
 describe('a host', () => {
-  test('is one of those that were named, or one’s own machine', () => {
+  test('is one of the configured names, or localhost', () => {
     const find = (host: string | undefined) => findPlace([outside], host)?.origin;
     expect(find('penstock.example.com')).toBe('https://penstock.example.com');
     expect(find('PENSTOCK.example.com')).toBe('https://penstock.example.com');
@@ -32,7 +32,7 @@ describe('a host', () => {
       expect(find(host), host).toBeUndefined();
   });
 
-  test('of any other kind is nobody’s', () => {
+  test('of any other kind is rejected', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.domain(), fc.ipV4(), fc.ipV6()), (host) => {
         fc.pre(!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host));
@@ -229,7 +229,7 @@ describe('a path of Kubernetes', () => {
   });
 });
 
-test('anyone who comes back from an issuer comes to a page of this very address', () => {
+test('the redirect after sign-in stays on this origin', () => {
   for (const to of ['/', '/keys?state=Ready', '/a/b#c']) expect(isOwnPath(to), to).toBe(true);
   for (const to of [
     '',

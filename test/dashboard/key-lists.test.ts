@@ -113,7 +113,7 @@ test('a list that is still read when a watch begins behind it hears nothing of t
   expect(await third).toEqual(truthAt(world.version()));
 });
 
-test('a list is the truth at its version, whatever is written, heard, missed and asked, and in which order', async () => {
+test('a list is exact at its version, under any order of writes, events, gaps and requests', async () => {
   const step = fc.tuple(
     fc.constantFrom(
       ...(['write', 'write', 'delete', 'write elsewhere', 'read', 'let through', 'let through'] as const),

@@ -32,14 +32,14 @@ async function openHeld() {
   return { browser, answer: held.resolve, isAsked: async () => asked === 1 };
 }
 
-test('a session whose token is no good any more is taken out of the browser', async () => {
+test('a session with an invalid token is removed from the browser', async () => {
   const { browser, answer } = await openHeld();
   answer(undefined);
   expect((await browser.ask('/api/session')).status).toBe(401);
   expect(browser.cookies.size).toBe(0);
 });
 
-test('the next session stays where that is heard of the one before while it begins', async () => {
+test('a late answer about the previous session does not end the new one', async () => {
   const { browser, answer, isAsked } = await openHeld();
   const late = browser.ask('/api/session');
   await until(isAsked);

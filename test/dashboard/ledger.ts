@@ -68,7 +68,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     for (const end of ends.reverse()) await end();
   });
 
-  test('the ledger tells each person what they may know, and its refusals are its own', async () => {
+  test('the ledger checks the rights of each user, and its refusals are passed through', async () => {
     const own = await editor.ask('/api/ledger/v1/sums?by=model&namespace=team-a');
     expect([own.status, own.body.rows[0].costUsd]).toEqual([200, '2.5']);
     for (const query of ['', '?namespace=team-b']) {
@@ -190,7 +190,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     expect(JSON.parse((await ledger.ask(question)).text)).toEqual(['GET', '/v1/sums', '', 'Bearer t', null]);
   });
 
-  test('one that is not answered in time, in full, or at all is informed', async () => {
+  test('a question not answered in time, in full or at all gets an error', async () => {
     const clock = { ...makeFakeClock(), wallMs: () => 0 };
     const question = { method: 'GET', path: '/v1/sums', search: '', token: 't', signal } as const;
     const silent = await reach(() => {}, clock);

@@ -83,7 +83,7 @@ test.each<[string, string, Partial<Answered>, ReturnType<typeof signInOf>]>([
   expect(signInOf(answered({ route: `/api/oidc/${end}`, status: 302, ...more }))).toEqual(expected);
 });
 
-test('labels are words of the code, whatever was asked', () => {
+test('labels hold only fixed words, whatever was requested', () => {
   const words = ['/api/kube/*', '/assets/a.js', '/*', '/readyz', undefined].map((route) =>
     routeWord({ route }),
   );
@@ -97,7 +97,7 @@ test('labels are words of the code, whatever was asked', () => {
   ]);
 });
 
-test('anyone who nobody can let in is counted, with the page that they were on', async () => {
+test('a sign-in that Kubernetes or the issuer cannot answer is counted, with its page', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const settings = {
     issuer: nobody,

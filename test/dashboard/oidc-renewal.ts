@@ -71,7 +71,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     body?.error?.code,
   ];
 
-  test('before it ends the next one is had, once for all pages that ask, and the session is the same', async () => {
+  test('it is renewed before its end, once for all pages, in the same session', async () => {
     const browser = await signedIn();
     const tabs = Array.from({ length: 5 }, () => copyOf(browser));
     const [before, refused] = [issuer.renewals, issuer.refused.length];
@@ -114,7 +114,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect([status, body.user.groups]).toEqual([200, expect.arrayContaining([`oidc:${groups[0]}`])]);
   });
 
-  test('after its end too, and the session ends by its own time', async () => {
+  test('it is renewed after its end too, and the session ends at its own time', async () => {
     const browser = await signedIn();
     clock.laterMs = 25_000;
     expect((await browser.ask('/api/namespaces')).status).toBe(200);
@@ -123,7 +123,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect(codeOf(await browser.ask('/api/namespaces'))).toEqual([401, 'not_signed_in']);
   });
 
-  test('where the issuer has ended it, the person is informed and signed out', async () => {
+  test('if the issuer has ended it, the user is informed and signed out', async () => {
     const browser = await signedIn();
     issuer.endSessions();
     // The token itself is good still.
@@ -141,14 +141,14 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect(stage().house.log()).toContain('the issuer said invalid_grant');
   });
 
-  test('a next token of another person is none', async () => {
+  test('a renewed token of another user is rejected', async () => {
     const browser = await signedIn();
     issuer.person = { email: 'eve@example.com', groups: ['team-a'] };
     clock.laterMs = 25_000;
     expect(codeOf(await browser.ask('/api/session'))).toEqual([401, 'renewal_refused']);
   });
 
-  test('an issuer that is busy ends nothing', async () => {
+  test('a busy issuer ends no session', async () => {
     const browser = await signedIn();
     issuer.isBusy = true;
     expect((await browser.ask('/api/namespaces')).status).toBe(200);
@@ -162,7 +162,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect((await browser.ask('/api/namespaces')).status).toBe(200);
   });
 
-  test('who has signed out is so with the cookies from before and after', async () => {
+  test('after sign-out, older and newer cookies are both invalid', async () => {
     const browser = await signedIn();
     const before = copyOf(browser);
     browser.session = (await browser.ask('/api/session')).body;
@@ -173,7 +173,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
       expect(codeOf(await one.ask('/api/namespaces'))).toEqual([401, 'not_signed_in']);
   });
 
-  test('who signs out is so at the issuer too: what a copy of the cookie holds renews nothing anywhere', async () => {
+  test('sign-out revokes the refresh token at the issuer, so a copied cookie renews nothing', async () => {
     const browser = await signedIn();
     browser.session = (await browser.ask('/api/session')).body;
     const elsewhere = openBrowser(stage().other);
@@ -187,7 +187,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     expect(codeOf(await elsewhere.ask('/api/namespaces'))).toEqual([401, 'renewal_refused']);
   });
 
-  test('an issuer that does not take it back keeps nobody signed in', async () => {
+  test('sign-out works although the issuer fails to revoke the token', async () => {
     const browser = await signedIn();
     browser.session = (await browser.ask('/api/session')).body;
     issuer.isBusy = true;
@@ -196,7 +196,7 @@ export function renewalSuite(stage: () => RenewalStage): void {
     await expect.poll(() => stage().house.log()).toContain('did not take back the refresh token');
   });
 
-  test('a stream ends with the token and not with the session, and brings the next one when it comes again', async () => {
+  test('a stream ends with the token, not with the session, and reconnects with the renewed one', async () => {
     const browser = await signedIn();
     issuer.lastsSeconds = 300;
     const stream = await browser.stream('/api/watch?kind=apikeys&namespace=team-a');

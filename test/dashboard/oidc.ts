@@ -113,7 +113,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
   const failed = { status: 302, to: '/keys?state=Ready&signInError=sign_in_failed' };
   const isSignedIn = async (browser: Browser) => (await browser.ask('/api/session')).status === 200;
 
-  test('whom the issuer knows is signed in as whom Kubernetes takes them for', async () => {
+  test('a user of the issuer is signed in under the Kubernetes username', async () => {
     const browser = openBrowser(house);
     expect((await browser.ask('/api/session')).body.signIn.oidc).toEqual({ name: 'Example' });
     expect(await signIn(browser)).toEqual({ status: 302, to: '/keys?state=Ready' });
@@ -127,7 +127,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThanOrEqual(600_000);
   });
 
-  test('who may list no namespaces, and whose token names none, is informed and sees the one that they name', async () => {
+  test('a user who may list no namespaces is informed, and sees the one that they name', async () => {
     const browser = openBrowser(house);
     await signIn(browser);
     const reported = await browser.ask('/api/namespaces');
@@ -137,7 +137,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect([await keysIn('team-a'), await keysIn('team-b')]).toEqual([200, 403]);
   });
 
-  test('a code is good once, in the browser that began, with what began it', async () => {
+  test('a code works once, in the browser and with the state that began the sign-in', async () => {
     const [one, other] = [openBrowser(house), openBrowser(house)];
     const [back, others] = [await askIssuer(one), await askIssuer(other)];
     // Somebody is made to come back with a code that was got elsewhere.
@@ -160,7 +160,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect(await comeBack(one, back)).toEqual(failed);
   });
 
-  test('a token that is another sign-in’s, another’s, of another key or over lets nobody in', async () => {
+  test('a token of another sign-in, another client or another key, or an expired one, is rejected', async () => {
     const wrongs: Issuer['wrong'][] = [
       { hasOtherKey: true },
       { claims: { nonce: 'x'.repeat(43) } },
@@ -179,7 +179,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect((await signIn(openBrowser(house))).to).toBe('/keys?state=Ready&signInError=unknown_token');
   });
 
-  test('who signs in beside a session of theirs, of whatever length, has a new one, and the one before is over', async () => {
+  test('signing in beside an older session of any length replaces that session', async () => {
     const browser = openBrowser(house);
     issuer.wrong = { claims: { pad: randomBytes(3_000).toString('hex') } };
     await signIn(browser);
@@ -193,7 +193,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     expect(await isSignedIn(browser)).toBe(false);
   });
 
-  test('nobody is sent elsewhere afterwards', async () => {
+  test('no redirect leads elsewhere afterwards', async () => {
     const browser = openBrowser(house);
     for (const to of ['//evil.example', 'https://evil.example', '/\\evil.example', 'x'])
       expect((await browser.ask(`/api/oidc/start?to=${encodeURIComponent(to)}`)).status, to).toBe(400);
@@ -203,7 +203,7 @@ export function oidcSuite(plane: () => ControlPlane): void {
     renewalSuite(() => ({ house: renewing, other, issuer, clock, signIn }));
   });
 
-  test('an issuer that is away, or refuses, is reported in a word, and no code or token is in the log', async () => {
+  test('an issuer that is away or refuses gives a short message, and no code or token is logged', async () => {
     const browser = openBrowser(house);
     const back = await askIssuer(browser);
     const refusal = new URL(callback);

@@ -35,7 +35,7 @@ test('keys of one owner are one, and those without an owner or that are deleted 
   ]);
 });
 
-test('nothing is lost behind the largest, whatever they are sorted by', () => {
+test('nothing is lost after the largest, whatever they are sorted by', () => {
   const names = fc.array(fc.tuple(fc.nat(20), fc.integer({ min: 1, max: 99 })), { maxLength: 40 });
   fc.assert(
     fc.property(names, fc.constantFrom('cost', 'tokens', 'requests'), (given, topBy) => {

@@ -15,7 +15,7 @@ import { openBrowser, type People } from './house.ts';
 const main = async () => join(await builtCheckout(), 'dashboard.js');
 
 export function processSuite(plane: () => ControlPlane, people: () => People): void {
-  test('it signs people in with nothing but its environment, says nothing secret, and ends when reported', async () => {
+  test('it signs users in with only its environment, prints no secret, and ends on a signal', async () => {
     const pages = join(plane().folder, 'pages');
     await mkdir(pages);
     await writeFile(join(pages, 'index.html'), '<!doctype html>');

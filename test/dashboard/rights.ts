@@ -164,7 +164,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       });
     });
 
-    test('read no Secret, whatever they may', async () => {
+    test('read no Secret, whatever their rights', async () => {
       const secrets = '/api/kube/api/v1/namespaces/team-a/secrets';
       const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'made' }, stringData: { a: 'b' } };
       expect((await editor.ask(secrets, { method: 'POST', body })).status).toBe(201);
@@ -180,7 +180,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       expect(reported).toEqual({ error: expect.objectContaining({ code: 'not_found' }) });
     });
 
-    test('nothing was asked in the name of the dashboard itself', async () => {
+    test('no request used the account of the dashboard itself', async () => {
       const events = await plane().audit();
       const users = new Set(
         events.filter(({ userAgent }) => userAgent === 'penstock').map(({ user }) => user),
@@ -223,7 +223,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       );
     });
 
-    test('are searched, sorted and paged here, of anyone who may list them', async () => {
+    test('are searched, sorted and paged, for users who may list them', async () => {
       expect((await rows(editor, 'namespace=team-b')).status).toBe(403);
       expect((await rows(editor, '')).status).toBe(403);
       const { status, body, names } = await rows(viewer, 'namespace=team-b&q=OWNER-7&order=desc&limit=3');
@@ -267,7 +267,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       ]);
     });
 
-    test('change before one’s eyes', async () => {
+    test('change live', async () => {
       const stream = await viewer.stream('/api/watch?kind=apikeys&namespace=team-a');
       expect([stream.status, stream.headers['content-type']]).toEqual([
         200,
@@ -335,7 +335,7 @@ export function rightsSuite(plane: () => ControlPlane, people: () => People): vo
       ]);
     });
 
-    test('is one of few', async () => {
+    test('is limited in number', async () => {
       const browser = await newViewer();
       const streams = [];
       for (let count = 0; count < 9; count += 1)

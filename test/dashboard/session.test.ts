@@ -55,7 +55,7 @@ describe('what is sealed', () => {
     );
   });
 
-  test('opens after its key has come second, and not after it has gone', async () => {
+  test('opens while its key is the second one, and not after the key was removed', async () => {
     const [old, young] = [randomBytes(32), randomBytes(32)];
     const sealed = await openSealer([old]).seal('session', { a: 1 });
     expect(await openSealer([young, old]).open('session', sealed)).toEqual({ a: 1 });
@@ -83,7 +83,7 @@ describe('what is sealed', () => {
     ).toEqual(session);
   });
 
-  test('takes little room where much of it comes twice, as the groups of a token', async () => {
+  test('is small where much repeats, as in the groups of a token', async () => {
     const groups = Array.from({ length: 200 }, (_, index) => `/platform/teams/team-${index}/members`);
     const token = `e30.${Buffer.from(JSON.stringify({ groups })).toString('base64url')}.x`;
     const sealed = await openSealer(keys).seal('session', newSession({ token }, 0, 1));
@@ -168,7 +168,7 @@ describe('a session', () => {
     );
   });
 
-  test('goes on beyond its token where there is what the next one is had with, and cookies have room for both', async () => {
+  test('outlives its token if there is a refresh token, and cookies have room for both', async () => {
     const token = jwt({ exp: 30 });
     const ends = (refreshToken: string, of = token) =>
       newSession({ token: of, refreshToken }, 1_000, 60_000).expiresAtMs;
@@ -202,7 +202,7 @@ describe('a session', () => {
       expect(namespaceOf(name), name).toBeNull();
   });
 
-  test('that was ended stays so until its time, however many end, and few are remembered', () => {
+  test('stays ended until its expiry, however many end, with little memory', () => {
     const at = fc.record({ id: fc.nat(60), issued: fc.nat(50), lasts: fc.integer({ min: 1, max: 50 }) });
     fc.assert(
       fc.property(fc.array(at, { maxLength: 80 }), fc.integer({ min: 1, max: 10 }), (ends, max) => {
@@ -223,7 +223,7 @@ describe('a session', () => {
     );
   });
 
-  test('ends its streams with it, and has few of them', () => {
+  test('ends its streams with it, and has a limit of streams', () => {
     const live = openLiveStreams();
     const ended: number[] = [];
     const takeOffs = Array.from({ length: 8 }, (_, index) => live.add({ id: 'a' }, () => ended.push(index)));
@@ -241,7 +241,7 @@ describe('attempts to sign in', () => {
   const bounds = { perAddress: 10, all: 40, rememberedMax: 100 };
   const guess = (address: string, token = 'a guess') => ({ address, token });
 
-  test('are as many as a bucket holds and time fills, from one address and from all together', () => {
+  test('are limited by a token bucket, per address and in total', () => {
     const step = fc.record({ address: fc.nat(8), waitMs: fc.nat(20_000), isGood: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -270,7 +270,7 @@ describe('attempts to sign in', () => {
     );
   });
 
-  test('that succeed are never too many, and the wait that is named is enough', () => {
+  test('that succeed are not limited, and the announced wait is long enough', () => {
     const clock = makeFakeClock();
     const limiter = openSignInLimiter({ now: clock.now, wallMs: () => 0 }, bounds);
     for (let count = 0; count < 1_000; count += 1) {
@@ -292,7 +292,7 @@ describe('attempts to sign in', () => {
     expect(limiter.attempt(guess('2001:db8:1:3::1'))).toBeUndefined();
   });
 
-  test('of ever new addresses cost no ever more memory', () => {
+  test('from ever new addresses use bounded memory', () => {
     const limiter = openSignInLimiter(
       { now: () => 0, wallMs: () => 0 },
       { ...bounds, all: 1e9, rememberedMax: 3 },

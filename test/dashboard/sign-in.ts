@@ -35,8 +35,8 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
   ];
   const name = '__Host-penstock-session';
 
-  describe('anyone who shows a token of Kubernetes', () => {
-    test('is signed in as whom Kubernetes knows them, for as long as the token lives at most', async () => {
+  describe('a user with a Kubernetes token', () => {
+    test('is signed in under the Kubernetes username, at most as long as the token is valid', async () => {
       const browser = openBrowser(house);
       const before = await browser.ask('/api/session');
       expect([codeOf(before), before.body.signIn]).toEqual([
@@ -75,7 +75,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await browser.ask('/api/session')).body).toEqual(body);
     });
 
-    test('that is nobody’s, expired, or no token at all is not', async () => {
+    test('that is unknown, expired or malformed is not signed in', async () => {
       const browser = openBrowser(house);
       const [head, , signature] = people().editor.split('.');
       const claims = Buffer.from(JSON.stringify({ sub: 'system:admin', exp: 9e9 })).toString('base64url');
@@ -90,7 +90,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect(browser.cookies.size).toBe(0);
     });
 
-    test('over plain http is signed in on their own machine alone', async () => {
+    test('over plain http is signed in on localhost only', async () => {
       const browser = openBrowser(house, `http://localhost:${house.port}`);
       const { cookies } = await browser.signIn(people().viewer);
       expect(onlySet(cookies)).toEqual([
@@ -106,7 +106,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect([refused.status, refused.cookies]).toEqual([401, []]);
     });
 
-    test('gets a new session each time, and the one before is over', async () => {
+    test('gets a new session each time, which ends the previous one', async () => {
       const browser = await signedIn();
       const [first, csrf] = [browser.cookies.get(name), browser.session?.csrf];
       await browser.signIn(people().editor);
@@ -119,7 +119,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
   });
 
   describe('a session', () => {
-    test('ends where its person ends it: its cookie is nobody’s then', async () => {
+    test('ends at sign-out: its cookie is invalid then', async () => {
       const browser = await signedIn();
       const kept = new Map(browser.cookies);
       expect((await browser.ask('/api/session', { method: 'DELETE' })).status).toBe(204);
@@ -137,7 +137,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect(codeOf(await browser.ask('/api/namespaces'))).toEqual([401, 'not_signed_in']);
     });
 
-    test('cannot be made, changed, or brought from elsewhere', async () => {
+    test('cannot be forged, changed or brought from elsewhere', async () => {
       const browser = await signedIn();
       const good = String(browser.cookies.get(name));
       const [header, , iv, text, tag] = good.split('.');
@@ -200,7 +200,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
   describe('another page', () => {
     const right = { method: 'POST', body: { namespace: 'team-a' } };
 
-    test('cannot change anything, nor ask in a person’s name', async () => {
+    test('cannot change anything or send requests as the user', async () => {
       const browser = await signedIn();
       expect((await browser.ask('/api/rights', right)).status).toBe(200);
       const elsewhere = 'https://evil.example';
@@ -233,7 +233,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await browser.ask('/api/rights', right)).status).toBe(200);
     });
 
-    test('cannot do without the header that only ours know, and not with another’s', async () => {
+    test('cannot omit the header of the dashboard, or use one of another session', async () => {
       const [browser, other] = [await signedIn(), await signedIn(people().viewer)];
       for (const csrf of [undefined, '', 'x', other.session?.csrf, `${browser.session?.csrf}x`]) {
         const headers = { 'x-penstock-csrf': csrf };
@@ -245,7 +245,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       }
     });
 
-    test('of somebody who was signed in before is not answered in the name of who is signed in now', async () => {
+    test('of a previous user is not answered as the current user', async () => {
       const browser = await signedIn();
       const headers = { 'x-penstock-csrf': browser.session?.csrf };
       expect((await browser.ask('/api/namespaces', { headers })).status).toBe(200);
@@ -254,7 +254,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await browser.ask('/api/namespaces')).status).toBe(200);
     });
 
-    test('whose name points here learns nothing', async () => {
+    test('whose host name resolves to the dashboard learns nothing', async () => {
       const browser = await signedIn();
       const hosts = [
         'evil.example',
@@ -277,7 +277,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
     });
   });
 
-  test('anyone who tries too often waits, and nobody else does', async () => {
+  test('a client with too many attempts has to wait, and no other client does', async () => {
     const limited = await openHouse(plane(), { settings: { proxies: ['127.0.0.1'] } });
     try {
       const browser = openBrowser(limited);
@@ -306,7 +306,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
   });
 
   describe('every answer', () => {
-    test('lets no other origin in, runs no inline script and is in no frame, and is kept nowhere', async () => {
+    test('blocks other origins, inline scripts and frames, and is not cached', async () => {
       const browser = openBrowser(house);
       for (const path of [
         '/',
@@ -347,7 +347,7 @@ export function signInSuite(plane: () => ControlPlane, people: () => People): vo
       expect(codeOf(await send({ namespace: '../kube-system' }))).toEqual([400, 'invalid_body']);
     });
 
-    test('is clear where Kubernetes is away, and the session outlives that', async () => {
+    test('is clear when Kubernetes does not answer, and the session survives', async () => {
       const away = await openHouse(
         { ...plane(), url: 'https://127.0.0.1:1' },
         { settings: { sessionKeys: [key] } },

@@ -49,7 +49,7 @@ async function* silence(signal: AbortSignal): AsyncGenerator<ClusterEvent> {
   await untilAborted(signal);
 }
 
-test('a silent one says every fifteen seconds that it is there', async () => {
+test('a silent stream sends a heartbeat every fifteen seconds', async () => {
   const { stream, clock } = await openStream(silence);
   clock.advance(15_000);
   expect((await stream.nextEvent())?.type).toBe('comment');
@@ -70,7 +70,7 @@ describe('it ends', () => {
     ]);
   });
 
-  test('where the right is taken away, and says so', async () => {
+  test('when the right is withdrawn, and says so', async () => {
     // biome-ignore lint/correctness/useYield: it is refused
     const { stream } = await openStream(async function* () {
       throw new ClusterRefusal({ status: 403, body: {} });
@@ -119,7 +119,7 @@ describe('it ends', () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  test('without a word where its reader has gone, and the watch with it', async () => {
+  test('silently when its reader has gone, together with the watch', async () => {
     const ended = Promise.withResolvers<void>();
     const { stream } = await openStream(async function* (signal) {
       yield* silence(signal);
@@ -130,7 +130,7 @@ describe('it ends', () => {
   });
 });
 
-test('for a reader who takes nothing nothing is kept, and after half a minute there is no reader', async () => {
+test('nothing is buffered for a reader who does not read, and after half a minute the stream closes', async () => {
   let reported = 0;
   const ended = Promise.withResolvers<void>();
   const text = 'x'.repeat(100_000);

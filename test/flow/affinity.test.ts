@@ -46,7 +46,7 @@ test('affinity PromptPrefix: all turns of a conversation reach one target, and c
   for (const calls of callsOf(walls)) expect(calls).toBeGreaterThan(0);
 });
 
-test('a target that cannot serve: its calls go to one and the same other, and come back with it', async () => {
+test('while a target is out, its calls go to one other target, and return with it', async () => {
   const { rig, walls } = await stage('ApiKey');
   await ask(rig);
   const home = walls.findIndex(({ calls }) => calls.length === 1);

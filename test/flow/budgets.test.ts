@@ -49,7 +49,7 @@ async function spendAll(rig: Rig): Promise<number> {
   return served;
 }
 
-test('what one gateway spent, another does not spend again, nor the same one when it is started again', async () => {
+test('spend of one gateway counts at the others, and at itself after a restart', async () => {
   const house = await houseOf();
   const table = await tableWith(1_000_000);
   const limits = { gateways: 2 };
@@ -74,7 +74,7 @@ test('what one gateway spent, another does not spend again, nor the same one whe
   expect(await cents(house)).toBe(100);
 });
 
-test('a gateway that starts is ready when it knows what was spent, and without budgets at once', async () => {
+test('a starting gateway is ready once it knows the spend, or at once without budgets', async () => {
   const house = await houseOf();
   await house.goAway();
   const table = await tableWith(1_000_000);
@@ -93,7 +93,7 @@ test('a gateway that starts is ready when it knows what was spent, and without b
   expect((await ask(rig)).status).toBe(200);
 });
 
-test('while the ledger is away a gateway goes on with its share of what was left, and with all of it when it is back', async () => {
+test('during a ledger outage a gateway spends at most its share of the rest, and afterwards all of it', async () => {
   const house = await houseOf();
   const limits = { gateways: 2 };
   const rig = parts.adopt(await house.startGateway('only', await tableWith(1_000_000), { limits }), (one) =>
@@ -120,7 +120,7 @@ test('while the ledger is away a gateway goes on with its share of what was left
   expect((await spendAll(rig)) + served + 1).toBe(10);
 });
 
-test('a gateway that has never heard of the ledger lets no budget be spent', async () => {
+test('a gateway that has never reached the ledger rejects keys with a budget', async () => {
   const house = await houseOf();
   await house.goAway();
   const turns: [boolean, unknown][] = [];
@@ -164,7 +164,7 @@ describe('around the beginning of a month', () => {
     expect((await ask(rig)).status).toBe(429);
   });
 
-  test('a gateway whose clock is behind spends nothing that those ahead have spent', async () => {
+  test('a gateway with a slow clock does not spend again what the others have spent', async () => {
     const house = await houseOf(() => before);
     const table = await tableWith(500_000, 'Month');
     let behindMs = before;

@@ -190,7 +190,7 @@ describe('a Provider of a tenant, on a range opened for its namespace', () => {
 });
 
 describe('the range of the provider', () => {
-  test('that is closed again ends the use, with a verdict and without a connection', async () => {
+  test('closed again: the Provider gets a condition, and no connection is made', async () => {
     const stage = await staged(world('team-a'));
     expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(200);
     const { opened } = wall.connections();
@@ -204,7 +204,7 @@ describe('the range of the provider', () => {
     expect(wall.connections().opened).toBe(opened);
   });
 
-  test('is judged again by the gateway: the entry of yesterday under the settings of today reaches nothing', async () => {
+  test('is checked again by the gateway: an older table entry reaches nothing under newer settings', async () => {
     const stage = await staged(world('team-a'));
     const { table } = stage.result();
     expect((await knock(stage.rig, 'chat', 'own', key)).status).toBe(200);
@@ -217,7 +217,7 @@ describe('the range of the provider', () => {
     expect(wall.connections().opened).toBe(opened);
   });
 
-  test('opened for the platform serves a Provider of the platform, for its tenants too, and none of theirs', async () => {
+  test('opened for the platform serves Providers of the platform, also for tenants, and no Provider of a tenant', async () => {
     const base = world('platform');
     const stage = await staged({
       ...base,
@@ -348,7 +348,7 @@ describe('an internal address as the base URL of a tenant’s Provider', () => {
   }
 
   const known = [...loopback, ...elsewhere].filter((host) => !foreign.includes(host));
-  test.each(known)('%s is refused by the compile, in words', async (host) => {
+  test.each(known)('%s is refused by the operator with a message', async (host) => {
     const baseUrl = addressed(host);
     const stage = await staged(worldAt(baseUrl));
     const { status, reason, message } = condition(

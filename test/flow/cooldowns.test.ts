@@ -125,7 +125,7 @@ describe('a refusal of one request', () => {
     expect(wall.calls).toHaveLength(1);
   });
 
-  test('for a server that is too busy, said with 429, is an overload and no limit of the key', async () => {
+  test('with 429 for a busy server is an overload, not a limit of the key', async () => {
     const busy = refused(429, 'The engine is currently overloaded, please try again later');
     const [first, second] = [await wallThat(busy), await wallThat({ type: 'answer' })];
     const { rig } = await rigOf(tableOf([first, second].map(({ baseUrl }) => ({ baseUrl }))));
@@ -152,7 +152,7 @@ describe('a rate limit', () => {
     expect([(await ask(rig)).status, wall.calls.map(modelOf)]).toEqual([429, ['large', 'small', 'small']]);
   });
 
-  test('of a second model within the first cooldown is taken for one of the account', async () => {
+  test('of a second model within the first cooldown counts for the whole account', async () => {
     const wall = await wallThat(byModel({ large: limited, small: limited }));
     const table = sharedTable(wall.baseUrl);
     const [route] = tableOf([
@@ -210,7 +210,7 @@ describe('a rate limit', () => {
     expect(wall.calls).toHaveLength(1);
   });
 
-  test('of a key that has just answered others cools it for a second, and as long as it says where another caller is refused too', async () => {
+  test('of a key that has just answered others cools the key down for a second, or as announced if a second caller is limited too', async () => {
     const wall = await wallThat([{ type: 'answer' }, limited, limited, { type: 'answer' }]);
     const { rig, clock } = await rigOf(sharedTable(wall.baseUrl));
     expect((await ask(rig, asOther())).status).toBe(200);
@@ -229,7 +229,7 @@ describe('a rate limit', () => {
     expect(wall.calls).toHaveLength(3);
   });
 
-  test('of a key that has answered nobody else cools it as long as it says', async () => {
+  test('of a key that has answered no other caller cools the key down as long as announced', async () => {
     const wall = await wallThat([{ type: 'answer' }, limited]);
     const { rig } = await rigOf(sharedTable(wall.baseUrl));
     expect([(await ask(rig)).status, (await ask(rig)).status]).toEqual([200, 429]);
@@ -247,7 +247,7 @@ describe('a rate limit', () => {
   });
 });
 
-describe('a call whose only key cools', () => {
+describe('a call whose only key is in cooldown', () => {
   test.each([
     [2_000, true],
     [2_001, false],
@@ -264,7 +264,7 @@ describe('a call whose only key cools', () => {
     expect((await answer).status).toBe(waits ? 200 : 429);
   });
 
-  test('waits for nothing where its route honours no Retry-After', async () => {
+  test('does not wait if its route ignores Retry-After', async () => {
     const wall = await wallThat([refused(429, 'slow down', { 'retry-after': '1' }), { type: 'answer' }]);
     const table = sharedTable(wall.baseUrl);
     const routes = table.routes.map((route) => ({
@@ -404,7 +404,7 @@ describe('beside a caller whose requests are refused', () => {
     expect(new Set(reported.map(({ status }) => status))).toEqual(new Set([502]));
   });
 
-  test('who is alone, or is refused as all are, opens the breaker as before', async () => {
+  test('that is alone, or is rejected like all others, opens the breaker as usual', async () => {
     const wall = await wallThat({ type: 'status', status: 500 });
     const { rig } = await rigOf(sharedTable(wall.baseUrl), { clock: systemClock });
     for (let n = 0; n < 3; n++) expect((await ask(rig)).status).toBe(502);

@@ -130,7 +130,7 @@ describe.each(pairs)('$endpoint from $upstream, assured', ({ endpoint, upstream 
     expect(rig.records).toMatchObject([{ outcome: 'failed', payer: 'platform' }, wholly]);
   });
 
-  test.each(faults)('$name behind content: the next provider answers, whole', async (fault) => {
+  test.each(faults)('$name after content: the next provider answers, whole', async (fault) => {
     offer(upstream, assured, fault.timeouts);
     first.script(fault.behaviour);
     const before = first.calls.length;
@@ -147,7 +147,7 @@ describe.each(pairs)('$endpoint from $upstream, assured', ({ endpoint, upstream 
     expect(rig.records[0]?.usage.output).toBeGreaterThan(0);
   });
 
-  test('nothing fails: one call, and the answer is given out whole', async () => {
+  test('without a failure there is one call, and the answer is delivered whole', async () => {
     offer(upstream, assured);
     const seen = await ask(rig, { endpoint, isStream: true });
     expect([seen.status, textOf(seen), endsWell(seen)]).toEqual([200, wallText, true]);
@@ -275,7 +275,7 @@ describe('asked for by the caller', () => {
     expect([textOf(seen), endsWell(seen)]).toEqual([wallText, true]);
   });
 
-  test('stream is as if it were left out: it takes away nothing that the route says', async () => {
+  test('stream has no effect: the setting of the route applies', async () => {
     offer('openai-chat', assured);
     first.script({ type: 'cut', after, answer: other });
     const seen = await ask(rig, { isStream: true, headers: { 'x-penstock-delivery': 'stream' } });
@@ -322,7 +322,7 @@ test('without it, the same failure is reported in the stream', async () => {
   expect(rig.records.map(lineOf)).toEqual(['1 t0 broken-off truncated tenant']);
 });
 
-test('where every provider fails behind content, the client gets a status, and not a word of theirs', async () => {
+test('if every provider fails after content, the client gets a status and no part of an answer', async () => {
   offer('openai-chat', assured);
   first.script({ type: 'cut', after, answer: other });
   second.script({ type: 'cut', after, answer: other });
@@ -418,7 +418,7 @@ describe('an answer above 1 MiB', () => {
     expect(await metric('penstock_held_bytes')).toBe(0);
   });
 
-  test('that breaks behind it is reported in the stream', async () => {
+  test('that breaks after it is reported in the stream', async () => {
     offer('openai-chat', assured);
     first.script({ type: 'cut', after: { contentEvents: 190 }, answer: long });
     const seen = await ask(rig, { isStream: true });
@@ -431,7 +431,7 @@ describe('a request of several calls, assured', () => {
   const prompts = { prompt: ['one', 'two', 'three'] };
   const asksFor = (body: unknown, prompt: string): boolean => JSON.stringify(body).includes(`"${prompt}"`);
 
-  test('one of them breaks behind content: its answer comes from the next provider, all others as they were', async () => {
+  test('one of them breaks after content: its answer comes from the next provider, the others stay', async () => {
     offer('openai-chat', assured);
     first.script(({ json }) =>
       asksFor(json, 'two')
@@ -478,7 +478,7 @@ describe('a request of several calls, assured', () => {
     expect(seen.headers).not.toHaveProperty('x-penstock-provider');
   });
 
-  test('one of them cannot be answered: nothing of the others is given out', async () => {
+  test('one of them fails: no answer of the others is delivered', async () => {
     offer('openai-chat', assured);
     const broken: Behaviour = { type: 'cut', after, answer: other };
     first.script(({ json }) => (asksFor(json, 'three') ? broken : { type: 'answer' }));
@@ -510,7 +510,7 @@ describe.each(pairs)('$endpoint from $upstream, the beginning held back', ({ end
     expect(rig.records.map(lineOf)).toEqual(['1 t0 failed truncated platform', '2 t1 answered tenant']);
   });
 
-  test('a break behind it is reported in the stream', async () => {
+  test('a break after it is reported in the stream', async () => {
     offer(upstream, held);
     first.script({ type: 'cut', after: { contentEvents: 7 }, answer: other });
     const seen = await ask(rig, { endpoint, isStream: true });
@@ -520,7 +520,7 @@ describe.each(pairs)('$endpoint from $upstream, the beginning held back', ({ end
   });
 });
 
-test('a time ends the window too: what is held goes out though nothing more comes', async () => {
+test('the window also ends by time: held content is sent although no more arrives', async () => {
   // holdBack: {duration: 30ms}
   offer('openai-chat', { holdBack: { events: 256, durationMs: 30 } });
   const gate = Promise.withResolvers<void>();

@@ -105,7 +105,7 @@ test('two streams outlive 100 tables and a drain; each keeps the table it began 
   expect(rig.failures).toEqual([]);
 });
 
-test('what runs behind the grace is reported: a stream by an error frame and no good end, a plain call by 503', async () => {
+test('requests past the grace period end: a stream with an error frame, a plain call with 503', async () => {
   const stream = await openStream();
   const [wall] = walls;
   wall?.script({ type: 'hang', when: 'before-headers' });
@@ -136,7 +136,7 @@ test('what runs behind the grace is reported: a stream by an error frame and no 
   await Promise.all(wall?.calls.map(({ clientClosed }) => clientClosed) ?? []);
 });
 
-test('a stream that has counted its input, and brought nothing yet, is not paid for by whom it is taken from', async () => {
+test('a stream cut before its first content is not billed to the tenant, although its input was counted', async () => {
   const [wall] = walls;
   wall?.script({ type: 'stall', after: { events: 2 } });
   const { baseUrl = '' } = wall ?? {};
@@ -154,7 +154,7 @@ test('a stream that has counted its input, and brought nothing yet, is not paid 
   expect(rig.records[0]?.usage.input).toBeGreaterThan(0);
 });
 
-test('a request that is whole only behind the grace is reported, and nobody is asked for it', async () => {
+test('a request that is complete only after the grace period gets 503, and no provider is called', async () => {
   const whole = writeRequest(requestOf());
   const connection = await openRaw({ port: portOf(rig) });
   await connection.send(whole.subarray(0, -5));
@@ -182,7 +182,7 @@ test('a second signal skips the waiting', async () => {
   await drained;
 });
 
-test('without anything under way a drain takes no longer than its accepting', async () => {
+test('with no request in flight a drain lasts no longer than its time to accept', async () => {
   const drained = rig.gateway.drain();
   expect((await ask(rig)).status).toBe(200);
   clock.advance(acceptMs);
@@ -214,7 +214,7 @@ describe('a plain answer that its reader takes slowly', () => {
     }
   }
 
-  test('is left to it, though nobody else is there any more', async () => {
+  test('is sent to its end, though no other client is connected', async () => {
     const { connection, opened, drained } = await draining();
     // Longer than all other patience of a drain, and not as long as nobody may take anything.
     await pass(20);

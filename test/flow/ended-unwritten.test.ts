@@ -69,7 +69,7 @@ async function untilWritten(pattern: RegExp): Promise<void> {
 const usage = { inputTokens: 7, outputTokens: 5 };
 
 describe('calls of a request that goes on', () => {
-  test('plain: as they were counted, and paid by the platform, since nobody has got anything of them', async () => {
+  test('plain: counted, and paid by the platform, since no client received anything', async () => {
     const wall = await wallOf((call) =>
       promptOf(call) === 'three' ? { type: 'hang', when: 'before-headers' } : { type: 'answer', usage },
     );
@@ -89,7 +89,7 @@ describe('calls of a request that goes on', () => {
     }
   });
 
-  test('streamed: one that failed is what it was, whatever came of the next try', async () => {
+  test('streamed: a failed attempt keeps its outcome, whatever the next attempt does', async () => {
     const broken = await wallOf((call) =>
       promptOf(call) === 'two' ? { type: 'status', status: 503 } : { type: 'answer', usage },
     );

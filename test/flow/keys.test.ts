@@ -58,7 +58,7 @@ async function statusesOf(rig: Rig, count: number): Promise<number[]> {
 }
 
 describe('a key that is rate limited', () => {
-  test('rests as long as it was reported, and the next key is used at once', async () => {
+  test('cools down as long as the 429 says, and the next key is used at once', async () => {
     const wall = await wallThat(byKey({ 'KEY-A': status(429, { 'retry-after': '9' }) }));
     const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     expect(await statusesOf(rig, 1)).toEqual([200]);
@@ -106,7 +106,7 @@ describe('a key that is rate limited', () => {
     expect(wall.calls).toHaveLength(2);
   });
 
-  test('without a word rests for the time the provider is configured with', async () => {
+  test('without a time cools down for rateLimitCooldown of the provider', async () => {
     const wall = await wallThat(byKey({ 'KEY-A': status(429) }));
     const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     await statusesOf(rig, 1);
@@ -117,7 +117,7 @@ describe('a key that is rate limited', () => {
     expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-A', 'KEY-B']);
   });
 
-  test('reported to rest for days, rests for five minutes', async () => {
+  test('with a time of days cools down for five minutes', async () => {
     const wall = await wallThat(byKey({ 'KEY-A': status(429, { 'retry-after': '999999' }) }));
     const { rig, clock } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     await statusesOf(rig, 1);
@@ -266,7 +266,7 @@ test('a key that is refused with 400 is not the fault of its caller: the next on
   expect(wall.calls.map(keyOf)).toEqual(['KEY-A', 'KEY-B', 'KEY-B', 'KEY-B']);
 });
 
-describe('a key whose rest is over', () => {
+describe('a key after its cooldown', () => {
   test.each([
     ['rate limited', status(429, { 'retry-after': '9' }), 9_000, 30],
     ['out of money', status(402), 300_000, 30],
@@ -335,7 +335,7 @@ describe('a key whose rest is over', () => {
     expect(wall.calls, 'one of three who waited').toHaveLength(4);
   });
 
-  test('is waited for by others while one of them tries it', async () => {
+  test('is tried by one request while the others wait', async () => {
     const { wall, clock, asked } = await threeWaiting();
     const mayAnswer = Promise.withResolvers<void>();
     wall.script({ type: 'answer', beforeHeaders: { until: mayAnswer.promise } });
@@ -361,7 +361,7 @@ describe('a key whose rest is over', () => {
   });
 });
 
-test('one of two keys is revoked under load: nobody notices', async () => {
+test('one of two keys is revoked under load: no request fails', async () => {
   const wall = await wallThat({ type: 'answer' });
   const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }], { random: makeRandom(7) });
   let isRevoked = false;
@@ -396,7 +396,7 @@ test('a rejected key with a new value in the next table is used at once', async 
 });
 
 describe('all keys out', () => {
-  test('the request that finds it out is reported 429, the next ones the same without a call, all to come back within a minute', async () => {
+  test('the request that finds out gets 429; later ones get 429 without a call, with a Retry-After within a minute', async () => {
     const wall = await wallThat(
       byKey({
         'KEY-A': status(429, { 'retry-after': '600' }),
@@ -552,7 +552,7 @@ describe('the load', () => {
     expect(Math.abs(first - 150), `${first} of 200 to weight 3 of 4`).toBeLessThan(25);
   });
 
-  test('of a drained target is nothing, even where it is the only one left', async () => {
+  test('of a drained target is zero, even if no other is left', async () => {
     const drained = await wallThat({ type: 'answer' });
     const dead = await wallThat(status(501));
     const { rig } = await rigOf([{ baseUrl: drained.baseUrl, weight: 0 }, { baseUrl: dead.baseUrl }]);

@@ -92,7 +92,7 @@ interface Asked {
   readonly calls: readonly Call[];
 }
 
-test('records and provider come to the same, to the token, over all faults', async () => {
+test('ledger and provider agree to the token, over all faults', async () => {
   const asked: Asked[] = [];
   let serial = 0;
   let round = 0;

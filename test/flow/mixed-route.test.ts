@@ -85,7 +85,7 @@ function expectCompletion(seen: Seen, isStream: boolean): void {
   if (isStream) expect(dataOf(seen).at(-1)).toBe('[DONE]');
 }
 
-describe.each(orders)('with %s first and %s behind', (first, second) => {
+describe.each(orders)('with %s first and %s second', (first, second) => {
   test.each(shapes)('a %s completion is served by the first', async (_, isStream) => {
     const rig = await rigOf(first, second);
     walls[first].script({ type: 'answer', text: `says ${first}` });
@@ -132,7 +132,7 @@ describe.each(orders)('with %s first and %s behind', (first, second) => {
     });
   });
 
-  test.each(shapes)('a %s completion that nobody can serve is reported once', async (_, isStream) => {
+  test.each(shapes)('a %s completion that no target can serve gets one error', async (_, isStream) => {
     const rig = await rigOf(first, second);
     for (const wall of [walls.chat, walls.completions]) wall.script(broken);
     const seen = await complete(rig, isStream);
@@ -322,7 +322,7 @@ test.each([
   },
 );
 
-test('a drained completions target is no such target: the parameter is refused', async () => {
+test('a drained completions target does not count: the parameter is rejected', async () => {
   const table = tableOf([
     { name: 'completions', baseUrl: walls.completions.baseUrl, dialects: ['openai-completions'], weight: 0 },
     { name: 'chat', baseUrl: walls.chat.baseUrl, dialects: ['openai-chat'] },

@@ -26,7 +26,7 @@ async function call(door: RawTarget, times: number): Promise<void> {
     });
 }
 
-test('a ledger that lost its volume has all again from a backup, and moves to Postgres, while gateways serve', async () => {
+test('a ledger without its volume is restored from a backup and moves to Postgres, while gateways serve', async () => {
   await using parts = new AsyncDisposableStack();
   const wall = await startWall();
   parts.defer(() => wall.close());

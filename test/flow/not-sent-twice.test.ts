@@ -71,7 +71,7 @@ describe('a request that is stored at the provider', () => {
     expect((await ask(rig, stored)).status).toBe(200);
   });
 
-  test('a connection that dies when it is used again: the caller is reported, and may judge', async () => {
+  test('a reused connection that dies: the caller gets the error and decides on a retry', async () => {
     const wall = await wallThat({ type: 'stale-reuse', how: 'reset' });
     const rig = await rigOf(wall.baseUrl);
     expect((await ask(rig, stored)).status).toBe(200);

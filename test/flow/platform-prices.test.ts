@@ -47,13 +47,13 @@ async function staged(tenantBudgets: readonly { namespace: string; budgets: read
   return { rig: stage.rig, wall, call: (model: string) => knock(stage.rig, 'chat', model, keyOf('team-a')) };
 }
 
-test('what a tenant says that it costs is no price: the cost of its calls is unknown, and not 0', async () => {
+test('a price stated by a tenant does not count: the cost of its calls is unknown, not 0', async () => {
   const { rig, call } = await staged([]);
   expect((await call('shared')).status).toBe(200);
   expect(rig.records).toMatchObject([{ payer: 'tenant', price: null, costPicodollars: null }]);
 });
 
-test('with a budget of the platform they are refused before anything is sent, and those of its own Provider are not', async () => {
+test('with a platform budget they are rejected before anything is sent; calls of its own Provider are not', async () => {
   const { rig, wall, call } = await staged([{ namespace: 'team-a', budgets: [block] }]);
   const refused = await call('shared');
   expect([refused.status, errorOf(refused)?.code, wall.calls.length]).toEqual([404, 'model_not_found', 0]);

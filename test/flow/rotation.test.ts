@@ -98,7 +98,7 @@ describe('a key', () => {
     );
   });
 
-  test('taken away while it was used leaves the other one alone that rests: another provider answers', async () => {
+  test('removed while in use, with the other key in cooldown: another provider answers', async () => {
     const isTaken = Promise.withResolvers<void>();
     const wall = await kept(
       startWall(({ headers }) =>
@@ -141,7 +141,7 @@ describe('a key', () => {
     );
   });
 
-  test('is not sent where its provider used to be', async () => {
+  test('is not sent to the former address of its provider', async () => {
     const isReplaced = Promise.withResolvers<void>();
     const former = await kept(startWall({ ...refusal, beforeHeaders: { until: isReplaced.promise } }));
     const moved = await kept(startWall(onlyKey('sk-new')));
@@ -155,7 +155,7 @@ describe('a key', () => {
     expect(former.calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-old']);
   });
 
-  test('that is refused and was not replaced is refused once, then rests until it is replaced', async () => {
+  test('that is rejected and was not replaced is rejected once, then cools down until it is replaced', async () => {
     const wall = await kept(startWall(onlyKey('sk-new')));
     const rig = await startRig(tableWith(wall, 'sk-old'));
     closers.push(() => rig.close());
@@ -170,7 +170,7 @@ describe('a key', () => {
     expect(wall.calls).toHaveLength(2);
   });
 
-  test('of a stream that runs is kept to its end', async () => {
+  test('of a running stream stays in use to its end', async () => {
     const mayEnd = Promise.withResolvers<void>();
     const wall = await kept(
       startWall([{ type: 'answer', betweenEvents: { until: mayEnd.promise } }, { type: 'answer' }]),
@@ -221,7 +221,7 @@ describe('what a connection is made with', () => {
     };
   }
 
-  test('another authority under load: the server has a new certificate, and nobody gets an error', async () => {
+  test('another authority under load: the server has a new certificate, and no request fails', async () => {
     const wall = await kept(startWall());
     const pairs = [firstCa, secondCa].map((ca) => ({ ca, server: serverOf(ca) }));
     const [first, second] = pairs;

@@ -50,20 +50,20 @@ async function startOpened(consecutiveFailures = 1) {
 }
 
 describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
-  test('tries an upstream whose breaker is half open with one of them, and then has the others answered', async () => {
+  test('tries an upstream with a half-open breaker with one of them, then sends the others', async () => {
     const { rig, wall, clock } = await startOpened();
     clock.advance(openForMs);
     expect((await complete(rig, isStream)).status).toBe(200);
     expect(wall.calls).toHaveLength(1 + prompts.length);
   });
 
-  test('tries the last resort with one of them, and then has the others answered', async () => {
+  test('tries the last resort with one of them, then sends the others', async () => {
     const { rig, wall } = await startOpened();
     expect((await complete(rig, isStream)).status).toBe(200);
     expect(wall.calls).toHaveLength(1 + prompts.length);
   });
 
-  test('tries a key that has rested with one of them, and then has the others answered', async () => {
+  test('tries a key after its cooldown with one of them, then sends the others', async () => {
     const { rig, wall, clock } = await start({ keys: { one: 'secret-of-several-calls' } });
     wall.script({ type: 'status', status: 401 });
     expect((await complete(rig, isStream, 'one')).status).toBe(502);
@@ -73,13 +73,13 @@ describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
     expect(wall.calls).toHaveLength(1 + prompts.length);
   });
 
-  test('has them wait for each other where its provider has places for few', async () => {
+  test('runs them one after the other if its provider allows few at once', async () => {
     const { rig, wall } = await start({ providerEntry: { limits: { maxConcurrentRequests: 3 } } });
     expect((await complete(rig, isStream)).status).toBe(200);
     expect(wall.calls).toHaveLength(prompts.length);
   });
 
-  test('fails with its trial, of which its caller is reported, and asks nobody else', async () => {
+  test('fails with its trial call: its caller gets that error, and no other provider is called', async () => {
     const { rig, wall, clock } = await startOpened();
     clock.advance(openForMs);
     wall.script(failing);
@@ -92,7 +92,7 @@ describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
     expect(rig.records.map(lineOf)).toEqual(Array(2).fill('1 t0 failed status_500 platform'));
   });
 
-  test('fails at once where nobody may be asked at all', async () => {
+  test('fails at once if no provider may be called', async () => {
     const { rig, wall } = await startOpened();
     wall.script(failing);
     // The last resort, which is asked once a second.

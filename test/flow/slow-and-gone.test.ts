@@ -63,7 +63,7 @@ describe('a client that stops reading', () => {
     expect(rig.records.map(lineOf)).toEqual(['1 t0 answered tenant']);
   });
 
-  test('is given up when it takes nothing for too long', async () => {
+  test('is disconnected when it reads nothing for too long', async () => {
     const wall = await wallThat(long);
     const rig = await rigOf([{ baseUrl: wall.baseUrl, timeouts: { clientWriteMs: 200 } }]);
     const { connection, answer } = await askOpen(rig, { isStream: true });
@@ -76,7 +76,7 @@ describe('a client that stops reading', () => {
     connection.close();
   });
 
-  test('has as long as who serves it says, not who failed before', async () => {
+  test('gets the timeout of the provider that serves it, not of the one that failed before', async () => {
     const first = await wallThat({ type: 'status', status: 503 });
     const second = await wallThat(long);
     const rig = await rigOf([
@@ -157,7 +157,7 @@ describe('a client that goes away', () => {
 describe('a client that waits', () => {
   const patient = { openAfterMs: 20, keepAliveMs: 20 };
 
-  test('is kept company by comments before the first content', async () => {
+  test('gets comments as heartbeats before the first content', async () => {
     const mayGo = Promise.withResolvers<void>();
     const wall = await wallThat({ type: 'answer', beforeFirstContent: { until: mayGo.promise } });
     const rig = await rigOf([{ baseUrl: wall.baseUrl }], patient);
@@ -178,7 +178,7 @@ describe('a client that waits', () => {
     ]);
   });
 
-  test('is kept company in the middle, never inside an event', async () => {
+  test('gets heartbeats between events, never inside an event', async () => {
     const mayGo = Promise.withResolvers<void>();
     const wall = await wallThat({
       type: 'stall',
@@ -223,7 +223,7 @@ describe('a client that waits', () => {
     expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_503 platform', '2 t1 answered tenant']);
   });
 
-  test('has the next provider answer, although the answer was opened early', async () => {
+  test('gets the answer of the next provider, although the stream was opened early', async () => {
     const mayFail = Promise.withResolvers<void>();
     const first = await wallThat({ type: 'status', status: 503, beforeHeaders: { until: mayFail.promise } });
     const second = await wallThat({ type: 'answer' });
@@ -242,7 +242,7 @@ describe('a client that waits', () => {
     expect(rig.records.map(lineOf)).toEqual(['1 t0 failed status_503 platform', '2 t1 answered tenant']);
   });
 
-  test('is reported in the stream when nobody can answer, although it was opened early', async () => {
+  test('gets an error in the stream when no provider can answer, although the stream was opened early', async () => {
     const mayFail = Promise.withResolvers<void>();
     const wall = await wallThat({ type: 'status', status: 501, beforeHeaders: { until: mayFail.promise } });
     const rig = await rigOf([{ baseUrl: wall.baseUrl }], patient);

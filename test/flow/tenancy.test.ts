@@ -221,7 +221,7 @@ describe('a reference of team-b to what is team-a’s', () => {
   const stealing = (name: string, namespace: string) =>
     routeOf('team-b', sameName, sameName, { targets: [make.target({ providerRef: { name, namespace } })] });
 
-  test('its Provider as a target: thing, fact, way out, and no word on whether it exists', async () => {
+  test('its Provider as a target: the message names object, fact and action, and not whether it exists', async () => {
     const there = await written('modelRoutes', stealing('openai', 'team-a'));
     const { status, reason, message } = condition(
       there.result,
@@ -241,7 +241,7 @@ describe('a reference of team-b to what is team-a’s', () => {
     expect(nowhere.message.replaceAll('nothing', 'openai')).toBe(message);
   });
 
-  test('its Provider beside one of the platform: the route lives on the one it may use', async () => {
+  test('its Provider beside one of the platform: the route uses the permitted one', async () => {
     const base = world();
     const shared = providerOf('platform', wall.baseUrl, all);
     const targets = [
@@ -389,7 +389,7 @@ describe('a Secret of one’s own that is not shared', () => {
   });
 });
 
-test('consent that is withdrawn ends the use with the next table', async () => {
+test('withdrawn consent takes effect with the next table', async () => {
   const base = world();
   const other = await startStage(base);
   expect((await knock(other.rig, 'chat', 'penstock/gold', keyOf('team-a'))).status).toBe(200);

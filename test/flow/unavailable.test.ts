@@ -108,7 +108,7 @@ describe.each(outages)('%s', (_, broken, why) => {
     expect(wall.calls).toEqual([]);
   });
 
-  test('it stays in the list, at no known price, and nobody else sees more of it than before', async () => {
+  test('it stays in the list, without a price, and other callers see no more of it than before', async () => {
     const before = await knock(stage.rig, 'list', '', undefined);
     expect(idsOf(before)).toEqual([model]);
     stage.deploy(broken());

@@ -53,7 +53,7 @@ test('styles fetch nothing, and scripts neither compile text nor write markup', 
   }
 });
 
-test('the packages whose code is in them stand in the notices', async () => {
+test('the packages bundled in them are in the notices', async () => {
   const manifest = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8'));
   for (const folderOf of packagesOfPages)
     expect(Object.keys(manifest.dependencies)).toContain(folderOf.replace('node_modules/', ''));

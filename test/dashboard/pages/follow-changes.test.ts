@@ -53,7 +53,7 @@ function streamOf(...events: readonly (readonly [name: string, data: object])[])
   };
 }
 
-test('what has changed is reported, and the place is free when nobody follows any more', async () => {
+test('changes are reported, and the slot is free when no view follows any more', async () => {
   const { heard, requests, ended, giveUp } = await follow(
     streamOf(['reset', { resourceVersion: '7' }], ['change', { type: 'ADDED', object: {} }]),
   );
@@ -66,7 +66,7 @@ test('what has changed is reported, and the place is free when nobody follows an
   expect(await placesHeld()).toBe(0);
 });
 
-test('anyone who is refused holds no place while they wait to ask again', async () => {
+test('a refused view holds no slot while it waits to ask again', async () => {
   const { heard, requests } = await follow((response) => response.writeHead(429).end());
   await until(async () => heard.length === 1);
   await until(async () => (await placesHeld()) === 0);

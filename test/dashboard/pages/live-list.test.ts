@@ -12,7 +12,7 @@ const heard = (...changes: [ReturnType<typeof of>, boolean?][]) =>
 const namesOf = (list: readonly { metadata: { name: string; resourceVersion: string } }[]) =>
   list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
 
-test('what was heard while the list was under way is not lost to an older list', () => {
+test('events during a list request survive an older list', () => {
   const since = heardSince(heard([of('x', '12')], [of('y', '9')]), '10');
   expect(namesOf(mergeHeard([of('x', '8')], since))).toEqual(['x@12']);
 });

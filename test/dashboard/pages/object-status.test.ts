@@ -139,7 +139,7 @@ describe('an object is', () => {
     expect(titles([served, ready])).toEqual(['Ready', 'Live on every gateway']);
   });
 
-  test('disabled when gateways have taken that, and in flight there until then', () => {
+  test('disabled once gateways have applied it, and in progress until then', () => {
     const disabled = condition('Disabled', 'True', 'DisabledBySpec');
     const standing = (conditions: readonly Condition[], observedGeneration = 2) =>
       statusOf({ ...object(conditions, 2, observedGeneration), spec: { disabled: true } });

@@ -342,7 +342,7 @@ describe('problems', () => {
     },
   };
 
-  test('names providers that do not answer and keys that rest, what is worse first', () => {
+  test('names failing providers and keys in cooldown, the worst first', () => {
     expect(found({ providers: [provider] }).map(({ tone, what }) => [tone, what])).toEqual([
       ['bad', 'Provider platform/openai: failing'],
       ['bad', 'Key second of platform/openai: rejected by the upstream'],

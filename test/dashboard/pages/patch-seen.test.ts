@@ -41,7 +41,7 @@ test('it is sent with the version that was seen', async () => {
   expect(patches).toEqual([{ metadata: { resourceVersion: '7' }, ...patch }]);
 });
 
-test('a status that was written concurrent is no reason to refuse it', async () => {
+test('a concurrent write of the status is no reason to refuse the patch', async () => {
   const { api, patches } = serverOf(meta(9, 2), same);
   await patchSeen(api, path, meta(7, 2), patch);
   expect(patches.at(-1)).toEqual({ metadata: { resourceVersion: '9' }, ...patch });
@@ -56,13 +56,13 @@ test.each([
   expect(patches).toHaveLength(1);
 });
 
-test('what is there by now as it was wanted is done: it was sent before, and its answer was lost', async () => {
+test('a change already in place is done: an earlier try arrived and its response was lost', async () => {
   const { api, patches } = serverOf({ ...meta(9, 3), ...patch }, same);
   await patchSeen(api, path, meta(7, 2), patch);
   expect(patches).toHaveLength(1);
 });
 
-test('another object of that name is not taken for it, even where it is as it was wanted', async () => {
+test('another object of that name does not count, even if it looks as wanted', async () => {
   const { api } = serverOf({ ...meta(9, 1, 'other'), ...patch }, same);
   await expect(patchSeen(api, path, meta(7, 1), patch)).rejects.toThrow('the object has been modified');
 });

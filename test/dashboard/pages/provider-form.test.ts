@@ -237,7 +237,7 @@ const providerOf = (given: ProviderForm, spec: object = {}): Provider => {
 };
 
 describe('a Provider that is edited', () => {
-  test('is not changed by a form that nobody has changed', () => {
+  test('is not changed by an unchanged form', () => {
     fc.assert(
       fc.property(forms, (given) => {
         const provider = providerOf(given);

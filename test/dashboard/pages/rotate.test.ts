@@ -69,7 +69,7 @@ describe('a key that was made in a browser', () => {
     expect(endOfOthers(keyOf(next), next, nowMs)).toBeUndefined();
   });
 
-  test('is reported from those before it, which say until when they work', () => {
+  test('is distinguished from earlier keys, which say until when they work', () => {
     const [over, until] = ['2026-11-22T00:00:00Z', '2026-11-23T13:00:00Z'];
     const imports = [imported('a', over), imported('b', until), { sha256: 'c'.repeat(64) }];
     const metadata = { name: 'bot', namespace: 'team-a' };
@@ -82,7 +82,7 @@ describe('a key that was made in a browser', () => {
     ]);
   });
 
-  test('is reported once, though the operator tells of it too, and by its hint', () => {
+  test('is listed once, by its hint, though the operator reports it too', () => {
     const imports = [imported('a', '2026-11-23T13:00:00Z'), next];
     const key = { metadata: { name: 'bot', namespace: 'team-a' }, spec: { imports } };
     const versions = [
@@ -96,7 +96,7 @@ describe('a key that was made in a browser', () => {
   });
 });
 
-test('the keys of a Secret are those that the operator tells', () => {
+test('the keys of a Secret are those that the operator reports', () => {
   const versions = [{ id: 7, fingerprint: '0123456789abcdef', state: 'Active' }];
   const key = { metadata: { name: 'bot', namespace: 'team-a' }, spec: {}, status: { versions } };
   expect(versionsOf(key, nowMs)).toEqual([

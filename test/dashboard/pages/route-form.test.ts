@@ -63,7 +63,7 @@ test('what is let through, the operator takes', () => {
 });
 
 describe('a route that is edited', () => {
-  test('is not changed by a form that nobody has changed', () => {
+  test('is not changed by an unchanged form', () => {
     fc.assert(
       fc.property(forms, (given) => {
         const route = routeOf(given);

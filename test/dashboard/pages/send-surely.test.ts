@@ -50,7 +50,7 @@ describe.each([
     expect(await sendSurely({ ...parts, isAgain: false })).toEqual({ is: 'done' });
   });
 
-  test('it is not known when it is not there, or nobody can look, and the next time it is done', async () => {
+  test('the result is unknown while the object is absent or unreadable; the next try succeeds', async () => {
     const { parts, letLook, sendings } = serverOf([
       { arrives: false, error },
       { arrives: true, error },
@@ -64,7 +64,7 @@ describe.each([
     expect(await sendSurely({ ...parts, isAgain: true })).toEqual({ is: 'done' });
   });
 
-  test('what came after all is not sent once more', async () => {
+  test('a change that arrived after all is not sent again', async () => {
     const { parts, letLook, sendings } = serverOf([{ arrives: true, error }]);
     letLook(false);
     expect(await sendSurely({ ...parts, isAgain: false })).toMatchObject({ is: 'unknown' });
@@ -96,7 +96,7 @@ test('sent again, it is done where the refusal comes of the first time', async (
   expect(await sendSurely({ ...other.parts, isAgain: true })).toMatchObject({ is: 'refused' });
 });
 
-test('a check that nobody answers has changed nothing, unless it was sent before', async () => {
+test('a check without an answer has changed nothing, unless the change was sent before', async () => {
   const check = () => Promise.reject(lost);
   const { parts, sendings } = serverOf([]);
   expect(await sendSurely({ ...parts, check, isAgain: false })).toMatchObject({ is: 'refused' });

@@ -49,15 +49,18 @@ describe('a browser whose clock is', () => {
     expect(offNow()).toBe(0);
   });
 
-  test.each([null, '', 'soon'])('reported %j goes by its own, or by what it was reported before', (date) => {
-    const { ask, offNow } = browserOff(hourMs);
-    ask({ date });
-    expect(offNow()).toBe(hourMs);
-    ask();
-    const acknowledged = offNow();
-    ask({ date });
-    expect(offNow()).toBe(acknowledged);
-  });
+  test.each([null, '', 'soon'])(
+    'given %j uses its own clock, or the last valid time of the server',
+    (date) => {
+      const { ask, offNow } = browserOff(hourMs);
+      ask({ date });
+      expect(offNow()).toBe(hourMs);
+      ask();
+      const acknowledged = offNow();
+      ask({ date });
+      expect(offNow()).toBe(acknowledged);
+    },
+  );
 });
 
 test('a clock that is set right while the page is open is moved no more', () => {

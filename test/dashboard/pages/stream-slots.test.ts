@@ -27,7 +27,7 @@ const granted = async () => {
     await navigator.locks.request(`penstock-stream-${at}`, { ifAvailable: true }, async () => {});
 };
 
-test('however many come and go, no more than that are held, and no place is empty while somebody waits', async () => {
+test('however many come and go, the limit holds, and no slot is free while a view waits', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 25 }), async (steps) => {
       const all: ReturnType<typeof asker>[] = [];
@@ -59,7 +59,7 @@ test('however many come and go, no more than that are held, and no place is empt
   );
 });
 
-test('who waits is the next when a place is free', async () => {
+test('a waiting view is next when a slot is free', async () => {
   const holders = Array.from({ length: STREAMS_MAX }, asker);
   await Promise.all(holders.map(({ held }) => held));
   const next = asker();
@@ -71,7 +71,7 @@ test('who waits is the next when a place is free', async () => {
   await Promise.all([...holders, next].map(({ ended }) => ended));
 });
 
-test('who has given up before asking holds none', async () => {
+test('a view that gave up before holds no slot', async () => {
   let isAsked = false;
   await withStreamSlot(AbortSignal.abort(), async () => {
     isAsked = true;
@@ -79,7 +79,7 @@ test('who has given up before asking holds none', async () => {
   expect(isAsked).toBe(false);
 });
 
-test('what fails while it is held is reported, and the place is free', async () => {
+test('a failure while holding a slot is reported, and the slot is free', async () => {
   for (let round = 0; round <= STREAMS_MAX; round += 1)
     await expect(
       withStreamSlot(never, async () => {

@@ -49,7 +49,7 @@ test.each([
   expect(words?.pods[0]?.sentence).toContain(text);
 });
 
-test('a time of the next try that is over is not reported, nor is one that nobody knows', () => {
+test('a next try in the past, or unknown, is not shown', () => {
   const pods = [pod('a', '2026-11-23T06:40:59Z'), pod('b')];
   const [words] = wordsOf([trouble({ podCount: 12, pods })]);
   expect(words?.pods.map(({ sentence }) => sentence.endsWith(', retried from time to time'))).toEqual([

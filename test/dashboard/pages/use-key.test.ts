@@ -20,14 +20,14 @@ const pick = (models: readonly ReturnType<typeof model>[], client = 'curl', pick
   return [pair.model?.id, pair.client?.id];
 };
 
-describe('a client and a model stand together that', () => {
+describe('the suggested client and model', () => {
   const [old, claude, all] = [
     model('old', 'completions'),
     model('claude', 'messages'),
     model('all', 'chat', 'messages', 'responses'),
   ];
 
-  test('go together, where there are such', () => {
+  test('fit each other, if possible', () => {
     expect(pick([old, claude, all])).toEqual(['all', 'curl']);
     expect(pick([old, claude, all], 'claude-code')).toEqual(['claude', 'claude-code']);
     expect(pick([old, claude])).toEqual(['claude', 'anthropic-python']);
@@ -39,7 +39,7 @@ describe('a client and a model stand together that', () => {
     expect(pick([all, old], 'curl', 'old')).toEqual(['old', undefined]);
   });
 
-  test('begin with a model that answers, then those that nobody has asked, and last those that fail', () => {
+  test('begin with a model that answers, then untested ones, and failing ones last', () => {
     const lately = [
       { model: 'claude', attempts: 39, outcomes: { answered: 1 } },
       { model: 'old', attempts: 0, outcomes: {} },

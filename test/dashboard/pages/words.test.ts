@@ -143,7 +143,7 @@ describe('addresses', () => {
     expect(writeFilters(spec, '?sort=spend', { sort: 'name' })).toBe('');
   });
 
-  test('any text of a filter comes back, and words that nobody knows do not', () => {
+  test('any filter text round-trips, and unknown words are dropped', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (q) => {
         expect(readFilters(spec, writeFilters(spec, '', { q }))).toEqual({ q, sort: 'name' });
@@ -254,7 +254,7 @@ test('limits and budgets are said in few words', () => {
   expect(tightestBudget([])).toBeUndefined();
 });
 
-test('errors are in the words of anyone who refused', () => {
+test('errors use the text of the server that refused', () => {
   expect(errorOf(403, { error: { message: 'no', code: 'forbidden' } })).toMatchObject({
     code: 'forbidden',
     message: 'no',

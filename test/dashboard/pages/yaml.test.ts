@@ -58,7 +58,7 @@ test.each(['1.1', '1.2'] as const)('any object is read back as it was, by reader
   );
 });
 
-describe('it looks as one writes it by hand', () => {
+describe('it looks like hand-written YAML', () => {
   test('a list of objects, text without needless quotes, amounts in quotes', () => {
     const text = toYaml([
       {
@@ -88,7 +88,7 @@ spec:
 `);
   });
 
-  test('several objects stand behind each other', () => {
+  test('several objects follow each other', () => {
     expect(toYaml([{ a: 1 }, { b: [] }])).toBe('a: 1\n---\nb: []\n');
   });
 });

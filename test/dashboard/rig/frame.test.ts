@@ -27,7 +27,7 @@ test('on a laptop every view says why no change is taken, as soon as it is so an
   await notice.waitFor({ state: 'detached' });
 });
 
-test('while the namespaces are asked for, the page says that it loads, to anyone who hears it too', async () => {
+test('while namespaces load, the page says so, also to screen readers', async () => {
   const page = await open(
     '/keys',
     { hanging: ['namespaces'] },
@@ -38,7 +38,7 @@ test('while the namespaces are asked for, the page says that it loads, to anyone
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test('an object that is made while its page says that there is none is shown', async () => {
+test('an object created while its page says that there is none appears', async () => {
   const page = await open('/keys/team-a/later');
   await page.getByText('Not found').waitFor();
   await page.evaluate(
@@ -131,7 +131,7 @@ test('a session whose end comes while the server is away is asked for again', as
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Page not found');
 });
 
-test('anyone who may not list namespaces is asked for theirs, before anything is asked of all of them', async () => {
+test('a user who may not list namespaces is asked for one before anything loads', async () => {
   const page = await open('/keys', { without: ['list namespaces'] });
   const asked: string[] = [];
   page.on('request', (request) => {
@@ -165,7 +165,7 @@ test('a page of one object needs no other namespace than its own', async () => {
   await page.getByRole('heading', { level: 1, name: /ci-bot-0/ }).waitFor();
 });
 
-test('a dialog begins with nothing said: what was announced before it is no word of it', async () => {
+test('a dialog starts without announcements from before', async () => {
   const page = await open('/keys/team-b/notebook-1');
   await page.context().grantPermissions(['clipboard-write']);
   await page.getByRole('button', { name: 'Copy' }).first().click();
@@ -175,7 +175,7 @@ test('a dialog begins with nothing said: what was announced before it is no word
   await dialogOf(page).getByRole('status').getByText('Copied.').waitFor({ state: 'detached' });
 });
 
-test('what is announced in a dialog is said inside it: what is behind it is not heard', async () => {
+test('a dialog announces inside itself, since screen readers ignore the page below', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.context().grantPermissions(['clipboard-write']);
   await page.getByRole('button', { name: 'View as YAML' }).click();
@@ -184,7 +184,7 @@ test('what is announced in a dialog is said inside it: what is behind it is not 
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test('the menu of the person closes on Escape, which gives the focus back, and on a click elsewhere', async () => {
+test('the user menu closes on Escape, which returns the focus, and on a click elsewhere', async () => {
   const page = await open('/nothing');
   const signOut = page.getByRole('button', { name: 'Sign out' });
   const menu = page.locator('.person summary');

@@ -40,7 +40,7 @@ test('of a key that is switched off nothing is promised, and it is not called di
   await page.getByText('Gateways may accept it until they apply the last change.').waitFor();
 });
 
-test('a change that something else has answered than the server is said neither to be done nor not to be', async () => {
+test('a change answered by something else than the server is reported as unknown, neither done nor failed', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.route('**/api/kube/**', (route) =>
     route.request().method() === 'PATCH'
@@ -76,7 +76,7 @@ test('budgets are added until each period has one, edited and taken away', async
   expect(yaml).toContain('37.5');
 });
 
-test('anyone who takes a budget away goes on where one is added', async () => {
+test('removing a budget moves the focus to where one is added', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByText(/^Owner, expiry/).click();
   const add = page.getByRole('button', { name: 'Add budget' });
@@ -89,7 +89,7 @@ test('anyone who takes a budget away goes on where one is added', async () => {
   }
 });
 
-test('rows of one namespace never stand below the name of another', async () => {
+test('rows never appear below the name of another namespace', async () => {
   const page = await open('/keys?namespace=team-a');
   const table = page.getByRole('table', { name: 'API keys' });
   await table.waitFor();
@@ -108,7 +108,7 @@ test('rows of one namespace never stand below the name of another', async () => 
   await table.waitFor();
 });
 
-test('the list of keys is asked for again while keys change all the time', async () => {
+test('the key list refreshes while keys change all the time', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
@@ -127,7 +127,7 @@ test('the list of keys is asked for again while keys change all the time', async
   });
 });
 
-test('the list of keys is asked for until it has what was heard, whichever pod answers', async () => {
+test('the key list reloads until it has the announced change, whichever pod answers', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   await goTo(page, '/keys?q=ci-bot-0');
@@ -151,7 +151,7 @@ test('the list of keys is asked for until it has what was heard, whichever pod a
   expect(answeredOld).toBe(3);
 });
 
-test('a page of the list that is after its end is the last one, and no claim that there is none', async () => {
+test('a page after the end of the list shows the last page, not an empty list', async () => {
   const page = await open('/keys?offset=50', { keys: 11 });
   await until(
     async () => (await page.getByRole('table', { name: 'API keys' }).getByRole('row').count()) === 12,
@@ -176,7 +176,7 @@ test.each([
   expect(await said.innerText()).toContain(`are searched${wayOut}`);
 });
 
-test('the field of the search says what is searched for, wherever one comes from', async () => {
+test('the search field shows the current search, however the page was opened', async () => {
   const page = await open('/keys');
   const field = page.getByRole('searchbox', { name: 'Search' });
   await field.fill('bot');
@@ -222,7 +222,7 @@ test('no list is wider than a phone, however long the hint of a key is', async (
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(SCREENS.phone.width);
 });
 
-test('where no ledger is, nothing is said of one that does not answer, nor of keys that were never used', async () => {
+test('without a ledger, no key is called unused and no ledger is called away', async () => {
   const page = await open('/keys?q=ci-bot-0', { hasLedger: false });
   await page.getByText('Usage is not recorded: there is no ledger.').waitFor();
   expect(await page.getByText('the ledger is not answering').count()).toBe(0);
@@ -237,7 +237,7 @@ test('where no ledger is, nothing is said of one that does not answer, nor of ke
   expect(await fact('Budgets')).toMatch(/^\$100\.00\s\/\smonth · \$10\.00\s\/\sday \(warn only\)$/);
 });
 
-test('on a phone keys are sorted by a field, and the keyboard comes to nothing that is not to be seen', async () => {
+test('on a phone keys are sorted by a field, and hidden elements get no focus', async () => {
   const page = await open('/keys?namespace=team-a', {}, { screen: 'phone' });
   const table = page.getByRole('table', { name: 'API keys' });
   await table.waitFor();

@@ -96,7 +96,7 @@ test.each(['requests', 'series'])(
   },
 );
 
-test('a chart is called what it shows, not what was asked for since', async () => {
+test('the title of a chart names the data shown, not a newer selection', async () => {
   const page = await open('/');
   const heading = page.getByRole('heading', { name: /over time$/ }).first();
   const held = Promise.withResolvers<void>();
@@ -114,7 +114,7 @@ test('a chart is called what it shows, not what was asked for since', async () =
 });
 
 // A request counts where it was tried first: one that answers behind another had no column, and one that fails had those of both.
-test('requests by provider are what each was sent, also behind another one', async () => {
+test('requests by provider count all calls of each, also as second target', async () => {
   const page = await open('/nothing');
   const minute = `${new Date(Date.now() - 600_000).toISOString().slice(0, 16)}:00Z`;
   const row = (provider: string, requests: number, attempts: number) => ({
@@ -135,7 +135,7 @@ test('requests by provider are what each was sent, also behind another one', asy
   ]);
 });
 
-test('that no budget is near its end is said when that is known', async () => {
+test('the page says that no budget is near its end only once that is known', async () => {
   const page = await open('/nothing', { hasNothing: true });
   const held = Promise.withResolvers<void>();
   await page.route('**/api/ledger/v1/budgets?*', async (route) => {
@@ -154,7 +154,7 @@ test('that no budget is near its end is said when that is known', async () => {
   await nothing.waitFor();
 });
 
-test('what goes wrong while the overview is open is reported within a minute', async () => {
+test('the open overview shows new problems within a minute', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   await page.getByRole('link', { name: 'Overview', exact: true }).click();
@@ -221,7 +221,7 @@ test('the time to first token is that of one model, where one is picked', async 
   await panel.locator('.legend').getByText('7 ms', { exact: true }).waitFor({ state: 'detached' });
 });
 
-test('who is refused and why is shown over time, and leads to the requests', async () => {
+test('rejections by key and reason are shown over time, and link to the requests', async () => {
   const page = await open('/nothing');
   const hour = `${new Date().toISOString().slice(0, 13)}:00:00Z`;
   const reasons = [
@@ -309,7 +309,7 @@ test('an installation without a request offers one to copy, waits for it, and sh
   await page.locator('.tiles > li').first().waitFor();
 });
 
-test('what is shown says how old it is, and is asked for again by a button without going away', async () => {
+test('data shows its age, and a button refreshes it in place', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   await page.getByRole('link', { name: 'Overview', exact: true }).click();
@@ -346,7 +346,7 @@ test.each(['Top models by spend', 'Spend over time', 'Problems'])('%s is a file 
   expect(lines[0]).toMatch(/^(Name,Requests,Tokens,USD|From \(UTC\),|Severity,What,)/);
 });
 
-test('the baseline of a chart is whole, also where nothing is', async () => {
+test('the baseline of a chart is complete, also without data', async () => {
   const page = await open('/?period=24h');
   const [base] = await page.locator('.chart-base').all();
   const bars = await page
@@ -369,7 +369,7 @@ test('the head of the page is above what it heads, also beside a scrollbar', asy
   expect(brand).toBe(heading);
 });
 
-test('what is behind the seven largest of a chart is one series more', async () => {
+test('series after the seven largest of a chart are shown as one', async () => {
   const page = await open('/');
   const legend = page.locator('.chart').first().locator('.legend li');
   const names = await legend.allInnerTexts();
@@ -417,7 +417,7 @@ test('a model that is billed by the request says so, and one that is dearer for 
   await row.getByText('tiered above 200k', { exact: true }).waitFor();
 });
 
-test('a plan says what it is of, and is not shown below another model, key or namespace', async () => {
+test('a plan names its model, key and namespace, and is not shown for another', async () => {
   const page = await open('/models/plan?namespace=team-a&model=penstock/large');
   const heading = page.getByRole('heading', { name: /^Targets/ });
   const plan = () => page.getByRole('button', { name: 'Plan', exact: true }).click();
@@ -468,7 +468,7 @@ test('a route says when a further attempt last answered, and after what; to a te
   expect(asked).toEqual(['?route=platform%2Flarge', '?route=platform%2Flarge&namespace=platform']);
 });
 
-test('a target and a provider say what came of their last calls, why the last one failed, and which it was', async () => {
+test('a target and a provider show the outcome of their last calls, the last cause and its request', async () => {
   const page = await open('/nothing');
   const lastFailure = { request: 'req_0123456789abcdef', cause: 'answered HTTP 500' };
   const row = (provider: string, upstreamModel: string, failed: number) => ({
@@ -534,12 +534,12 @@ test('all namespaces have their models at once, with state, provider and use; a 
   expect((await asked).postDataJSON()).toMatchObject({ namespace: 'platform', model: 'penstock/large' });
 });
 
-test('how long a drill took is said as all times are', async () => {
+test('the duration of a drill has the usual format', async () => {
   const page = await open('/routes/platform/large');
   await page.getByText('12 s, by target spare', { exact: true }).waitFor();
 });
 
-test('where no ledger is, models, plans and snippets say that it is lacking, and ask for nothing that cannot come', async () => {
+test('without a ledger, models, plans and snippets say so, and request nothing from it', async () => {
   const page = await open('/nothing', { hasLedger: false });
   const asked: string[] = [];
   page.on('request', (request) => {

@@ -27,7 +27,7 @@ const fillName = (page: Page, name: string) => page.getByPlaceholder('ci-bot').f
 const unfold = (page: Page) => page.getByText(/^Owner, expiry/).click();
 const create = (page: Page) => page.getByRole('button', { name: 'Create key' }).click();
 
-test('a first key takes a namespace and a name, both to be seen, and the rest is folded away', async () => {
+test('a first key needs only the visible namespace and name; other fields are folded', async () => {
   const page = await open('/keys/new');
   const form = page.getByRole('main').locator('form');
   const seen = form.locator('input, select, textarea').and(page.locator(':visible'));
@@ -53,7 +53,7 @@ test('a folded field with a problem is opened and has the focus', async () => {
   await until(async () => (await page.evaluate('document.activeElement?.value')) === 'ten');
 });
 
-test('models are picked from those of the namespace, and one that it has not is pointed out', async () => {
+test('models are picked from those of the namespace, and a missing one is pointed out', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'picky');
   await unfold(page);
@@ -75,7 +75,7 @@ test('models are picked from those of the namespace, and one that it has not is 
   });
 });
 
-test('a text that is no namespace name is called so, and not a missing right', async () => {
+test('an invalid namespace name is reported as invalid, not as a missing right', async () => {
   const page = await open('/keys/new?namespace=team-a', { without: ['list namespaces'] });
   await page
     .getByRole('combobox', { name: /^Namespace/ })
@@ -86,7 +86,7 @@ test('a text that is no namespace name is called so, and not a missing right', a
 });
 
 // A browser gives no value for such a day, as for none: the key had no end, and nobody was reported.
-test('an end that is half written is none of a key, new or edited', async () => {
+test('a half-typed expiry is not sent, for a new or edited key', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'ends');
   await unfold(page);
@@ -105,7 +105,7 @@ test('an end that is half written is none of a key, new or edited', async () => 
   await refused.waitFor();
 });
 
-test('a new key is shown although the answer to it was lost', async () => {
+test('a new key is shown although the response was lost', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await loseAnswers(page, 'POST', { arrives: true });
   await fillName(page, 'lost');
@@ -114,7 +114,7 @@ test('a new key is shown although the answer to it was lost', async () => {
   expect((await specOf(page, 'team-a/lost')).imports?.[0]?.sha256).toBe(hash('sha256', key, 'hex'));
 });
 
-test('a new key that may have come there is sent again, and is the same one', async () => {
+test('a new key with an unknown result is sent again unchanged', async () => {
   const page = await open('/keys/new?namespace=team-a');
   const hashes: unknown[] = [];
   page.on('request', (request) => {
@@ -131,7 +131,7 @@ test('a new key that may have come there is sent again, and is the same one', as
   expect(hashes).toEqual([sha256, sha256]);
 });
 
-test('a key that the operator makes is there although the answer was lost', async () => {
+test('a key issued by the operator is shown although the response was lost', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await loseAnswers(page, 'POST', { arrives: true });
   await fillName(page, 'in-secret');
@@ -223,7 +223,7 @@ test('a rotation as YAML holds the hash of the key that is shown with it', async
   await until(async () => !(await page.content()).includes(key));
 });
 
-test('a new key as YAML is of the way in which it is to be made', async () => {
+test('the YAML of a new key matches the chosen way of making it', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await page.getByPlaceholder('ci-bot').fill('batch');
   await page.getByRole('button', { name: 'View as YAML' }).click();
@@ -260,7 +260,7 @@ test.each([-2, 13])(
   },
 );
 
-test('a key that was made on the page of one object is not on that of another', async () => {
+test('a key made on the page of one object is not shown on another page', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.getByRole('button', { name: 'Rotate' }).click();
   await click(page, 'Rotate');
@@ -272,7 +272,7 @@ test('a key that was made on the page of one object is not on that of another', 
   expect(await page.content()).not.toContain(key.trim());
 });
 
-test('a key that was not copied is not left without a question', async () => {
+test('leaving before a new key was copied asks for confirmation', async () => {
   const page = await open('/keys/new?namespace=team-a');
   await fillName(page, 'shown');
   await create(page);
@@ -308,7 +308,7 @@ test('a key that was not copied is not left without a question', async () => {
   expect(await page.content()).not.toContain(key);
 });
 
-test('who goes back is asked too, and goes there when they say so', async () => {
+test('the Back button asks too, and goes back after confirmation', async () => {
   const page = await open('/keys?namespace=team-a');
   await page.getByRole('button', { name: 'Create key' }).click();
   await fillName(page, 'back');
@@ -322,7 +322,7 @@ test('who goes back is asked too, and goes there when they say so', async () => 
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
 });
 
-test('a key that was not copied outlasts the session, and what was copied may be left', async () => {
+test('an uncopied key outlasts the session; a copied one needs no confirmation', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
   await page.context().grantPermissions(['clipboard-write']);
   await page.getByRole('button', { name: 'Rotate' }).click();
@@ -346,7 +346,7 @@ test('a key that was not copied outlasts the session, and what was copied may be
   expect(await page.content()).not.toContain(key);
 });
 
-test('what a test of one model came to is not said of another', async () => {
+test('the test result of one model is not shown for another', async () => {
   const page = await open('/nothing');
   await page.route('**/api/ledger/v1/catalog', (route) =>
     route.fulfill({
@@ -401,7 +401,7 @@ test('a test asks for what every model takes', async () => {
   await page.getByText(/total/).waitFor();
 });
 
-test('on a laptop, where no cluster is, the key lies in a file', async () => {
+test('in local mode the key is in a file', async () => {
   const page = await open('/keys/team-b/notebook-1', { mode: 'local' });
   const command = await page.getByRole('region', { name: 'Command that prints the key' }).innerText();
   expect(command.trim()).toBe('cat .penstock/keys/team-b/notebook-1');
@@ -443,7 +443,7 @@ test('a key that was left is not in a page that the browser keeps for the Back b
   expect(await page.content()).not.toContain(key);
 });
 
-test('what may be done in a namespace is asked once its name is typed, and not letter by letter', async () => {
+test('rights in a namespace are checked once its name is typed, not letter by letter', async () => {
   const page = await open('/nothing', { without: ['list namespaces'] });
   const asked: string[] = [];
   page.on('request', (request) => {

@@ -77,7 +77,7 @@ test('filters are in the address, go to the ledger, and are cleared together', a
   expect(await page.getByLabel('Model').inputValue()).toBe('');
 });
 
-test('the newest follow by themselves, and wait while somebody points at a row, reads further down, or looks elsewhere', async () => {
+test('new requests appear by themselves, and wait while the user points at a row, reads further down or looks elsewhere', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   const asked = listQuestions(page);
@@ -124,7 +124,7 @@ test('a row is short on a phone, and has no empty figures', async () => {
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test('older ones are loaded behind those that are shown, and a file has all of them', async () => {
+test('older requests load below, and the exported file has all of them', async () => {
   const page = await open('/requests');
   await page.getByText('1,204 further refusals of this period were only counted').waitFor();
   await page.getByRole('button', { name: 'Load older' }).click();
@@ -138,7 +138,7 @@ test('older ones are loaded behind those that are shown, and a file has all of t
   expect(lines[1]).toContain(id(0));
 });
 
-test('failures come first where that is chosen, and nothing follows by itself', async () => {
+test('with failures first, new requests do not appear by themselves', async () => {
   const page = await open('/requests');
   const asked = listQuestions(page);
   await page.getByRole('radio', { name: 'Failures first' }).check();

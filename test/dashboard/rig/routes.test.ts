@@ -95,7 +95,7 @@ test('a field that the API server refuses shows why, and the dialog stays', asyn
   expect(await weight.getAttribute('aria-invalid')).toBe('true');
 });
 
-test('a change of somebody else is not written over', async () => {
+test('a concurrent change of another user is not overwritten', async () => {
   const page = await open('/providers/team-a/own-models');
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
   await dialogOf(page)

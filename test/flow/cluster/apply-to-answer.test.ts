@@ -30,7 +30,7 @@ const lanes = ['one', 'two', 'three', 'four'];
 const changesPerLane = runs(15, 4);
 let key: string;
 
-test('what kubectl applied is Programmed, and streamed by every gateway to the SDK', async () => {
+test('an applied model becomes Programmed, and every gateway streams it to the SDK', async () => {
   const { awaitCondition, gateways, plane } = installation();
   const objects = [
     namespaceOf('platform'),

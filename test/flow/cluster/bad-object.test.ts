@@ -239,7 +239,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe.concurrent('while it is wrong, all others move; what is wrong is reported once; repaired, it is Ready:', () => {
+describe.concurrent('a wrong object does not block others, is reported once, and is Ready after the repair:', () => {
   test.each(cases)(
     '$what',
     async (wrong) => {
@@ -295,7 +295,7 @@ describe.concurrent('while it is wrong, all others move; what is wrong is report
   );
 });
 
-test('a good object that is edited into a wrong one serves on as it was, and all others move', async () => {
+test('a wrong edit keeps the last good form in service, and does not block others', async () => {
   const { awaitCondition, gateways, plane } = installation;
   applied ??= applyAll();
   await applied;
@@ -324,7 +324,7 @@ test('a good object that is edited into a wrong one serves on as it was, and all
   for (const gateway of gateways) expect((await askGateway(gateway, key, name)).status).toBe(200);
 }, 60_000);
 
-test('a target that no gateway gets an answer from is Unhealthy, and its route stays Ready', async () => {
+test('a target that answers no gateway is Unhealthy, and its route stays Ready', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const nobody = await closedPort();
   await apply(
@@ -359,7 +359,7 @@ test('a target that no gateway gets an answer from is Unhealthy, and its route s
   await nobody.close();
 }, 60_000);
 
-test('in the end tools that wait find every object current, but the one that is wrong', async () => {
+test('in the end kstatus reports every object as current, except the wrong one', async () => {
   const readings = await Promise.all(
     Object.values(plurals).map(async (plural) => {
       const { items } = await listAll({ client: installation.plane.client, path: `${api}/${plural}` });

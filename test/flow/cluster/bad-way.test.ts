@@ -26,7 +26,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test('over a bad way to the API server every change arrives, and nobody who calls notices', async () => {
+test('over a slow, lossy connection to the API server every change arrives, and no call fails', async () => {
   const kinds = ['a connection: ', 'a call answered with ', 'a watch: '];
   const firedNow = () => way?.fired() ?? new Map<string, number>();
   const missing = () => kinds.filter((kind) => ![...firedNow().keys()].some((what) => what.startsWith(kind)));

@@ -77,7 +77,7 @@ async function isProgrammed(ref: string): Promise<boolean> {
   return (await installation().plane.kubectl(wait)).code === 0;
 }
 
-test('while the pointer must not be written, no change is said to be everywhere, and afterwards all arrive', async () => {
+test('while the pointer cannot be written, no change is Programmed, and afterwards all arrive', async () => {
   const { apply, awaitCondition, gateways, plane, rendered } = installation();
   await prepare();
   const binding = rendered.find(
@@ -107,7 +107,7 @@ test('while the pointer must not be written, no change is said to be everywhere,
   }
 }, 120_000);
 
-test('while no shard can be written, a key that is disabled stops working all the same: the pointer says so', async () => {
+test('while no shard can be written, a disabled key still stops: the pointer names it', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   await prepare();
   const quota = { namespace: tableNamespace, name: 'full' };

@@ -187,7 +187,7 @@ const refusedEverywhere = (key: string) =>
     installation().gateways.map((gateway) => askUntil(gateway, key, 'm', ({ status }) => status === 401)),
   );
 
-test('a rotation by trigger and one by interval, under traffic: nobody is refused within the overlap, and then the old key is', async () => {
+test('a rotation by trigger and one by interval, under traffic: both keys work in the overlap, then the old one is rejected', async () => {
   const { plane } = installation();
   const [first, timed] = await Promise.all([
     issue('triggered', { rotation: { overlap: '6s' } }),
@@ -242,7 +242,7 @@ test('a rotation by trigger and one by interval, under traffic: nobody is refuse
 /** Before and after each of two writes; `npm test` kills after each alone: that is before the next one. */
 const killedAt = some([1, 2, 3, 4], 2, 1);
 
-test('the operator is killed before and after each write of a rotation: nobody is refused, and there is one key', async () => {
+test('the operator is killed before and after each write of a rotation: no request is rejected, and one key remains', async () => {
   const moments: string[] = [];
   let asked = 0;
   for (const killAt of killedAt) {

@@ -129,7 +129,7 @@ async function changeLeader(): Promise<void> {
   await next.process.line(/"leading"/);
 }
 
-test('wrong edits under traffic fail no request, all others move, a new leader goes on; when the time is over they leave', async () => {
+test('wrong edits under traffic fail no request and block no others, also under a new leader; they leave when the time is over', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const traffic = startTraffic(gateways, key, 'chat');
   await edit('modelroutes', 'chat', WRONG_ROUTE);
@@ -180,7 +180,7 @@ test('wrong edits under traffic fail no request, all others move, a new leader g
   for (const gateway of gateways) expect((await askGateway(gateway, key, 'chat')).status).toBe(200);
 }, 90_000);
 
-test('a Secret that is deleted goes on being used for a while; one that is no longer shared stops at once', async () => {
+test('a deleted Secret stays in use for a while; one that is no longer shared stops at once', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const traffic = startTraffic(gateways, key, 'borrowed');
   await plane.mustKubectl(['delete', 'secret', 'shared', '-n', 'team-a']);
@@ -243,7 +243,7 @@ async function keyOtherThan(before: string | undefined): Promise<string> {
 
 const isPinned = (condition: { readonly reason: string } | undefined) => condition?.reason === 'Pinned';
 
-test('pinned, the table of that time is served and nothing moves but the keys of that time, across leaders; unpinned, all of it comes', async () => {
+test('pinned, an earlier table is served, and only its keys can stop, across leaders; unpinned, all changes arrive', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const leaver = importedKey('team-a', 'leaver');
   const serves = async (model: string, upstreamModel: string) => {
@@ -310,7 +310,7 @@ test('pinned, the table of that time is served and nothing moves but the keys of
   expect(bad).toEqual([]);
 }, 90_000);
 
-test('pinned to what is not kept, the table in use stays, and an event names what is kept', async () => {
+test('pinned to an unknown generation, the current table stays, and an event names the available ones', async () => {
   const { awaitCondition, gateways, plane } = installation;
   await pinTo('7');
   const reported = await eventsOf(plane, { kind: 'Secret', ...pointer }, 'PinImpossible');
@@ -364,7 +364,7 @@ async function startOldGateway() {
   };
 }
 
-test('what an older gateway cannot read waits alone, in its form before; when that gateway is gone, it goes out', async () => {
+test('an object that an older gateway cannot read keeps its earlier form until that gateway is gone, and blocks no others', async () => {
   const { apply, awaitCondition, gateways } = installation;
   const proxy = '127.0.0.1:9';
   const shared = credentialSecret('team-a', 'tunnel', simulator.url, 'sk-three');

@@ -141,7 +141,7 @@ test('killed at every step of a publish, before and after each write: no gateway
   }
 }, 240_000);
 
-test('two that hold one lease: of two pointer writes one wins, numbers only go up, and one is back', async () => {
+test('two leaders of one lease: one pointer write wins, generations only rise, and one leader remains', async () => {
   const { awaitCondition, gateways, startOperator } = installation();
   const pointer = await watchPointer(installation());
   const one = await startOperator({ PENSTOCK_POD_NAME: 'penstock-operator-twin' });
@@ -180,7 +180,7 @@ test('two that hold one lease: of two pointer writes one wins, numbers only go u
 }, 180_000);
 
 // As with a slow etcd. What is written one after the other may not pile up: what changed at the same time goes out together.
-test('every write takes a second: one at a time moves the pointer, no request fails, and a key that is switched off does not wait in line', async () => {
+test('with writes of a second one leader at a time moves the pointer, no request fails, and a revocation skips the queue', async () => {
   const { apply, awaitCondition, gateways, plane, startOperator } = installation();
   const isPointer = ({ method, path }: Passing) => method === 'PUT' && path.endsWith('/penstock-current');
   let inFlight = 0;
@@ -237,7 +237,7 @@ test('every write takes a second: one at a time moves the pointer, no request fa
   }
 }, 180_000);
 
-test('the lease deleted, the pointer deleted, a shard deleted: made again by themselves, and no gateway is locked out', async () => {
+test('a deleted lease, pointer and shard are restored automatically, and no gateway is locked out', async () => {
   const { awaitCondition, gateways, plane, startGateway, startOperator } = installation();
   const operator = await startOperator();
   await operator.process.line(/"leading"/);

@@ -69,7 +69,7 @@ test.each(rows.map((row) => [row.name, row] as const))('%s is pulled, and arrive
   expectArrived(arrived, row);
 });
 
-test('nothing arrives that its table does not know, but the figures of Node.js', () => {
+test('only metrics of its table arrive, and those of Node.js', () => {
   expect(unknownOf(operatorMetrics, arrived, pulled)).toEqual([]);
 });
 

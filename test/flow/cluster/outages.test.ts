@@ -97,7 +97,7 @@ test('the API server killed: gateways serve, a container restarts with its copy,
   for (const { process } of operators) expect(process.stdout()).not.toContain('"ending"');
 }, 180_000);
 
-test('no operator runs: gateways serve, one more starts and serves, and what changed at the same time arrives with the next operator', async () => {
+test('no operator runs: gateways serve, a new gateway starts and serves, and changes arrive with the next operator', async () => {
   const { awaitCondition, gateways, operators, startGateway, startOperator } = installation();
   const traffic = startTraffic(gateways, key, 'm');
   for (const { process } of operators) {
@@ -126,7 +126,7 @@ test('no operator runs: gateways serve, one more starts and serves, and what cha
 }, 120_000);
 
 // Case 10: anyone who relists at once, all together and for ever, brings down the server that has just said that it forgot.
-test('a storm of 410 over every watch and every list: requests are answered, nobody hammers the server, and all changes arrive', async () => {
+test('a storm of 410 over every watch and every list: requests are answered, the API server is not flooded, and all changes arrive', async () => {
   const { apply, gateways, operators, plane, restartGateway, startOperator } = installation();
   const refused: string[] = [];
   const lists = new Map<string, number>();

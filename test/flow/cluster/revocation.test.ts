@@ -133,7 +133,7 @@ test('kubectl delete --all takes effect at once, though it is every key of a nam
   );
 }, 60_000);
 
-test('a key that expires stops at its second on every gateway, anyone who leads, and says so', async () => {
+test('an expiring key stops on the second at every gateway, whichever operator leads, and says so', async () => {
   const { apply, awaitCondition, gateways, plane } = installation();
   const inSeconds = (seconds: number) =>
     new Date(Math.ceil(Date.now() / 1_000 + seconds) * 1_000).toISOString().replace('.000', '');
@@ -164,7 +164,7 @@ test('a key that expires stops at its second on every gateway, anyone who leads,
   expect(lateMs).toHaveLength(gateways.length);
 }, 60_000);
 
-test('a list that has become empty, with no deletion seen, takes nothing away until that is confirmed', async () => {
+test('an empty list without deletion events removes nothing until confirmed', async () => {
   const { apply, gateways, plane, operators } = installation();
   const names = Array.from({ length: manyCount }, (_, index) => `bot-${index}`);
   await apply(...names.map((name) => importedApiKey('team-c', name)));

@@ -88,7 +88,7 @@ test('a key that its tenant deleted is 401, though another tenant has imported i
   expect((await ask()).status).toBe(401);
 }, 60_000);
 
-test('it stays 401 under operators that know nothing but the cluster', async () => {
+test('it stays 401 under new operators that read only the cluster', async () => {
   const { operators, startOperator } = installation();
   await Promise.all(
     operators.map(async ({ process }) => {

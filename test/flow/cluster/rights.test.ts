@@ -92,7 +92,7 @@ describe('over the whole cluster', () => {
     }
   }, 60_000);
 
-  test('no rule belongs to nobody: each is of an account, or of what tenants are bound to', () => {
+  test('every rule belongs to an account or to a role for tenants', () => {
     const { rendered } = installation();
     const held = new Set([
       ...accounts.flatMap((account) => grantsTo(rendered, account).map(({ role }) => role)),
@@ -127,7 +127,7 @@ describe('over the whole cluster', () => {
     },
   );
 
-  test('TenantPolicies are for those who are bound to penstock-platform, and for no role of a namespace', async () => {
+  test('only the role penstock-platform may edit TenantPolicies, and no role of a namespace', async () => {
     const { plane } = installation();
     await plane.mustKubectl([
       'create',
@@ -156,7 +156,7 @@ describe('over the whole cluster', () => {
   describe('a rule that is taken away', () => {
     beforeEach(async () => void (await lived(installation())), 60_000);
 
-    test('is missed by the operator: no status is written, and it says for what it lacks the right', async () => {
+    test('stops the operator: no status is written, and the log names the missing right', async () => {
       const { awaitCondition, gateways } = installation();
       await without('ClusterRole', 'penstock-operator-tenants', 'patch', 'modelroutes/status', async () => {
         await turnTo('without-status');
@@ -167,7 +167,7 @@ describe('over the whole cluster', () => {
       await awaitCondition('modelroute/small', 'Programmed', 'team-a');
     }, 60_000);
 
-    test('is missed by the operator: no pointer is written, and gateways keep what they have', async () => {
+    test('stops the operator: no pointer is written, and gateways keep their table', async () => {
       const { awaitCondition, gateways } = installation();
       const before = await modelServed();
       await without('Role', 'penstock-operator', 'update', 'secrets', async () => {
@@ -184,7 +184,7 @@ describe('over the whole cluster', () => {
       for (const gateway of gateways) await served(gateway, 'without-pointer');
     }, 60_000);
 
-    test('is missed by gateways: they fetch no shard, keep what they have, and say so', async () => {
+    test('stops gateways: they fetch no shard, keep their table, and say so', async () => {
       const { awaitCondition, gateways } = installation();
       const before = await modelServed();
       await without('Role', 'penstock-gateway', 'get', 'secrets', async () => {
@@ -202,7 +202,7 @@ describe('over the whole cluster', () => {
     }, 60_000);
   });
 
-  test('anyone who may edit in a namespace has the three kinds there, and nothing of others', async () => {
+  test('the role edit of a namespace covers the three kinds there, and nothing elsewhere', async () => {
     const { plane } = installation();
     await plane.mustKubectl(['create', 'namespace', 'team-b']);
     for (const role of ['edit', 'view']) {
@@ -324,7 +324,7 @@ describe('over some namespaces', () => {
     losesRights: true,
   });
 
-  test('nothing is refused, every right is used, and none could be done without', async () => {
+  test('nothing is refused, every right is used, and every right is needed', async () => {
     const events = await lived(installation());
     for (const account of accounts) {
       const asked = askedBy(account, events);
@@ -340,7 +340,7 @@ describe('over some namespaces', () => {
     await expectRights(installation().plane, 'namespaces', accountRights);
   });
 
-  test('a namespace that is not listed is left alone, and nobody asks for it', async () => {
+  test('an unlisted namespace is ignored, and no request is made for it', async () => {
     const { apply, awaitCondition, gateways, plane } = installation();
     await lived(installation());
     await apply(
@@ -375,7 +375,7 @@ describe('over some namespaces', () => {
 
   // A tenant's admin may delete RoleBindings. An operator that starts after that cannot read the namespace, and once
   // waited for it for ever: nobody's changes arrived any more.
-  test('a listed namespace that cannot be read keeps nobody else waiting, and its keys go on working', async () => {
+  test('a listed namespace without read access blocks no other, and its keys keep working', async () => {
     const { apply, awaitCondition, gateways, operators, plane, rendered, startOperator } = installation();
     await lived(installation());
     const binding = rendered.find(

@@ -118,7 +118,7 @@ describe.each(callers)('for %s', (caller) => {
     }
   });
 
-  test('calls of what is not for it are answered as for a model that nobody has; the rest goes out on the credential of its owner', async () => {
+  test('calls of a model of others get the answer of an unknown model; permitted calls use the credential of its owner', async () => {
     for (const path of ['/v1/chat/completions', '/v1/completions']) {
       for (const [model, owner, , , mayCall] of models) {
         const [gateway] = installation.gateways;
@@ -139,7 +139,7 @@ describe.each(callers)('for %s', (caller) => {
   });
 });
 
-test('a name that both tenants have means to each its own', async () => {
+test('a model name in two tenants means each tenant’s own model', async () => {
   for (const gateway of installation.gateways) {
     for (const caller of ['team-a', 'team-b']) {
       const before = wall.calls.length;
@@ -216,7 +216,7 @@ const mistakes: readonly (readonly [
   ],
 ];
 
-test('what must not be sent, or not be reached, is in columns and conditions, and what kubectl describe advises helps', async () => {
+test('refused hosts and addresses show in columns and conditions, and the advice of kubectl describe works', async () => {
   const { apply, awaitCondition, plane } = installation;
   await apply(
     ...mistakes.flatMap(([name, { secret, url = wall.url, in: namespace = 'team-a' }]) => {
@@ -272,7 +272,7 @@ test('what must not be sent, or not be reached, is in columns and conditions, an
   expect(wall.calls.slice(before).every((one) => credentialIn(one).startsWith('sk-of-unshared-'))).toBe(true);
 }, 60_000);
 
-test('a tenant that points at what is another one’s is reported the same whether it is there or not, and nothing about it', async () => {
+test('a reference to another tenant’s object gets the same message whether the object exists or not', async () => {
   const { apply, awaitCondition, plane } = installation;
   const pointing = (name: string, at: string) =>
     modelRoute('team-b', name, [], {
@@ -335,7 +335,7 @@ test('a tenant that points at what is another one’s is reported the same wheth
   }
 });
 
-test('what is shared by a label of the namespace comes and goes with it, for routes and for Providers', async () => {
+test('sharing by a namespace label follows the label, for routes and Providers', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   await apply(
     credentialSecret('platform', 'shared', wall.url, secretValue('shared')),
@@ -407,7 +407,7 @@ test.each([
   }
 });
 
-test('anyone who may edit a Provider cannot have its credential sent elsewhere, not even for a moment', async () => {
+test('an editor of a Provider cannot redirect its credential, not even for a moment', async () => {
   const { apply, awaitCondition, gateways, plane } = installation;
   const value = secretValue('edited');
   await apply(
@@ -450,7 +450,7 @@ test('anyone who may edit a Provider cannot have its credential sent elsewhere, 
   expect(thief.connections().opened).toBe(0);
 });
 
-test('values of Secrets and issued keys stand in their Secrets and in credential shards, and nowhere else', async () => {
+test('values of Secrets and issued keys are only in their Secrets and in credential shards', async () => {
   const { apply, gateways, operators, plane } = installation;
   // Also where they are not in order.
   keys.mistyped = `${keys['team-a']}x`;

@@ -176,7 +176,7 @@ test('a budget of a namespace that is used up is refused, and shows on the polic
   await until(async () => (await answers('team-b')).every((answer) => answer === 200));
 });
 
-test('an edit that is wrong is named on that policy, and the form before stays in force', async () => {
+test('a wrong edit shows on the policy, and the previous form stays in force', async () => {
   const bound = { namespaces: { names: ['team-a'] }, limits: { requestsPerMinute: 1 } };
   await installation.apply(tenantPolicy('bound', bound));
   await ready('bound');

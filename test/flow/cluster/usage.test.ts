@@ -122,7 +122,7 @@ test('a budget that is used up is reported by its condition and an event, and go
   await until(async () => (await conditions()).every(({ type }) => type !== 'BudgetExhausted'));
 });
 
-test('what one key spends of the budget of its namespace, another gateway refuses to the next; and the namespace is reported', async () => {
+test('a namespace budget used up by one key rejects the next key at another gateway, with an event of the namespace', async () => {
   const { plane, gateways } = installation;
   const [, other] = gateways;
   if (other === undefined) throw new Error('no second gateway');

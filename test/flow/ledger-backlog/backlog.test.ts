@@ -6,7 +6,7 @@ import { runBacklog } from './run.ts';
 
 const plane = useControlPlane({ hasControllers: false });
 
-test('a ledger that comes back to the full journals of 40 gateways takes them in the memory that it has', async () => {
+test('after an outage the ledger reads the full journals of 40 gateways within its memory', async () => {
   const seen = await runBacklog({ plane: plane(), pods: 40, pages: 1 });
   expect(seen.taken).toBe(seen.records);
   expect(seen.log).not.toContain('cannot be read or stored');
