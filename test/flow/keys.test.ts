@@ -77,10 +77,10 @@ describe('a key that is rate limited', () => {
   });
 
   test.each([
-    ['in the body alone, as by Google, rests as long', {}, '9s', 9_000],
-    ['otherwise in the body rests as long as the head says', { 'retry-after': '4' }, '9s', 4_000],
-    ['in the body to rest for days rests for five minutes', {}, '999999s', 300_000],
-  ])('reported %s', async (_name, headers, retryDelay, restMs) => {
+    ['only in the body, as by Google', {}, '9s', 9_000],
+    ['in header and body, where the header counts', { 'retry-after': '4' }, '9s', 4_000],
+    ['of days in the body, cut to five minutes', {}, '999999s', 300_000],
+  ])('cools down for the time %s', async (_name, headers, retryDelay, restMs) => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
     const body = [
       { error: { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED', details } },
@@ -421,7 +421,7 @@ describe('all keys out', () => {
     expect(rig.records).toHaveLength(2);
   });
 
-  test('nobody waits for longer than a minute', async () => {
+  test('no Retry-After is longer than a minute', async () => {
     const wall = await wallThat(status(429, { 'retry-after': '600' }));
     const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     for (let n = 0; n < 3; n++) {
@@ -430,7 +430,7 @@ describe('all keys out', () => {
     }
   });
 
-  test('nobody is asked to wait for money', async () => {
+  test('an account out of credit gives no Retry-After', async () => {
     const wall = await wallThat(status(402));
     const { rig } = await rigOf([{ ...two, baseUrl: wall.baseUrl }]);
     for (let n = 0; n < 3; n++) {

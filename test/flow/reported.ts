@@ -454,7 +454,7 @@ export const reportedRows: readonly ReportedRow[] = [
     provider: status(429, { headers: { 'retry-after': '86400' } }),
     headers: { 'retry-after': '60', 'retry-after-ms': '60000' },
   },
-  { ...upstream('upstream_error'), when: 'nobody listens', provider: 'refused' },
+  { ...upstream('upstream_error'), when: 'no server listens', provider: 'refused' },
   { ...upstream('upstream_error'), when: 'a reset', provider: { type: 'reset' }, calls: 2 },
   { ...upstream('upstream_invalid_response'), when: 'a page of HTML', provider: { type: 'html' } },
   { ...upstream('upstream_invalid_response'), when: 'an empty answer', provider: { type: 'empty' } },

@@ -57,7 +57,7 @@ describe('one budget', () => {
     },
   );
 
-  test('of which little was spent is not one of which nothing was', () => {
+  test('with a small spend is distinguished from one without spend', () => {
     const shareOf = (limitPicodollars: bigint, spent: string) =>
       answerTo(row('Day', limitPicodollars), ['team-a', 0, spent, '0', '0', '0']).usedShare;
     expect(shareOf(25n * 10n ** 12n, '0.001')).toBe(0.00004);
@@ -65,7 +65,7 @@ describe('one budget', () => {
     expect(shareOf(10n ** 18n, '999999.999999')).toBeLessThan(1);
   });
 
-  test('of nothing is used up, and one that nobody has used is not', () => {
+  test('of 0 is used up, and an unused one is not', () => {
     expect(answerTo(row('Day', 0n)).usedShare).toBe(1);
     expect(answerTo(row('Day', 5n))).toMatchObject({ usedShare: 0, costUsd: '0' });
   });
@@ -269,7 +269,7 @@ describe('over HTTP', () => {
     ]);
   });
 
-  test('of others, or of all, they are for nobody who may not get those ApiKeys', async () => {
+  test('of others, or of all, are refused without the right to get those ApiKeys', async () => {
     for (const query of ['', '?namespace=team-b'])
       expect((await api.ask(`/v1/budgets${query}`, tokens.teamA)).status).toBe(403);
     expect((await api.ask('/v1/budgets?namespace=team-a', tokens.nothing)).status).toBe(403);
@@ -288,7 +288,7 @@ describe('over HTTP', () => {
     await until(async () => (await budgetsIn('?apiKey=team-b/new')).length === 0);
   });
 
-  test('before they are known nobody learns that there are none; and where namespaces are named, those alone are read', async () => {
+  test('before they are known the answer is not an empty list; with namespaces named, only those are read', async () => {
     const unknown = await serveReadApi({
       store,
       access: { judge: async () => 'allowed' },

@@ -90,7 +90,7 @@ describe('questions whose bodies do not come', () => {
     judged = 0;
   });
 
-  test('are refused at once where the token is nobody’s', async () => {
+  test('are refused at once for an unknown token', async () => {
     await using parts = new AsyncDisposableStack();
     const reader = await startReader(parts);
     const begun = await Promise.all(Array.from({ length: 32 }, () => begin(reader, 'nobody')));
@@ -101,7 +101,7 @@ describe('questions whose bodies do not come', () => {
     }
   });
 
-  test('hold no place, anyone who asks; and go on once they come', async () => {
+  test('hold no slot, whichever user asks; and go on once they arrive', async () => {
     await using parts = new AsyncDisposableStack();
     const reader = await startReader(parts);
     const begun = [];
@@ -118,7 +118,7 @@ describe('questions whose bodies do not come', () => {
     first?.close();
   });
 
-  test('are informed when their time is over, and are no failure of ours', async () => {
+  test('get an error after their time, and do not count as a failure of the ledger', async () => {
     await using parts = new AsyncDisposableStack();
     const reader = await startReader(parts, 100);
     const { answer, closed } = await begin(reader, 'anybody');

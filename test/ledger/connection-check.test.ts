@@ -104,7 +104,7 @@ test.each(['creates', 'patches'] as const)(
   },
 );
 
-test('nobody else may, and nothing is dialled for them', async () => {
+test('all others are refused, and no connection is made for them', async () => {
   const dialled = wall.connections().opened;
   for (const [as, status, more] of [
     [undefined, 401, {}],
@@ -144,7 +144,7 @@ test('a question that is wrong is refused without a word of its key', async () =
   }
 });
 
-test('without a gateway, or of one that does not answer, the answer is to come back', async () => {
+test('without a gateway, or with one that does not answer, the answer is 503 with Retry-After', async () => {
   for (const left of [[], [{ ...gateway, port: 1 }]]) {
     pods = left;
     const { status, body } = await ask(question, tokens.creates);

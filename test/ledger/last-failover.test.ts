@@ -62,7 +62,7 @@ test('of a route, the last request that a further attempt answered is reported, 
   });
 });
 
-test('that another call of the same request was answered is no failover, nor what another call had tried', async () => {
+test('an answer to another call of the same request is no failover, nor are attempts of another call', async () => {
   expect(await lastFailover('route=platform/two')).toEqual({
     at: '2026-11-22T10:05:03.000Z',
     attempts: [
@@ -78,7 +78,7 @@ test('a tenant learns when, and of a route of somebody else not which targets it
   });
 });
 
-test('where there was none, or no route is named, nothing is reported', async () => {
+test('without a failover, or without a route, the answer is empty', async () => {
   expect(await lastFailover('route=platform/one')).toBeUndefined();
   expect(await lastFailover('route=team-a/m&namespace=team-b')).toBeUndefined();
   expect(await lastFailover('')).toBeUndefined();

@@ -91,7 +91,7 @@ test('records come as they are written, from all pods, and full files that are s
   expect(reported.failed).toEqual([]);
 });
 
-test('a ledger that starts again goes on behind what it has stored', async () => {
+test('a restarted ledger continues after its last stored record', async () => {
   const one = await pod('one');
   const first = pull();
   first.pulls.setPods([one.pod]);
@@ -152,7 +152,7 @@ test('lines that are no record are put aside with their reason, lines of another
   ]);
 });
 
-test('what was cut off is put aside here, where an earlier gateway hands it on', () => {
+test('truncated records that an earlier gateway sends on are quarantined here', () => {
   const page = readPage(Buffer.from(`{"id":"cut\n${makeLine({ id: 'a' })}\n`));
   expect(page.asides).toEqual([{ line: '{"id":"cut', reason: 'it is not JSON' }]);
   expect(page.entries).toHaveLength(1);
@@ -266,7 +266,7 @@ describe('a pod that answers rubbish', () => {
   });
 });
 
-test('a pod that lets nobody wait is asked four times a second, and one that fails ever more seldom', async () => {
+test('a pod without long polling is asked four times a second, and a failing one with backoff', async () => {
   const fake = makeFakeClock();
   const clock = { ...fake, wallMs: () => 0 };
   const asked: number[] = [];

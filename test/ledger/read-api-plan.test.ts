@@ -76,7 +76,7 @@ beforeEach(() => {
 const plan = { namespace: 'team-a', apiKey: 'bot', model: 'm', dialect: 'chat' };
 const ask = (path: string, body: string | object, as?: string) => reader.ask(path, as, 'POST', body);
 
-test('anyone who may get the ApiKeys of a namespace is reported its plan, without the names of providers', async () => {
+test('a user who may get the ApiKeys of a namespace gets its plan without provider names', async () => {
   const { status, body } = await ask('/v1/plan', plan, tokens.teamA);
   expect([status, body]).toEqual([200, plainPlanAnswerSchema.parse(body)]);
   expect(body).toMatchObject({
@@ -89,7 +89,7 @@ test('anyone who may get the ApiKeys of a namespace is reported its plan, withou
     expect(JSON.stringify(body)).not.toContain(name);
 });
 
-test('anyone who may get all ApiKeys is reported the providers too', async () => {
+test('a user who may get all ApiKeys gets the provider names too', async () => {
   const { body } = await ask('/v1/plan', plan, tokens.all);
   expect(planAnswerSchema.parse(body).targets).toMatchObject([
     { name: 't0', provider: 'platform/p0', upstreamModel: 'upstream-0', providerKey: 'main' },
@@ -108,7 +108,7 @@ test('a catalog is of the models of the key', async () => {
 describe.each(['/v1/plan', '/v1/catalog'])('%s', (path) => {
   const question = path === '/v1/plan' ? plan : { namespace: 'team-a' };
 
-  test('is for nobody else', async () => {
+  test('is refused to all others', async () => {
     for (const [as, status, more] of [
       [undefined, 401, {}],
       ['eyJhbGciOiJSUzI1NiJ9.e30.x', 401, {}],
@@ -136,7 +136,7 @@ describe.each(['/v1/plan', '/v1/catalog'])('%s', (path) => {
     }
   });
 
-  test('without a gateway, or of one that does not answer, is asked to come back', async () => {
+  test('without a gateway, or with one that does not answer, gets 503 with Retry-After', async () => {
     for (const left of [[], [{ ...gateway, port: 1 }]]) {
       pods = left;
       const { status, body, headers } = await ask(path, question, tokens.teamA);

@@ -79,7 +79,7 @@ const ask: ReadApi['ask'] = (...question) => reader.ask(...question);
 const rowsOf = ({ body }: { body: Record<string, unknown> }) => body.rows as Record<string, unknown>[];
 
 describe('sums', () => {
-  test('of a namespace are for who may get its ApiKeys', async () => {
+  test('of a namespace need the right to get its ApiKeys', async () => {
     const { status, body } = await ask('/v1/sums?by=model&namespace=team-a', tokens.teamA);
     expect([status, body]).toEqual([
       200,
@@ -104,7 +104,7 @@ describe('sums', () => {
     ]);
   });
 
-  test('learn where two blanks stand between the scheme and the token', async () => {
+  test('accept two blanks between the scheme and the token', async () => {
     expect((await ask('/v1/sums?namespace=team-a', ` ${tokens.teamA}`)).status).toBe(200);
     expect((await ask('/v1/sums?namespace=team-a', `${tokens.teamA} more`)).status).toBe(401);
   });
@@ -130,7 +130,7 @@ describe('sums', () => {
       expect((await ask(path, tokens.nothing)).status, path).toBe(403);
   });
 
-  test('of everything are for who may get all ApiKeys, also by what only the platform knows', async () => {
+  test('of everything need the right to get all ApiKeys, also by fields that only the platform sees', async () => {
     const rows = rowsOf(await ask('/v1/sums?by=namespace,payer&from=2026-11-01&to=2026-12-01', tokens.all));
     expect(rows.map(({ namespace, payer, costUsd }) => [namespace, payer, costUsd])).toEqual([
       ['team-a', 'platform', '1'],
@@ -408,7 +408,7 @@ test('another path is 404 with the paths there are, and another method 405', asy
 });
 
 describe('the operator, which has the exchange token', () => {
-  test('hears of the keys that have changed behind a sequence, and goes on from there', async () => {
+  test('gets the keys that changed after a sequence, and continues from there', async () => {
     const first = await ask(`${SPEND_PATH}?limit=1`, exchangeToken);
     expect(first.body).toMatchObject({ sequence: 2, hasMore: true, keys: [{ apiKey: 'team-a/bot' }] });
     const second = await ask(`${SPEND_PATH}?after=2`, exchangeToken);

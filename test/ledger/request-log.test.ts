@@ -267,7 +267,7 @@ test('the number of those without a row is left out where very many have one', a
   expect(await without()).toBeUndefined();
 });
 
-test('errors are what failed or could not be served, without what was refused', async () => {
+test('errors are failed or unavailable requests, without refused ones', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-ledger-'));
   started.defer(() => rm(folder, { recursive: true, force: true }));
   const store = started.adopt(await openSqliteStore(join(folder, 'ledger.sqlite')), (one) => one.close());

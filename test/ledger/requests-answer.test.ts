@@ -15,7 +15,7 @@ const end = (interval: string, outcome: string, count: number, failure = ''): En
 });
 const first = (interval: string, ms: number, answers: number): FirstContentRow => ({ interval, ms, answers });
 
-test('what failed, broke off or was interrupted is an error; what was refused or left is none', () => {
+test('failed, broken and interrupted requests are errors; refused and cancelled ones are not', () => {
   const ends = [
     end('mon', 'failed', 1, 'status_500'),
     end('mon', 'failed', 2, 'status_400'),

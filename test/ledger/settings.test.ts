@@ -9,7 +9,7 @@ const needed = {
   PENSTOCK_GATEWAY_SELECTOR: 'app.kubernetes.io/component=gateway',
 };
 
-test('with what is needed alone, records are kept in a file for ninety days, and nobody is sent any', () => {
+test('with only the required settings, records stay in a file for ninety days, and no events are sent', () => {
   expect(readSettings({ ...needed, PENSTOCK_LEDGER_URL: '', PENSTOCK_LEDGER_EVENTS_URL: ' ' })).toMatchObject(
     {
       instance: 'penstock',

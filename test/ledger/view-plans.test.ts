@@ -109,7 +109,7 @@ test.each([
   for (const step of found) expect(step).toMatch(/^SEARCH ledger_refusals USING COVERING INDEX/);
 });
 
-test('what is asked without keys for whole hours or days is read from the sums of hours and days', async () => {
+test('questions without keys for whole hours or days are answered from the hourly and daily sums', async () => {
   for (const { path, window } of viewQuestions(nowMs, 'team-003')) {
     const isOfMinutes = /m$|^1h$/.test(window) || path.includes('interval=minute');
     if (isOfMinutes || path.includes('apiKey') || !/^\/v1\/(sums|series)/.test(path)) continue;
@@ -177,7 +177,7 @@ test('first words and ends of hours are those of their minutes', async () => {
   }
 });
 
-test('what is older than is kept goes from the sums of hours, and stays in those of days', async () => {
+test('records past the retention leave the hourly sums, and stay in the daily ones', async () => {
   const hours = { from: '2026-10-24', to: '2026-11-23', by: ['hour', 'model'], limit: 10_000 } as const;
   const before = await store.sums({ ...hours, by: ['model'] });
   await store.purge({ before: '2026-11-10', silentSinceMs: 0, nowMs: Date.parse('2026-11-10') });

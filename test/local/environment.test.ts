@@ -97,7 +97,7 @@ describe('a provider of the environment', () => {
     }
   });
 
-  test('stays behind what the manifests say about the same model', async () => {
+  test('gives way to the manifests for the same model', async () => {
     const vendor = await startVendor(['gpt-one', 'gpt-two']);
     const rig = await start(
       { apiKey: key, baseUrl: `${vendor.url}/v1` },
@@ -160,7 +160,7 @@ describe('a listing that fails is a note, and the rest starts', () => {
     expect((await rig.ask('penstock/small')).status).toBe(200);
   });
 
-  test('nobody listens', async () => {
+  test('no server listens', async () => {
     const [port] = await freePorts(1);
     const rig = await start({ apiKey: key, baseUrl: `http://127.0.0.1:${port}/v1` });
     expect(rig.printed[0]).toMatch(

@@ -28,7 +28,7 @@ test('it carries the labels and annotations of spec.secret', async () => {
   expect(secret?.annotations).toEqual({ note: 'for the nightly run' });
 });
 
-test('it has the label by which it is known beside those that were asked for; nobody may ask for that one', async () => {
+test('it has its own label beside the requested ones; requests for that label are refused', async () => {
   const secret = await issue({ labels: { app: 'ci' } });
   expect(secret?.labels).toEqual({ 'penstock.dev/api-key': expect.stringMatching(/./), app: 'ci' });
   expect(await issue({ labels: { 'penstock.dev/api-key': 'another' } })).toBeUndefined();

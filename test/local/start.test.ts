@@ -240,7 +240,7 @@ describe('what keeps it from starting is said in one sentence', () => {
     expect(failed).toBe(`Port ${taken} is in use by another program. Set ${variable} to a free port.`);
   });
 
-  test('a kept key that is none', async () => {
+  test('a stored key that is malformed', async () => {
     const rig = await startLocalRig();
     try {
       await rig.local.close();

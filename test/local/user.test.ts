@@ -140,7 +140,7 @@ async function spawnAsUser(command: string, args: readonly string[]): Promise<Ch
 describe('npm start', () => {
   // npm runs a script in a shell and passes signals on to that shell alone. A shell that does not make way for
   // its last command, as dash, dies of it, and what it has started goes on serving.
-  test('ends with a signal to npm, and nothing is left behind', async () => {
+  test('ends with a signal to npm, and leaves no process', async () => {
     const { child, url } = await spawnAsUser('npm', ['start']);
     let stdout = '';
     const welcome = Promise.withResolvers<void>();
@@ -157,7 +157,7 @@ describe('npm start', () => {
   });
 });
 
-describe('with nobody to read what it prints', () => {
+describe('with its output closed', () => {
   test('it goes on serving, and ends cleanly', async () => {
     const { child, folders, url } = await spawnAsUser(process.execPath, [entry]);
     let stderr = '';

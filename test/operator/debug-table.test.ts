@@ -55,7 +55,7 @@ test('the leader tells every pod, in the order of their names', () => {
   ]);
 });
 
-test('on a terminal the pods stand one below the other, and what is wrong below them', () => {
+test('on a terminal each pod is a line, and its faults are below', () => {
   const table = buildDebugTable({ replica: 'operator-0', leader: 'operator-0', leading });
   expect(renderDebugTable(table).split('\n')).toEqual([
     'table generation 483, by operator-0, which leads',
@@ -74,7 +74,7 @@ test('on a terminal the pods stand one below the other, and what is wrong below 
   ]);
 });
 
-test('who does not lead says who does, as far as is known', () => {
+test('a replica that does not lead names the leader, if known', () => {
   const other = buildDebugTable({ replica: 'operator-1', leader: 'operator-0' });
   expect(other).toEqual({ replica: 'operator-1', leader: 'operator-0', isLeader: false });
   const nobody = buildDebugTable({ replica: 'operator-1', leader: undefined });

@@ -42,7 +42,7 @@ describe('objects', () => {
     expect(new Set(taken).size).toBe(5_005);
   });
 
-  test('that come while a lane is gone through are taken in it, and one that is in line is known', () => {
+  test('added while a lane is processed are included, and duplicates are recognised', () => {
     const line = createFairLine(laneOfObject);
     line.add('ApiKey/a/1', 0);
     expect([line.has('ApiKey/a/1'), line.has('ApiKey/a/2')]).toEqual([true, false]);

@@ -60,7 +60,7 @@ test('metrics are in the text format of Prometheus', async () => {
   expect(await get('/metrics')).toEqual([200, expect.stringContaining('\ndepth 7\n')]);
 });
 
-test('what each gateway runs is reported as data, or as text for a terminal', async () => {
+test('/debug/table reports what each gateway runs, as JSON or as text', async () => {
   const [status, body] = await get('/debug/table');
   expect([status, JSON.parse(body)]).toEqual([200, debugTable]);
   const text = 'operator-1 does not lead: operator-0 leads; ask that replica\n';

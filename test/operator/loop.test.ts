@@ -182,7 +182,7 @@ describe('failures', () => {
     expect(keys()).toHaveLength(16);
   });
 
-  test('who hears of a failure hears how long it is until the next run, and 0 where there is none', async () => {
+  test('a failure is reported with the delay until the next run, or 0 without one', async () => {
     const waits: number[] = [];
     const { queue, add, run, advance } = makeQueue({
       backoffMaxMs: 12,
@@ -300,7 +300,7 @@ describe('closing', () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  test('waits no longer than it was reported, and then says so to the run', async () => {
+  test('waits no longer than its limit, and then aborts the run', async () => {
     const { add, run, queue, clock } = makeQueue();
     await add('a');
     const closing = queue.close(5_000);

@@ -167,7 +167,7 @@ test.each([
   expect(waits[0]).toBe(waitedMs);
 });
 
-test('for how long a receiver has taken nothing is reported from the first batch that it refused, and is over with the next that it takes', async () => {
+test('the time without an acknowledgement counts from the first rejected batch, and ends with the next accepted one', async () => {
   let nowMs = 0;
   // Every pause is 20 minutes long.
   const clock: SendOptions['clock'] = {

@@ -47,7 +47,7 @@ test('one leads, and writes; the other one reads, is refused what it writes, and
   await second.end();
 });
 
-test('a page that cannot be written costs nobody the lead; a database that is killed does, until it is back', async () => {
+test('a failed write of a page does not lose the lead; a killed database does, until it is back', async () => {
   const url = await postgres.createDatabase('lead_lost');
   const one = await stand(url);
   await until(async () => one.seen.length > 0);

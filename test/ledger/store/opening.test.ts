@@ -67,7 +67,7 @@ test('a file that another process writes at that moment is opened after it', asy
   await later.close();
 });
 
-test('of tables of each version the way to the newest is known, and of none that is unknown', () => {
+test('tables of each known version can be migrated, and unknown versions are refused', () => {
   expect(migrationsFrom(undefined, 'sqlite').length).toBeGreaterThan(0);
   expect(migrationsFrom(String(SCHEMA_VERSION), 'sqlite')).toEqual([]);
   for (const odd of ['-1', '1.5', 'x']) {

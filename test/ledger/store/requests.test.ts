@@ -94,7 +94,7 @@ describe.each(kindNames)('requests in %s', (kind) => {
     expect(await endsOf({ from: '2026-11-22' })).toEqual([]);
   });
 
-  test('whose ids are none of ours stop no question', async () => {
+  test('with foreign ids do not break a query', async () => {
     const odd = ['x', '7', `r.${'9'.repeat(40)}`, '', 'ü.'].map((id) => ({ ...failed, id: id || ' ' }));
     await store.take(
       page(

@@ -45,7 +45,7 @@ describe.each(kindNames)('%s', (kind) => {
 
   const total = async () => (await store.sums(everything))[0]?.sums;
 
-  test('a page is there after it was taken, with its cursor, also for anyone who opens the ledger again', async () => {
+  test('a stored page and its cursor are still there after a restart', async () => {
     expect(await store.cursorOf('pod-1')).toBeUndefined();
     const entries = [makeEntry({ id: 'a.1' }), makeEntry({ id: 'a.2', attempt: 2 })];
     expect(await store.take(page('c.1', entries), now)).toEqual({ added: 2, duplicates: 0, asides: 0 });
@@ -414,7 +414,7 @@ describe.each(kindNames)('%s', (kind) => {
     ]);
   });
 
-  test('a ledger is reported from one that was begun again, and is the same for anyone who opens it', async () => {
+  test('a ledger has an id that survives restarts and differs after a new start from empty', async () => {
     const { id, sequence } = await store.state();
     expect([id.length, sequence]).toEqual([36, 0]);
     await store.close();
@@ -493,7 +493,7 @@ describe.each(kindNames)('%s', (kind) => {
     expect(first?.name).toBe('a');
   });
 
-  test('anyone who follows the changed keys misses none', async () => {
+  test('a reader that follows the changed keys misses none', async () => {
     const use = (id: string, apiKey: string) => makeEntry({ id, apiKey });
     await store.take(page('c.1', [use('1', 'a/a'), use('2', 'a/b'), use('3', 'a/a')]), now);
     const keys = async (after: number) => (await store.changed('apiKey', after, 10)).map(({ name }) => name);

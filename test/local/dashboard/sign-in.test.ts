@@ -19,7 +19,7 @@ afterAll(() => rig?.close());
 const portOf = (url: string): number => Number(new URL(url).port);
 
 describe('the printed link', () => {
-  test('lets one browser in, once; who comes again finds the next one in the terminal', async () => {
+  test('admits one browser once; the next link is in the terminal', async () => {
     const [link = ''] = printedLinks(rig);
     const first = await openLink(link);
     expect(first).toMatchObject({
@@ -109,7 +109,7 @@ describe('only this machine', () => {
       await expect(rawCall({ port, host }, { path: '/', method: 'GET' })).rejects.toThrow();
   });
 
-  test('a page of another address can ask nothing of it, anyone who is signed in', async () => {
+  test('a page of another origin cannot send requests, even with a session', async () => {
     // It was used above, so the next one is printed.
     await openLink(printedLinks(rig).at(-1) ?? '');
     const person = await signIn(rig);

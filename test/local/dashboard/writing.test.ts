@@ -125,7 +125,7 @@ test('a provider that its namespace may not reach is refused, and the message na
 describe('a new key', () => {
   const key = `psk_${'a'.repeat(43)}0000`;
 
-  test('gets a file of its own, is asked to who watches, and is used at once', async () => {
+  test('gets a file of its own, reaches watchers, and is used at once', async () => {
     const gone = new AbortController();
     const events = person.watch('?kind=apikeys&namespace=default', gone.signal)[Symbol.asyncIterator]();
     expect((await events.next()).value?.event).toBe('reset');
@@ -288,7 +288,7 @@ describe('a change', () => {
 describe('an upstream of one’s own', () => {
   const value = 'sk-of-somebody-0123456789';
 
-  test('is there in three steps, and its Secret is for nobody else to read', async () => {
+  test('is created in three steps, and its Secret is readable by the user only', async () => {
     const made = await person.kube('POST', secrets, {
       apiVersion: 'v1',
       kind: 'Secret',

@@ -277,7 +277,7 @@ describe('the client certificate', () => {
 });
 
 describe('other rules for TLS', () => {
-  test('stand in the entry where they say something', () => {
+  test('are in the entry if they are set', () => {
     const tls = { serverName: 'api.internal', minVersion: 'TLS13', insecureSkipVerify: true };
     expect(judge({ spec: { tls } }).entry?.tls).toEqual({
       serverName: 'api.internal',
@@ -406,7 +406,7 @@ describe('the proxy', () => {
   });
 });
 
-describe('a key of which the proxy could get to know', () => {
+describe('a key that the proxy could read', () => {
   const proxy = { url: 'http://proxy.example:3128' };
   const configMaps = [caMap];
   test.each<[string, object, Partial<Parts>]>([

@@ -34,7 +34,7 @@ test.each([
   expect({ ApiKey: keys, Provider: providers, ModelRoute: routes }[kind]).toHaveLength(1);
 });
 
-test('a run that breaks off leaves nothing behind: who was deleted at the same time is out of the next table', () => {
+test('an aborted run leaves no state: an object deleted in between is missing from the next table', () => {
   const compile = createCompiler();
   const [one, two] = [apiKey({}, { name: 'one' }), apiKey({}, { name: 'two' })];
   const leaver = apiKey({ imports: [{ sha256: 'b'.repeat(64) }] }, { name: 'leaver' });

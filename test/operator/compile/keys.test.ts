@@ -22,7 +22,7 @@ function issued(fields: Parameters<typeof secret>[0] = {}, spec: object = {}, na
   return compileOnce(snapshot({ apiKeys: [object], secrets }));
 }
 
-describe('a time that nobody could have meant', () => {
+describe('an impossible time', () => {
   test.each([
     ['after the last of all', '+275760-09-13T00:00:00.000Z'],
     ['before the first', '-271821-04-20T00:00:00.000Z'],
@@ -58,7 +58,7 @@ describe('the end of a key', () => {
     expect(condition(result, 'ApiKey', 'team-a/bot', type).status).toBe('True');
   });
 
-  test('further away than a week, nothing is said, and the gateways are reported the moment', () => {
+  test('further away than a week, there is no condition, and gateways get the time', () => {
     const result = compileOnce(snapshot({ apiKeys: [apiKey({ expiresAt: at(8 * DAY_MS) })] }));
     expect(result.table.keys[0]?.notAfterMs).toBe(NOW_MS + 8 * DAY_MS);
     expect(result.verdicts[0]?.conditions.map(({ type }) => type)).toEqual(['Accepted', 'Issued']);
@@ -177,7 +177,7 @@ describe('a rotation', () => {
       spec,
     );
 
-  test('the one before works until its end, which is none of the ApiKey', () => {
+  test('the previous key works until its end, which is not the end of the ApiKey', () => {
     const result = overlapping();
     expect(digests(result).get(hash('sha256', PREVIOUS))).toBe(NOW_MS + DAY_MS);
     expect(digests(result).get(hash('sha256', KEY))).toBeUndefined();
@@ -220,7 +220,7 @@ describe('a rotation', () => {
   });
 });
 
-describe('who owns the Secret', () => {
+describe('the owner of the Secret', () => {
   const owner = (uid: string, kind = 'ApiKey') => ({
     apiVersion: 'penstock.dev/v1alpha1',
     kind,
@@ -287,7 +287,7 @@ describe('labels and annotations for its Secret', () => {
     secret: { annotations: Object.fromEntries(names.map((name) => [name, 'x'])) },
   });
 
-  test('that other controllers act on are reported as not written, and the key works', () => {
+  test('for other controllers are reported as not written, and the key works', () => {
     expect(
       degraded(asking('app', 'replicator.example/replicate-to', 'argocd.example/tracking-id')),
     ).toMatchObject({
@@ -319,7 +319,7 @@ describe('two ApiKeys with one key', () => {
   const old = apiKey({}, { name: 'old', creationTimestamp: '2026-01-01T00:00:00Z' });
   const young = apiKey({}, { name: 'young', namespace: 'team-b', creationTimestamp: '2026-02-01T00:00:00Z' });
 
-  test('the older keeps working, the younger is refused, both are reported, neither learns who', () => {
+  test('the older keeps working, the younger is refused, both get a condition, and neither message names the other', () => {
     const result = compileOnce(snapshot({ apiKeys: [young, old] }));
     expect(result.table.keys.map(({ id }) => id)).toEqual(['team-a/old']);
     expect(condition(result, 'ApiKey', 'team-a/old', 'Accepted').status).toBe('True');
@@ -352,7 +352,7 @@ describe('two ApiKeys with one key', () => {
     const served = ({ table }: CompileResult) => table.keys.map(({ sha256, id }) => `${id} ${sha256}`).sort();
     const youngServes = `team-b/young ${A}`;
 
-    test('it keeps the key, both are reported, and neither learns who', () => {
+    test('it keeps the key, both get a condition, and neither message names the other', () => {
       const run = startTerm();
       run(before);
       const result = run(asking);
@@ -369,12 +369,12 @@ describe('two ApiKeys with one key', () => {
       expect(served(run(asking))).toEqual([youngServes]);
     });
 
-    test('it keeps the key under another leader too, who has only the table', () => {
+    test('it keeps the key under another leader too, which has only the table', () => {
       const found = startTerm()(before).table;
       expect(served(startTerm(0, found)(asking))).toEqual([youngServes]);
     });
 
-    test('it keeps what it served, and of what is new to both nothing', () => {
+    test('it keeps the key that it served, and gets no key that is new to both', () => {
       const run = startTerm();
       run(before);
       const imports = [{ sha256: A }, { sha256: C }];

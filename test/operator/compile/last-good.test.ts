@@ -358,7 +358,7 @@ describe('while it is held', () => {
     }
   });
 
-  test('a route whose edit lost a conflict gives way to anyone who holds the id that it lost', () => {
+  test('a route whose edit lost a conflict gives way to the holder of the lost id', () => {
     const run = startTerm();
     const good = run(GOOD);
     // It lost "other"; a younger one, which had no chance before, must not get "chat" in the meantime.
@@ -392,7 +392,7 @@ const anyEdit = fc.oneof(
   fc.record({ what: fc.constant('secret'), isBad: fc.boolean(), weight: fc.constant(0) }),
 );
 
-test('after any edits, what is wrong serves in its last good form, and all else is as if it were not there', () => {
+test('after any edits, wrong objects serve in their last good form, and all others as if those did not exist', () => {
   fc.assert(
     fc.property(fc.array(anyEdit, { minLength: 1, maxLength: 8 }), (edits) => {
       const run = startTerm();

@@ -28,7 +28,7 @@ const anyClaim = fc.record({
   served: fc.option(fc.record({ ids: fc.subarray(ids), sharedWith: sharing }), { nil: undefined }),
 });
 
-test('who loses which id to whom, and why, is what comparing all of them with each other gives', () => {
+test('each conflict has the same loser, winner and reason as a comparison of all pairs', () => {
   fc.assert(
     fc.property(fc.array(anyClaim, { maxLength: 12 }), (drawn) => {
       const claims = drawn.map((claim, index) => ({ ...claim, name: `r${index}` }));

@@ -125,7 +125,7 @@ describe('in a second run is looked at', () => {
     expect(result).toEqual(fresh);
   });
 
-  test('nothing, if a Secret changed that nobody names', () => {
+  test('nothing, if an unreferenced Secret changed', () => {
     const other = secret({ name: 'unrelated' });
     expect(secondRun((before) => ({ ...before, secrets: [...before.secrets, other] }))).toEqual({
       providers: 0,
@@ -134,7 +134,7 @@ describe('in a second run is looked at', () => {
     });
   });
 
-  test('who selects namespaces, and the routes on it, if a namespace changed', () => {
+  test('Providers that select namespaces, and their routes, if a namespace changed', () => {
     const changed = namespace('team-a', { stage: 'prod' });
     expect(
       secondRun((before) => ({ ...before, namespaces: replace(before.namespaces, 0, changed) })),

@@ -55,7 +55,7 @@ describe('an older route that comes to ask for the id of a younger one that work
   const before = worldWith(older(), younger());
   const asking = worldWith(older({ aliases: ['b'] }), younger());
 
-  test('does not get it, and learns who has it; both serve what they served', () => {
+  test('does not get it, and its message names the holder; both keep serving', () => {
     const run = startTerm();
     const good = run(before);
     const later = run(asking);
@@ -71,7 +71,7 @@ describe('an older route that comes to ask for the id of a younger one that work
     expect(reported(later, 'younger', 'Conflicted')).toBe('absent');
   });
 
-  test('does not get it from another leader either, who has only the table and the statuses', () => {
+  test('does not get it from another leader either, which has only the table and the statuses', () => {
     const found = startTerm()(before).table;
     expect(startTerm(HOUR_MS, found)(asking).table).toEqual(found);
     // Not even where the younger one has no status yet: it is in the table.
@@ -145,7 +145,7 @@ test('an older route that comes to share its id gets no callers that a younger o
   expect(run(worldWith(own(all), shared)).table).toEqual(good.table);
 });
 
-test('where nobody serves an id yet, the oldest has it, also of those that serve other ids', () => {
+test('an id that is not served yet goes to the oldest route, also of routes that serve other ids', () => {
   const run = startTerm();
   run(worldWith(older(), younger()));
   const both = worldWith(older({ aliases: ['new'] }), younger({ aliases: ['new'] }));

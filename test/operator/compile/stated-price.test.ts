@@ -52,7 +52,7 @@ describe('the route of a tenant over a Provider of the platform', () => {
     });
   });
 
-  test('has no price where the list has none, and names whose it is to state one', () => {
+  test('has no price without a list price, and names the object that has to state one', () => {
     const result = worldOf([{ pricing, targets: [shared()] }]);
     expect(pricesIn(result)).toEqual([null]);
     expect(priced(result)).toMatchObject({

@@ -27,7 +27,7 @@ describe.each(PAIRS)('what is %s’s own, for %s', (owner, other) => {
     expect(reachable(table, other, `of-${owner}`)).toEqual([]);
   });
 
-  test('the provider cannot be a target, and whether it exists is not reported', () => {
+  test('the provider cannot be a target, and the message does not say whether it exists', () => {
     const steal = (name: string) =>
       compileOnce(
         snapshot({
@@ -62,7 +62,7 @@ describe.each(PAIRS)('what is %s’s own, for %s', (owner, other) => {
     expect(JSON.stringify(again.table)).not.toContain(`sk-of-${owner}`);
   });
 
-  test('sharing with everybody is refused, so nobody can plant a model at another tenant', () => {
+  test('sharing with all namespaces is refused, so no tenant can plant a model at another', () => {
     for (const from of [{ from: 'All' }, { from: 'Selector', selector: {} }]) {
       const planted = route({ allowedNamespaces: from, model: 'planted' }, { namespace: owner });
       const result = compileOnce(snapshot({ ...world, modelRoutes: [planted] }));
@@ -217,7 +217,7 @@ describe('one id twice', () => {
     expect(JSON.stringify(loser)).not.toContain('platform/chat');
   });
 
-  test('two that share with nobody in common live side by side', () => {
+  test('two that share with no common namespace coexist', () => {
     const to = (name: string) => ({
       allowedNamespaces: {
         from: 'Selector',
@@ -311,7 +311,7 @@ describe('one id twice', () => {
     expect(served({ one: 'yes' })).toEqual(['platform/chat', 'team-c/chat']);
   });
 
-  test('a conflict at some callers takes the younger from all of them, so that nobody gets another model than it says', () => {
+  test('a conflict at some callers removes the younger route for all of them, so that an id never means two models', () => {
     const toA = { from: 'Selector', selector: { matchLabels: { 'kubernetes.io/metadata.name': 'team-a' } } };
     const modelRoutes = [
       route({ allowedNamespaces: toA }, { namespace: 'platform', ...old }),

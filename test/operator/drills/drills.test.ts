@@ -135,7 +135,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('that nobody made while no operator ran is made up for, once', () => {
+  test('missed while no operator ran is caught up once', () => {
     const rig = start({ lastRunTime: '2026-11-01T03:00:00Z', result: 'Passed' });
     rig.judged(nightly);
     rig.tell(runner(rig));
@@ -244,7 +244,7 @@ describe('where every place is taken', () => {
     expect(rig.orders().map(([, { route: of }]) => of)).toContain('team-b/m');
   });
 
-  test('for a minute, that is reported, and ends with the run', () => {
+  test('for a minute, it is reported until it runs', () => {
     const rig = crowded();
     rig.clock.advance(59_000);
     expect(rig.changed).toEqual([]);
@@ -269,7 +269,7 @@ describe('where every place is taken', () => {
   });
 });
 
-describe('where nobody can run it', () => {
+describe('if no pod can run it', () => {
   test.each([
     [
       'no pod is ready',

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createFormIndex } from '../../../operator/hold/forms.ts';
 import { makeContent } from '../publish/make-content.ts';
 
-test('the forms that changed are reported, and an index of the table before goes on saying what was true of that', () => {
+test('changed forms are reported, and the index of the previous table stays unchanged', () => {
   const { index } = createFormIndex();
   const content = makeContent({ keys: 3, routes: 2 });
   const [, second] = content.keys;

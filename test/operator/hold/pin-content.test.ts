@@ -123,7 +123,7 @@ describe('does not come back:', () => {
     ]);
   });
 
-  test('what only platform namespaces may have, in one that is none any more', () => {
+  test('rights of platform namespaces, in a namespace that is no longer one', () => {
     const { content } = pinned({ platform: { ...THEN.platform, platformNamespaces: [] } });
     expect(content.routes.map(({ id }) => id)).toEqual(['team-a/chat']);
   });

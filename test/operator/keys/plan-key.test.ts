@@ -85,7 +85,7 @@ describe('without a Secret', () => {
     });
   });
 
-  test('retain: nobody owns it', () => {
+  test('retain: it has no owner', () => {
     expect(plan({ secret: { retain: true } }, undefined)).toMatchObject({ secret: { owners: [] } });
   });
 
@@ -232,7 +232,7 @@ describe('an overlap', () => {
     expect('step' in result ? result.step : undefined).toBe(step);
   });
 
-  test('of which nobody can say when it ends is over', () => {
+  test('without a readable end is expired', () => {
     const held = keySecret({ data: { apiKey: A, previousApiKey: B } });
     expect(plan({}, held)).toMatchObject({ step: 'retire' });
   });
@@ -290,7 +290,7 @@ describe('what the spec says of the Secret is brought to it', () => {
     });
   });
 
-  test('a note that names what is ours takes nothing of ours away', () => {
+  test('a note that names labels of Penstock removes none of them', () => {
     const held = keySecret({
       annotations: notes(-HOUR_MS, {
         'penstock.dev/from-spec': `label:${ISSUED_SECRET_LABEL} annotation:penstock.dev/issued-at`,

@@ -102,7 +102,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
   const nextLeader = ({ tables, state }: Leader) =>
     startLeader(FIRST, { content: tables.at(-1), retired: state.retired });
 
-  test('works for nobody after team-b has deleted it, and for team-b when it applies it again', async () => {
+  test('works for no namespace after team-b has deleted it, and for team-b after it applies it again', async () => {
     const leader = startLeader(FIRST);
     expect(await served(leader, inB())).toEqual(['team-b/bot']);
     expect(await served(leader, inB(), inA)).toEqual(['team-b/bot']);
@@ -124,7 +124,7 @@ describe('a key of team-b, whose digest team-a has imported too', () => {
     expect(await served(leader, inA)).toEqual([]);
   });
 
-  test('stays retired under the next leader, also where that deletion came while nobody led', async () => {
+  test('stays retired under the next leader, also after a deletion without a leader', async () => {
     const first = startLeader(FIRST);
     await served(first, inB());
     const second = nextLeader(first);

@@ -54,7 +54,7 @@ describe('differing', () => {
     );
   });
 
-  test('takes the word of anyone who made a list out of another, of that one alone', () => {
+  test('trusts a derived list only relative to the list it was made from', () => {
     const [a, b, c] = POOL;
     if (a === undefined || b === undefined || c === undefined) throw new Error('there are three');
     const last = [a, b];
@@ -137,7 +137,7 @@ test('a substitution gives each item or what represents it', () => {
   );
 });
 
-test('two lists joined are the one behind the other', () => {
+test('two joined lists follow each other', () => {
   fc.assert(
     fc.property(lists, (rounds) => {
       const join = createJoiner<Item>();

@@ -154,7 +154,7 @@ describe('a gateway pod', () => {
     expect(pod.readyPods.every((count) => count === 1)).toBe(true);
   });
 
-  test('that has nothing new to say is asked again, and nobody is reported', async () => {
+  test('without news is asked again, and no change is reported', async () => {
     const asked = Promise.withResolvers<void>();
     let calls = 0;
     const port = await oddPod(async (request, response) => {
@@ -223,7 +223,7 @@ describe('a gateway pod', () => {
 describe('what a pod shall play', () => {
   const order: DrillOrder = { id: 'one', route: 'team/m', fault: 'Hang', takeoverWithinMs: 5 };
 
-  test('is in its next call; reported to renew, that comes at once, and what was played is reported', async () => {
+  test('is in its next call; asked to renew, it calls at once, and a finished drill is reported', async () => {
     const pod = await gateway();
     let orders: readonly DrillOrder[] = [];
     const exchange = start({ drillsOf: (uid) => (uid === 'uid-gateway-0' ? orders : []) });

@@ -83,7 +83,7 @@ describe('what is asked', () => {
     expect(JSON.parse(body)).toMatchObject({ model: 'gpt-x', [limit]: path === '/responses' ? 16 : 1 });
   });
 
-  test('nothing of a Provider that wants none, or is out of service', () => {
+  test('no check of a Provider that disables it, or is out of service', () => {
     expect(compiled({ healthCheck: { active: { type: 'Disabled' } } }).healthChecks).toEqual([]);
     expect(compiled({ suspended: true }).healthChecks).toEqual([]);
   });

@@ -106,7 +106,7 @@ test('an upstream that never answered is unhealthy at the threshold of failures,
 describe('keys', () => {
   const two = { auth: { keys: [key('a'), key('b')] } };
 
-  test('each is asked with; a refused one is reported by name, and says nothing against the upstream', async () => {
+  test('each key is checked; a rejected one is reported by name, and does not count against the upstream', async () => {
     const { pass, state, answerWith, prober } = stage(two);
     answerWith((authorization) => ({ type: 'status', status: authorization === 'Bearer sk-a' ? 401 : 200 }));
     expect(await pass(1_000)).toHaveLength(2);
@@ -114,7 +114,7 @@ describe('keys', () => {
     expect(prober.hints()).toEqual([{ provider: ID, key: 'a' }]);
   });
 
-  test('one is enough where nobody answers, and nothing is learnt about keys then', async () => {
+  test('one check is enough if the server does not answer, and keys get no result', async () => {
     const { pass, answerWith, prober } = stage(two);
     answerWith((authorization) => ({ type: 'status', status: authorization === 'Bearer sk-a' ? 401 : 200 }));
     await pass(1_000);

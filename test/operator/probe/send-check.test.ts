@@ -53,7 +53,7 @@ function ask(
   );
 }
 
-test('it is asked what was to be asked, and its status comes back', async () => {
+test('it sends the given request and returns the status', async () => {
   const seen: (string | undefined)[] = [];
   const base = await serve((request, response) => {
     seen.push(request.method, request.url, request.headers.authorization, request.headers.host);
@@ -106,7 +106,7 @@ test('silence ends at the timeout', async () => {
   });
 });
 
-test('nobody there', async () => {
+test('no server', async () => {
   const gone = createServer();
   await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
   const { port } = gone.address() as AddressInfo;

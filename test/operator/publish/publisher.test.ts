@@ -143,7 +143,7 @@ describe('publishing', () => {
   });
 });
 
-test('a leader killed behind the revocations leaves them to the next, who does not count those keys in', async () => {
+test('after a leader is killed behind its revocations, the next leader keeps those keys revoked', async () => {
   const { client, namespace } = await place();
   const first = makePublisher(client, namespace);
   await first.takeOver();
@@ -233,7 +233,7 @@ describe('of two leaders', () => {
     },
   );
 
-  test('who took over at the same moment, one wins, and the other can take over after it', async () => {
+  test('that take over at the same moment: one wins, and the other can take over afterwards', async () => {
     const { client, namespace } = await place();
     const [a, b] = [makePublisher(client, namespace), makePublisher(client, namespace)];
     await Promise.all([a.takeOver(), b.takeOver()]);
@@ -269,7 +269,7 @@ describe('of two leaders', () => {
     }
   });
 
-  test('one that stood down writes nothing', async () => {
+  test('a leader that has stood down writes nothing', async () => {
     const { client, namespace } = await place();
     const publisher = makePublisher(client, namespace);
     await publisher.takeOver();
@@ -395,7 +395,7 @@ describe('other hands', () => {
     expect((await readTable(client, namespace)).content).toEqual(CONTENT);
   });
 
-  test('may delete or replace shards while nobody leads: the next leader says so and makes them again', async () => {
+  test('may delete or replace shards while there is no leader: the next one reports and restores them', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();
@@ -773,7 +773,7 @@ describe('an API server that refuses for a while', () => {
     expect((await readTable(client, namespace)).manifest.generation).toBeGreaterThan(generation);
   });
 
-  test('fails a taking over: a shard that cannot be asked for is not one that is gone', async () => {
+  test('fails a takeover: an unreadable shard does not count as missing', async () => {
     const { client, namespace } = await place();
     const first = makePublisher(client, namespace);
     await first.takeOver();

@@ -71,7 +71,7 @@ describe('whatever a table holds', () => {
     );
   });
 
-  test('the same content has the same names and bytes, anyone who cuts it and whatever came before', async () => {
+  test('the same content has the same names and bytes, whichever process writes it and whatever came before', async () => {
     await fc.assert(
       fc.asyncProperty(anyContent, anyContent, async (content, other) => {
         const cutter = createShardCutter('penstock');
@@ -109,7 +109,7 @@ describe('whatever a table holds', () => {
   });
 });
 
-test('routes out of service lie beside the others, where a reader that does not know them counts none', async () => {
+test('routes out of service are stored separately, so older readers ignore them', async () => {
   const content = makeContent({ routes: 40, providers: 5 });
   const unavailable = numbers(30).map((number) => {
     const { id, model, aliases, ownedBy, createdAt, visibility, sharedWith, capabilities } = routeEntry(

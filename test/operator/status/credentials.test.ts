@@ -73,7 +73,7 @@ describe('the condition CredentialsValid', () => {
     expect(credentials(of('b', 'a'))?.message).toBe('key a: a is wrong. key b: b is wrong.');
   });
 
-  test('stays as it was for a new leader that has heard nobody, and not for another form', () => {
+  test('stays unchanged under a new leader without reports, but not for another form', () => {
     const object = stored(valid);
     expect(look(object, VERDICT, { pods: fleet(runs(7), runs(7)) })).toMatchObject({ type: 'same' });
     const edited = { ...VERDICT, generation: 4 };

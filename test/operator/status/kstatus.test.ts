@@ -92,7 +92,7 @@ const VERDICT = judge('Provider', PARTS);
 const WITHOUT_SECRET = judge('Provider', { providers: [PROVIDER] });
 
 describe('an object', () => {
-  test('that nobody has looked at is in progress, by the default of its schema', () => {
+  test('not yet seen by an operator is in progress, by the default of its schema', () => {
     const unseen = rootSchema(modelRouteResource).properties?.status?.default;
     expect(kstatusOf({ ...PROVIDER, status: unseen })).toBe('InProgress');
     // Without that it would be done before it began.

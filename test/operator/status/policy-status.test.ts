@@ -105,7 +105,7 @@ test('a release writes the status of the object that its admission policies read
     expect(decide(own, { instance, present: taken, platformNamespaces: ['other'] }).type).toBe('same');
 });
 
-test('what was said is not written again', () => {
+test('an unchanged status is not written again', () => {
   const present = written(decide(limited));
   expect(decide(limited, { present, nowMs: NOW_MS + 1_000 }).type).toBe('same');
 });
@@ -163,7 +163,7 @@ test('spend is written at most once a minute, and at once where a budget is pass
   expect(written(decide(limited, later)).usage?.budgets[0]?.spend).toBe('2.00');
 });
 
-test('while the ledger is not heard, what was said of spend stays', () => {
+test('during a ledger outage the last spend stays', () => {
   const present = written(decide(limited, { spentOf: spends({ 'team-00': 10_000_000 }) }));
   expect(decide(limited, { present, spentOf: undefined }).type).toBe('same');
 });

@@ -473,7 +473,7 @@ describe('the key of an ApiKey', () => {
     );
   });
 
-  test('is not made for what is disabled, imported, refused or in flight out', async () => {
+  test('is not made for an ApiKey that is disabled, imported, refused or being deleted', async () => {
     const { client, writes } = counted();
     const keys = issuer(client);
     for (const object of [

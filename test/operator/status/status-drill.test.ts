@@ -70,7 +70,7 @@ describe('the status of a drill', () => {
     expect(drillIn(written(decide({ ...PLAIN, status })))).toBeUndefined();
   });
 
-  test('says that one is due that nobody can run, and keeps when the last one was', () => {
+  test('reports a due drill that no pod can run, and keeps the time of the last one', () => {
     expect(drillIn(written(decide(DRILLED, stuck)))).toEqual({
       result: 'NotRun',
       message: 'no gateway pod is ready to run it',

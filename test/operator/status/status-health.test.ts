@@ -439,14 +439,14 @@ describe('in the status', () => {
     expect(say(status, 'Healthy')).toContain('Unknown NoTraffic');
   });
 
-  test('while the pods were not heard, what was said is', () => {
+  test('without reports of pods, the previous status stays', () => {
     const limited = stored(reports(key('main', 'rate-limited'), about('working')));
     for (const before of [limited, stored(open)]) {
       expect(look(before, VERDICT, { health: undefined, nowMs: at(900) })).toEqual({ type: 'same' });
     }
   });
 
-  test('a key that rests and comes back is written at most once a minute', () => {
+  test('a key that enters and leaves cooldown is written at most once a minute', () => {
     const before = stored(working);
     const health = healthOf(reports(key('main', 'rate-limited')));
     expect(look(before, VERDICT, { health, nowMs: at(20) })).toEqual({ type: 'wait', untilMs: at(60) });

@@ -257,7 +257,7 @@ describe('in the status', () => {
     }
   });
 
-  test('while the pods were not heard, what was said is', () => {
+  test('without reports of pods, the previous status stays', () => {
     for (const failing of [fails, unknown, exhausted]) {
       expect(look(stored(failing), VERDICT, { failingTargets: undefined, nowMs: at(900) })).toEqual({
         type: 'same',

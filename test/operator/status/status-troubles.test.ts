@@ -76,7 +76,7 @@ describe('the status names the pods', () => {
     });
   });
 
-  test('and nothing where all is well, nobody called, or the key is none of its own', () => {
+  test('and nothing without faults, without calls, or for a key of another Provider', () => {
     for (const answer of [
       working,
       reports(),
@@ -88,7 +88,7 @@ describe('the status names the pods', () => {
     }
   });
 
-  test('of which a pod that is silent now is none: neither well nor in trouble', () => {
+  test('and a silent pod counts neither as working nor as in trouble', () => {
     const silent: PodAnswer = { ...open, failure: 'it does not answer' };
     const { health } = providerStatusSchema.parse(first(working, silent));
     expect(health).toMatchObject({ healthyPods: 1, totalPods: 1 });
@@ -150,14 +150,14 @@ describe('is written', () => {
     expect(mended).not.toHaveProperty('health.troubles');
   });
 
-  test('not for another time of the next try, nor for a pod more behind the ten', () => {
+  test('not for another time of the next try, nor for a pod after the tenth', () => {
     const later = reports(about('open', { untilMs: at(925) }));
     expect(then(half, [working, later], at(900))).toEqual({ type: 'same' });
     const eleven = Array.from({ length: 11 }, () => open);
     expect(then(first(...eleven, working), [...eleven, open, working], at(900))).toEqual({ type: 'same' });
   });
 
-  test('not while some pod was not heard; then what was said is', () => {
+  test('not while reports of a pod are missing; the previous status stays', () => {
     expect(then(half, [working, undefined], at(900))).toEqual({ type: 'same' });
   });
 
@@ -168,7 +168,7 @@ describe('is written', () => {
   });
 });
 
-test('whatever pods say in whichever order, it is reported the same, and what is reported is not written again', () => {
+test('reports of pods in any order give the same status, and an unchanged status is not written again', () => {
   const entry = fc.record(
     {
       state: fc.constantFrom<UpstreamHealth['state']>('working', 'open', 'rate-limited', 'rejected'),

@@ -112,7 +112,7 @@ describe('a status', () => {
     }
   });
 
-  test('of an object that is gone wrong drops what is not so any more', () => {
+  test('of an object that became invalid drops conditions that no longer hold', () => {
     const disabled = withStatus(KEY, written(look(KEY, keyVerdict({ disabled: true }))));
     const status = written(look(disabled, keyVerdict(), { since: 8, pods: fleet(runs(8)) }));
     expect(say(status, 'Disabled')).toBeUndefined();
@@ -352,7 +352,7 @@ describe('a second look', () => {
     }
   });
 
-  test('moves lastTransitionTime of those conditions alone that flipped', () => {
+  test('changes lastTransitionTime only of conditions whose status changed', () => {
     const status = written(
       look(programmedKey(), keyVerdict({ disabled: true }), {
         since: 8,

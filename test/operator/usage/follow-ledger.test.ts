@@ -31,7 +31,7 @@ const signal = new AbortController().signal;
 const askAt = (address: string) =>
   openLedgerClient({ address }, systemClock).ask({ token: 'secret-token', after: 7, signal });
 
-test('it is asked behind what is known, with the exchange token', async () => {
+test('it is asked for news after the known sequence, with the exchange token', async () => {
   const seen: unknown[] = [];
   const page = makePage({ sequence: 7 });
   const address = await serve(({ url, headers }, response) => {
@@ -57,7 +57,7 @@ test.each<[string, RequestListener, RegExp]>([
   await expect(askAt(address)).rejects.toThrow(reason);
 });
 
-test('it is asked every second, at once while it has more to tell, ever more seldom while it fails, and reported away once', async () => {
+test('it is asked every second, at once while it has more pages, with backoff while it fails, and reported away once', async () => {
   const clock = makeClock();
   const asked: number[] = [];
   const reported: string[] = [];

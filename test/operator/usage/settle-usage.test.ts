@@ -113,7 +113,7 @@ describe('a budget that refuses', () => {
   });
 });
 
-test('of a key that nobody uses nothing is said, unless it has a budget', () => {
+test('an unused key has no usage, unless it has a budget', () => {
   expect(settle({})).toEqual({ type: 'same' });
   expect(written(settle({ budgets: [budget()] }))).toMatchObject({ spend: '0.00' });
   expect(written(settle({ budgets: [budget()] })).lastUsedAt).toBeUndefined();
@@ -241,7 +241,7 @@ describe('a budget that is passed', () => {
       expect(crossed(early(90, 95_000_000, warned, 2_000))).toEqual(['Month warning']);
     });
 
-    test('does not learn where nobody knows any more when the warning was asked for before', () => {
+    test('is not repeated if the time of the earlier warning is unknown', () => {
       const periods = unwarned.periods?.map(({ warnPercent: _, ...period }) => period);
       expect(crossed(early(50, 61_000_000, { ...unwarned, periods }))).toBe('wait');
     });

@@ -7,7 +7,7 @@ import { AT_MS, makePage, makeSpent } from './make-spent.ts';
 const entry = (apiKey: string, micros: number) => ({ apiKey, ...makeSpent({ micros }) });
 const costOf = (spent: ReturnType<typeof makeSpent> | undefined) => spent?.total.costPicodollars;
 
-test('it is whole once the ledger has no more to tell, and goes on behind what it knows', () => {
+test('it is complete once the ledger has no more pages, and continues after the last one', () => {
   const book = createSpendBook();
   book.take(makePage({ keys: [entry('a/one', 1)], sequence: 1, hasMore: true }));
   expect([book.isWhole(), book.after()]).toEqual([false, 1]);

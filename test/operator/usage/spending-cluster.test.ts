@@ -398,7 +398,7 @@ test('what a fault of ours kept from being reported is reported with the next an
   expect(term.spending.reading()?.exhaustedKeys).toBe(1);
 });
 
-test('a ledger that goes disturbs nothing; one that was begun again in its place is believed', async () => {
+test('a ledger outage disturbs nothing; a new ledger in its place is trusted', async () => {
   await create('bot');
   await spend('bot', 5);
   const term = await lead();
@@ -416,7 +416,7 @@ test('a ledger that goes disturbs nothing; one that was begun again in its place
   }, 500);
 }, 30_000);
 
-test('without the address of a ledger nobody is asked, and nothing is said', async () => {
+test('without the address of a ledger there are no calls and no log lines', async () => {
   const { spending } = await lead({ ledger: undefined });
   expect([spending.reading(), spending.queues, spending.exhausted(apiKey())]).toEqual([
     undefined,

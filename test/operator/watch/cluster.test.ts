@@ -349,7 +349,7 @@ describe('ConfigMaps', () => {
     ]);
   });
 
-  test('one that cannot be read is reported, and read as soon as it can be; what was read before holds at the same time', async () => {
+  test('one that cannot be read is reported, keeps its last content, and is read as soon as possible', async () => {
     await createMap('internal-ca', { 'ca.crt': 'one' });
     await create(withCa('internal-ca'));
     const { client } = listening();
@@ -381,7 +381,7 @@ describe('ConfigMaps', () => {
 });
 
 describe('Secrets', () => {
-  test('of one that is none of our business, no value, label or annotation is in memory', async () => {
+  test('of an unlabelled one, no value, label or annotation is in memory', async () => {
     await createSecret('private', {
       labels: { 'penstock.dev/provider-credential': 'no', marker: 'label-value' },
       annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"cHJpdmF0ZQ=="}' },
@@ -553,7 +553,7 @@ describe('deletions', () => {
     await patch(pathOf('ApiKey', 'bot'), { metadata: { finalizers: null } });
   });
 
-  test('what happens while the line is cut is reported once it is mended', async () => {
+  test('changes during a lost connection arrive once it is back', async () => {
     const connection = breakable(plane().client);
     await create(apiKey());
     const watched = await watch({}, connection);
@@ -567,7 +567,7 @@ describe('deletions', () => {
   });
 
   // The watch cannot go on where it was, and the next list lacks the object: that is all that is known.
-  test('what is only missing in a later list was not seen to be deleted', async () => {
+  test('an object missing in a later list does not count as deleted', async () => {
     const connection = breakable(plane().client);
     await create(apiKey());
     await create(apiKey({ imports: [{ sha256: 'e'.repeat(64) }] }, { name: 'stays' }));
@@ -638,7 +638,7 @@ describe('gateways and their table', () => {
     for (const pod of [first, second, stranger]) await pod.remove();
   });
 
-  test('whether the pods are known is reported: while their watch is broken there may be others', async () => {
+  test('while the watch of pods is broken, the list of pods counts as unknown', async () => {
     const connection = breakable(plane().client);
     const watched = await watch({}, connection);
     connection.cut();

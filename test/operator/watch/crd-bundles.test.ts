@@ -72,7 +72,7 @@ test('one that may not be read is said to be so, and is in no figure', async () 
   expect(figures()).toEqual([false, false, false]);
 });
 
-test('what is brought up to date while it runs is seen, and what stays is said once', async () => {
+test('an upgrade while it runs is noticed, and a remaining mismatch is logged once', async () => {
   const answers: Record<string, Answer> = { ...mine, providers: '1.1.0' };
   const { bundles, clock, said, figures } = stage(answers);
   await settle();

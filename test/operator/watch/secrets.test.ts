@@ -63,7 +63,7 @@ describe('what is known of a Secret', () => {
     });
   });
 
-  test('one that is none of our business, only that it is there', () => {
+  test('an unlabelled one: only that it exists', () => {
     const index = createSecretIndex();
     const object = secretOf(foreign);
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"cHJpdmF0ZQ=="}' };
@@ -124,14 +124,14 @@ describe('changes', () => {
     expect(index.records.get(key)).toBe(before);
   });
 
-  test('a Secret that is none of our business changes nothing, whatever is written to it', () => {
+  test('an unlabelled Secret changes nothing, whatever is written to it', () => {
     const index = settled(foreign);
     const before = index.records.get(key);
     expect(place(index, foreign)).toBe('none');
     expect(index.records.get(key)).toBe(before);
   });
 
-  test('a Secret that is gone is reported as withdrawn, whichever watch says so first', () => {
+  test('a deleted Secret is reported as withdrawn, whichever watch sees it first', () => {
     const first = settled(shared);
     expect(place(first, undefined)).toBe('revocation');
     expect(first.unvalued('credentials', key)).toBe('none');
