@@ -20,6 +20,7 @@ import { listenKept } from '../support/listen-kept.ts';
 import { type Browser, type House, openBrowser, openHouse, type People } from './house.ts';
 
 export function ledgerSuite(plane: () => ControlPlane, people: () => People): void {
+  const nowMs = Date.now();
   let house: House;
   let editor: Browser;
   let viewer: Browser;
@@ -31,7 +32,9 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     ends.push(() => rm(folder, { recursive: true, force: true }));
     const store = await openSqliteStore(join(folder, 'ledger.sqlite'));
     ends.push(() => store.close());
-    const startedAt = new Date().toISOString();
+    // The day is that of the record until the last question, also over midnight.
+    const clock = { ...systemClock, wallMs: () => nowMs };
+    const startedAt = new Date(nowMs).toISOString();
     const record = {
       namespace: 'team-a',
       apiKey: 'team-a/bot',
@@ -40,9 +43,8 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     };
     await store.take(
       { source: 'p', cursor: 'c', entries: [makeEntry({ id: '1.1', ...record })], asides: [] },
-      Date.now(),
+      nowMs,
     );
-    const clock = systemClock;
     const server = buildReadApi({
       ...{ store, clock, access: openAccess(plane().client, clock) },
       ...{ budgets: () => undefined, gateways: noGateways, token: () => 'x', onFailure() {} },
@@ -51,7 +53,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
     ends.push(close);
     const ledger = openLedger(`http://127.0.0.1:${port}`, clock);
     ends.push(() => ledger.close());
-    house = await openHouse(plane(), { ledger });
+    house = await openHouse(plane(), { ledger, clock });
     ends.push(() => house.close());
     [editor, viewer, nobody] = [openBrowser(house), openBrowser(house), openBrowser(house)];
     await editor.signIn(people().editor);
@@ -90,7 +92,7 @@ export function ledgerSuite(plane: () => ControlPlane, people: () => People): vo
       expect((await viewer.ask(path)).status, path).toBe(404);
   });
 
-  const day = new Date().toISOString().slice(0, 10);
+  const day = new Date(nowMs).toISOString().slice(0, 10);
   const days = `from=${day}&to=${new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)}`;
 
   test.each([
