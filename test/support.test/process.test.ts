@@ -1,5 +1,7 @@
 // A child process can be started, waited for and ended, and a failure tells all it said.
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { type RunningProcess, startProcess } from '../support/process.ts';
@@ -56,4 +58,20 @@ test('waiting for a process that fails rejects with its exit code and its output
 
 test('a command that does not exist is refused', async () => {
   await expect(startProcess('x', { command: '/no/such/command' })).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+test('a process ends when its starter is killed', async () => {
+  const module = new URL('../support/process.ts', import.meta.url).href;
+  const starting = `
+    const { startProcess } = await import(${JSON.stringify(module)});
+    const server = await startProcess(${JSON.stringify(script)}, { args: ['serve'] });
+    console.log(await server.line(/^listening/));`;
+  child = await startProcess('--input-type=module', { args: ['--eval', starting] });
+  const port = (await child.line(/^listening/)).split(' ').at(-1);
+  const connection = connect(Number(port), '127.0.0.1');
+  await once(connection, 'connect');
+  connection.on('error', () => {}).resume();
+  const gone = once(connection, 'close');
+  child.signal('SIGKILL');
+  await gone;
 });

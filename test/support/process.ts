@@ -2,9 +2,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { access, constants } from 'node:fs/promises';
 import { get } from 'node:http';
 import { dirname, join } from 'node:path';
 import { image } from '../../tools/pack/contents.ts';
+import { leashed, unleash } from '../cluster/leash.ts';
 import { bareEnvironment } from './bare-environment.ts';
 import { builtFolder } from './cache-folder.ts';
 import { searchOutput } from './reported-secrets.ts';
@@ -47,10 +49,16 @@ export interface RunningProcess {
   stop(graceMs?: number): Promise<Exit>;
 }
 
-/** Starts a script with Node, or another command with `args` alone. Rejects when it cannot be started. */
+/**
+ * Starts a script with Node, or another command with `args` alone, which ends when this process does, however it does.
+ * Rejects when there is no program at the path of the command; a name that is not found on PATH ends with code 127.
+ */
 export async function startProcess(script: string, options: ProcessOptions = {}): Promise<RunningProcess> {
   const command = options.command ?? process.execPath;
-  const child = spawn(command, [...(options.nodeArgs ?? []), script, ...(options.args ?? [])], {
+  // The shell of the leash would only end with 127.
+  if (command.includes('/')) await access(command, constants.X_OK);
+  const args = [...(options.nodeArgs ?? []), script, ...(options.args ?? [])];
+  const child = spawn('sh', leashed(command, args, '$$'), {
     cwd: options.cwd,
     env: {
       ...bareEnvironment(),
@@ -58,8 +66,9 @@ export async function startProcess(script: string, options: ProcessOptions = {})
       ...options.env,
       ...(options.command === undefined ? asInImage(options.env) : {}),
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
+  unleash(child);
   // `close`, not `exit`: only then all output has been read.
   const exit = new Promise<Exit>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
