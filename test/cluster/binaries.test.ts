@@ -184,7 +184,7 @@ describe('when it does not work', () => {
   });
 });
 
-test('one that waits for another is informed, and ends with its run', async () => {
+test('a process that waits for another says so, and ends with its run', async () => {
   await writeFile(`${cacheFolder}.lock`, String(process.pid));
   const ending = new AbortController();
   const lines: string[] = [];

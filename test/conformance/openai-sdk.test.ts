@@ -11,7 +11,7 @@ import { type Stage, slashedModel, startStage } from './stage.ts';
 let stage: Stage;
 let openai: OpenAI;
 
-// A stage for each test: a key that was refused rests, and the next test would meet another error.
+// A stage for each test: a rejected key cools down, and the next test would meet another error.
 beforeEach(async () => {
   stage = await startStage();
   // Its own two retries are left on: the gateway has to tell it when they are of no use.

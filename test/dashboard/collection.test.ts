@@ -75,7 +75,7 @@ describe.each([
     ['may not', refusal(403, 'Forbidden'), ClusterRefusal],
     ['is asked for at a server that is not well', refusal(503, 'Unavailable'), ClusterAway],
     ['hears nobody', reset, ClusterAway],
-  ] as const)('anyone who %s is informed before anything has begun', async (_, answer, expected) => {
+  ] as const)('a reader who %s gets the refusal before the stream begins', async (_, answer, expected) => {
     const { next } = await start(from, ...before, answer);
     await expect(next()).rejects.toBeInstanceOf(expected);
   });

@@ -38,7 +38,7 @@ let simulator: Simulator;
 let installation: Installation;
 
 let running: OperatorProcess[] = [];
-/** Where requests go: ready, and not in flight out. A Service would have it so too. */
+/** Where requests go: ready, and not terminating. A Service would have it so too. */
 const inService = new Map<GatewayProcess, Traffic>();
 const total = { asked: 0, bad: [] as string[] };
 

@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  'a key that is out of money rests for all requests, one that counts badly does not',
+  'a key that is out of money cools down for all requests, one that counts badly does not',
   inHouse(async (house) => {
     const words = 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.';
     const errors: Readonly<Record<string, Behaviour>> = {

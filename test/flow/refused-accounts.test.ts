@@ -48,7 +48,7 @@ describe('two targets at one provider whose three keys are refused', () => {
     }),
   );
 
-  // What is forbidden to one request rests no key: without the other provider all of them would fail for ever.
+  // A request that is forbidden cools down no key: without the other provider all of them would fail for ever.
   test.each([401, 403, 429])(
     '(%i) leave the last attempt to another provider',
     inHouse(async (house, code) => {

@@ -124,7 +124,7 @@ function tableWithEverything(): RoutingTable {
   };
 }
 
-/** A new table, in which every credential counts as replaced: none of its keys rests, whatever was said of it. */
+/** A new table, in which every credential counts as replaced: none of its keys is in cooldown, whatever was reported of it. */
 function renewed(): RoutingTable {
   generation++;
   const credentials = table.credentials.map((credential) => ({
@@ -211,7 +211,7 @@ test('after every kind of failure none is in an answer, a log, a metric or the j
     for (const stream of [false, true]) {
       wall.script(fault);
       await keep(ask(running, 'plain', { stream }));
-      // Neither the breaker nor a key that rests is asked about here.
+      // Neither the breaker nor a key in cooldown matters here.
       const inUse = process.nextLine(/routing table in use/);
       await folder.putTable(renewed());
       await inUse;

@@ -33,6 +33,8 @@ const sentences: readonly (readonly [string, string])[] = [
   ['TakenRecords', 'class TakenRecords {'],
   ['SetAside', 'type SetAside = readonly string[];'],
   ['unclaimed', 'report.unclaimed(records);'],
+  ['rests', 'a key that rests for a minute'],
+  ['in flight out', 'a pod that is in flight out'],
   ['breathe', 'await breathe();'],
   ['allJudged', 'policies: readonly JudgedPolicy[]'],
 ];

@@ -41,6 +41,8 @@ export const privateWords: readonly PrivateWord[] = [
   { word: 'TakenRecords', pattern: /\bTakenRecords\b/gi, instead: 'acknowledged' },
   { word: 'SetAside', pattern: /\bSetAside\b/gi, instead: 'quarantine, reservation' },
   { word: 'unclaimed', pattern: /\bunclaimed\b/gi, instead: 'unacknowledged' },
+  { word: 'rests', pattern: /\brests\b/gi, instead: 'is in cooldown, is idle' },
+  { word: 'in flight out', pattern: /(?<!requests )\bin flight (?:out|there)\b/gi, instead: 'terminating, being deleted' },
   { word: 'breathe', pattern: /\bbreathes?\b/gi, instead: 'yield' },
   {
     word: 'allJudged',

@@ -47,7 +47,7 @@ export async function pidsInCgroups(name: string, part = ''): Promise<number[]> 
 }
 
 /**
- * What is in them must have been ended; processes that are still in flight out are waited for, by trying again: version 1 tells
+ * What is in them must have been ended; processes that are still ending are waited for, by trying again: version 1 tells
  * nobody but a program of the machine's own when a cgroup is empty.
  */
 export async function removeCgroups(name: string): Promise<void> {

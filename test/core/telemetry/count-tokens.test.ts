@@ -69,7 +69,7 @@ test('the request names its model and how many were asked', () => {
   });
 });
 
-test('each upstream that was asked is a span under it, and is informed', () => {
+test('each upstream call is a span under it, with its outcome', () => {
   const [request] = spans.filter(({ kind }) => kind === 2);
   const asked = spans.filter(({ kind }) => kind === 3);
   expect(asked.map(({ name, parentSpanId, status }) => [name, parentSpanId, status.code ?? 0])).toEqual([

@@ -99,7 +99,7 @@ export function tenantsSuite(stage: () => Stage): void {
     await visitor.close();
   });
 
-  test('who may nothing is informed by every view, and what right it takes', async () => {
+  test('without rights every view says so, and names the missing right', async () => {
     const visitor = await stage().enter('nobody');
     const { page } = visitor;
     for (const [path, words] of viewsWithoutRights) {

@@ -268,7 +268,7 @@ test('a page for which something else answers than its server says so', async ()
   await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
 });
 
-test('who signs in where something else answers than the server is informed, and can try again', async () => {
+test('a sign-in answered by something else than the server shows that, and can be repeated', async () => {
   const page = await open('/nothing', { isSignedOut: true });
   await page.getByRole('textbox', { name: 'Token' }).fill('ada, today');
   await page.route('**/api/session', (route) =>
@@ -293,7 +293,7 @@ test.each([
     { contentType: 'text/html', body: '<p>Pay here.' },
     'The answer did not come from the dashboard',
   ],
-])('who could not be signed out is informed, where %s', async (_, answer, words) => {
+])('a failed sign-out is shown, where %s', async (_, answer, words) => {
   const page = await open('/nothing');
   await page.route('**/api/session', (route) =>
     route.request().method() === 'DELETE' ? route.fulfill(answer) : route.continue(),
@@ -316,7 +316,7 @@ test('who signs out while the line is cut learns that they may still be signed i
   await page.getByText('You are signed out.').waitFor();
 });
 
-test('who signs out where no answer comes is informed after half a minute', async () => {
+test('a sign-out without an answer is shown as failed after half a minute', async () => {
   const page = await open('/nothing');
   await page.clock.install();
   const isAsked = Promise.withResolvers<void>();

@@ -133,7 +133,7 @@ function tell(what: string, figures: LoadFigures): void {
   say(`${what}: ${JSON.stringify(figures)}`);
 }
 
-/** All pods of the release are there and ready, and none is in flight out. */
+/** All pods of the release are there and ready, and none is terminating. */
 async function settled(): Promise<void> {
   for (const name of ['gateway', 'operator'])
     await cluster.mustKubectl(

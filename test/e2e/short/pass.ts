@@ -251,7 +251,7 @@ export function describePass(given: PassCluster): void {
     expect(await traces()).toEqual([]);
   });
 
-  /** Those that are in flight out are not of interest. */
+  /** Those that are terminating are not of interest. */
   async function podNames(): Promise<string[]> {
     const text = await cluster.mustKubectl([
       ...pods,

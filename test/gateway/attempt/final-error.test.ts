@@ -85,7 +85,7 @@ const rows: readonly Row[] = [
     mayRetry: true,
   },
   {
-    when: 'a key that rests for longer than its limit says',
+    when: 'a key that cools down for longer than its limit says',
     failures: [status(429, {}, 3_000)],
     usableInMs: 19_900,
     status: 429,
@@ -94,7 +94,7 @@ const rows: readonly Row[] = [
     mayRetry: true,
   },
   {
-    when: 'a limit without a wait, and a key that rests for a while',
+    when: 'a limit without a wait, and a key that cools down for a while',
     failures: [status(429)],
     usableInMs: 19_900,
     status: 429,
@@ -386,7 +386,7 @@ describe('reported in another dialect than the caller speaks', () => {
       "This model's maximum context length is 8192 tokens, however you requested 9000 tokens (900 in your prompt; 8100 for the completion).",
       ' (input length and `max_tokens` exceed context limit: 900 + 8100 > 8192)',
     ],
-  ])('a prompt that is too long is informed that Claude Code shortens it: %s', (message, added) => {
+  ])('a prompt that is too long gets the error after which Claude Code shortens it: %s', (message, added) => {
     const failure = status(400, { ...foreign, code: 'context_length_exceeded', message });
     const reported = finalError([failure], { ...facts, shape: 'messages' });
     expect([reported.code, reported.message]).toEqual(['context_length_exceeded', message + added]);

@@ -71,7 +71,7 @@ interface Row {
   /** Position and failure of each attempt so far. */
   readonly failed: readonly (readonly [candidate: number, failure: AttemptFailure])[];
   readonly unusable?: readonly number[];
-  /** Not usable, though the breaker is closed: the key rests. */
+  /** Not usable, though the breaker is closed: the key is in cooldown. */
   readonly coolingDown?: readonly number[];
   /** Usable, but only as a trial. */
   readonly halfOpen?: readonly number[];
@@ -529,7 +529,7 @@ const rows: readonly Row[] = [
     step: giveUp,
   },
 
-  // The key rests then, so that it is not usable; its wait is exactly that rest.
+  // The key is in cooldown then, so that it is not usable; its wait is exactly that cooldown.
   {
     when: 'alone and limited for two seconds and a half: waited for',
     candidates: [a1],

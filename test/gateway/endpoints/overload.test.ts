@@ -199,7 +199,7 @@ describe('bodies over the bound', () => {
     expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(0);
   });
 
-  test('are informed where they come to be translated, too', async () => {
+  test('get the error also where they are translated', async () => {
     await startWithTwoKeys(messages);
     const large = { prompt: 'x'.repeat(60_000) };
     const running = completion(large);

@@ -43,7 +43,7 @@ async function heldOf(): Promise<string | undefined> {
   return /^penstock_limits_held (\d+)$/m.exec(text)?.[1];
 }
 
-test('limits_unavailable: where nothing with a limit may pass without the store, it is informed while the store is away', async () => {
+test('limits_unavailable: with onStoreError Deny, limited requests get the error while the store is away', async () => {
   const table = tableOf([{ baseUrl: wall.baseUrl }]);
   const limited = table.keys.map((entry) => ({ ...entry, limits: { requestsPerMinute: 5 } }));
   // Nobody answers there.
@@ -163,7 +163,7 @@ test('what was used beyond the estimate is owed, and keeps the next request out'
   );
 });
 
-test('a request that asks for more than the limit of a whole minute is informed, and not to wait', async () => {
+test('a request for more than the limit of a whole minute gets an error without Retry-After', async () => {
   await start({ key: { tokensPerMinute: 1_000 } });
   const refused = await ask('/v1/chat/completions', { max_tokens: 5_000 });
   expect([refused.status, refused.headers['retry-after'], refused.headers['x-should-retry']]).toEqual([

@@ -88,7 +88,7 @@ describe('where nothing with a limit may pass without the store, and that is awa
   });
 });
 
-test('a key without requests left is passed over, as one that rests, and its provider is not asked with it', async () => {
+test('a key without requests left is skipped like a key in cooldown', async () => {
   const wall = await wallOf();
   const rig = await rigOf(tableOf([{ baseUrl: wall.baseUrl, ...twoKeys({ requestsPerMinute: 2 }) }]));
   for (let index = 0; index < 4; index++) {

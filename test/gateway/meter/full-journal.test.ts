@@ -59,7 +59,7 @@ describe('a folder that is full', () => {
   test('gives up its oldest records, each reported of once, and keeps the others', async () => {
     const { journal, unacknowledged, write } = open(16_000);
     await write(1, 100);
-    // The last full file may still be in flight out.
+    // The last full file may not be sent yet.
     await until(async () => (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).length <= 4, 2);
     const kept: number[] = [];
     for (let cursor: string | undefined; ; ) {

@@ -178,7 +178,7 @@ describe('a key in cooldown', () => {
       expect(again.isUsable(keyA, 2_200), 'no trial any more').toBe(true);
     });
 
-    test('rests again where it is refused again', () => {
+    test('cools down again when it is rejected again', () => {
       const again = rested('rejected');
       again.onEnd(
         again.onStart(keyA, false, 2_000),
@@ -231,13 +231,16 @@ describe('a key in cooldown', () => {
       ['no money, then not valid', [broke, rejected], 300_000, 'rejected'],
       ['not valid, then no money', [rejected, broke], 300_000, 'rejected'],
       ['a long rate limit, then a short one', [{ ...limited, forMs: 9_000 }, limited], 9_000, 'rate-limit'],
-    ] as const)('(%s) rests for the longer time and the graver reason', (_, signals, untilMs, reason) => {
-      const health = newHealth();
-      const together = signals.map((signal) => ({ signal, watched: health.onStart(keyA, false, 0) }));
-      for (const { signal, watched } of together) health.onEnd(watched, signal, 0);
-      expect(health.cooldownReason(keyA, 0)).toBe(reason);
-      expect(health.restMs(keyA, 0)).toBe(untilMs);
-    });
+    ] as const)(
+      '(%s) cools down for the longer time and the graver reason',
+      (_, signals, untilMs, reason) => {
+        const health = newHealth();
+        const together = signals.map((signal) => ({ signal, watched: health.onStart(keyA, false, 0) }));
+        for (const { signal, watched } of together) health.onEnd(watched, signal, 0);
+        expect(health.cooldownReason(keyA, 0)).toBe(reason);
+        expect(health.restMs(keyA, 0)).toBe(untilMs);
+      },
+    );
 
     test('does not rest for what was asked before others were answered', () => {
       const health = newHealth();
@@ -262,7 +265,7 @@ describe('a key in cooldown', () => {
       return health;
     };
 
-    test('rests for a second, and nobody has to try it for the others', () => {
+    test('cools down for a second, and needs no trial for the others', () => {
       const health = answered();
       as(health, 'one', limited(), 999);
       expect(health.restMs(keyA, 999)).toBe(1_000);
@@ -270,7 +273,7 @@ describe('a key in cooldown', () => {
       expect(health.isUsable(keyA, 1_999)).toBe(true);
     });
 
-    test('rests no longer where the same caller is refused again, and twice as long for each further one', () => {
+    test('cools down no longer when the same caller is limited again, and twice as long for each further caller', () => {
       const health = answered();
       const restAfter = (caller: string, nowMs: number): number | undefined => {
         as(health, caller, limited(5_000), nowMs);
@@ -285,7 +288,7 @@ describe('a key in cooldown', () => {
       expect(restAfter('four', 2_400), 'as long as it was reported').toBe(5_000);
     });
 
-    test('rests as long as it learnt where nobody was answered since', () => {
+    test('cools down as announced if no caller was answered since', () => {
       const health = answered();
       as(health, 'one', limited(), 100);
       as(health, 'two', limited(), 1_100);
@@ -293,13 +296,13 @@ describe('a key in cooldown', () => {
       expect(health.restMs(keyA, 5_000)).toBe(20_000);
     });
 
-    test('rests no longer than it was reported', () => {
+    test('cools down no longer than announced', () => {
       const health = answered();
       as(health, 'one', limited(300), 100);
       expect(health.restMs(keyA, 100)).toBe(300);
     });
 
-    test.each(['rejected', 'out-of-money'] as const)('rests as ever where it is %s', (reason) => {
+    test.each(['rejected', 'out-of-money'] as const)('cools down as usual when it is %s', (reason) => {
       const health = answered();
       as(health, 'one', { type: 'key-cooldown', forMs: 60_000, reason }, 100);
       expect(health.restMs(keyA, 100)).toBe(60_000);
@@ -309,16 +312,16 @@ describe('a key in cooldown', () => {
   describe('that is asked to wait for nothing', () => {
     const own: HealthSignal = { type: 'key-cooldown', forMs: 20_000, reason: 'rate-limit', isOwnRule: true };
 
-    test('rests by our own rule: for a second, and twice as long each time, until it is answered', () => {
+    test('cools down by our own rule: for a second, and twice as long each time, until it is answered', () => {
       const health = newHealth();
-      const rests: (number | undefined)[] = [];
+      const waits: (number | undefined)[] = [];
       let nowMs = 0;
       for (let n = 0; n < 6; n++) {
         attempt(health, keyA, own, nowMs);
-        rests.push(health.restMs(keyA, nowMs));
-        nowMs += (rests.at(-1) ?? 0) + 10;
+        waits.push(health.restMs(keyA, nowMs));
+        nowMs += (waits.at(-1) ?? 0) + 10;
       }
-      expect(rests).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 20_000]);
+      expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 20_000]);
       attempt(health, keyA, { type: 'success' }, nowMs);
       attempt(health, keyA, own, nowMs + 1_001);
       expect(health.restMs(keyA, nowMs + 1_001)).toBe(1_000);
@@ -360,7 +363,7 @@ describe('a key in cooldown', () => {
       ]);
     });
 
-    test('rests as a whole where a second model is limited at the same time, and not where that is later', () => {
+    test('cools down for all models if a second model is limited at the same time, and not if that is later', () => {
       const soon = newHealth();
       attempt(soon, keyA, limited, 0);
       attempt(soon, otherModel, limited, 8_999);
@@ -373,7 +376,7 @@ describe('a key in cooldown', () => {
       expect(later.isUsable(keyA, 9_000)).toBe(true);
     });
 
-    test('rests as a whole where the account is what is limited', () => {
+    test('cools down for all models if the account is limited', () => {
       const health = healthAfter({ ...limited, isAccount: true }, 1);
       expect([health.isUsable(otherModel, 1), health.restsForModel(keyA, 1)]).toEqual([false, false]);
       expect(health.usableInMs([otherModel], 1_000)).toBe(8_000);
@@ -549,7 +552,7 @@ describe('when all are out of service', () => {
     expect(health.lastResort(all, 2_000, () => true)).toBeUndefined();
   });
 
-  test('a key that rests is no last resort, nor is one whose trial is under way', () => {
+  test('a key in cooldown is no last resort, nor is a key with a trial in flight', () => {
     const health = dead();
     attempt(health, keyA, { type: 'key-cooldown', forMs: 9_000, reason: 'rejected' }, 1_000);
     expect(health.lastResort(all, 2_000)).toBe(1);
@@ -634,7 +637,7 @@ describe('a report', () => {
     ['rate-limit', 'rate-limited'],
     ['out-of-money', 'out-of-money'],
     ['rejected', 'rejected'],
-  ] as const)('says of a key that rests for %s: %s, until when, and not that it works', (reason, state) => {
+  ] as const)('reports a key in cooldown for %s as %s, with the end, and not as working', (reason, state) => {
     const health = healthAfter({ type: 'success' }, 1);
     attempt(health, keyA, { type: 'key-cooldown', forMs: 2_000, reason }, 500);
     const ofModel = reason === 'rate-limit' ? { upstreamModel: keyA.target.entry.upstreamModel } : {};

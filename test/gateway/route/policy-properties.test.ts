@@ -346,7 +346,7 @@ test('the next step of a call, whatever fails', () => {
           judgement: judgeFailure(failure),
           retryAfterMs: failure.kind === 'status' ? failure.retryAfterMs : undefined,
         });
-        // A key that is limited or refused rests.
+        // A limited or rejected key cools down.
         if (judgeFailure(failure).keyCooldown !== null) {
           for (const [position, { keyId }] of candidates.entries()) {
             if (keyId === candidates[candidate]?.keyId) usable[position] = false;

@@ -21,8 +21,13 @@ function candidateIn(table: RoutingTable): Candidate {
 const candidate = candidateIn(tableOf([target]));
 
 function keyFrom(table: RoutingTable, resting = ''): string | undefined {
-  const rests = ({ endpoint: { key } }: Candidate): boolean => key?.secret.reveal() === resting;
-  return renewCandidate(candidate, 'team/m', buildTableView(table), rests)?.endpoint.key?.secret.reveal();
+  const isCoolingDown = ({ endpoint: { key } }: Candidate): boolean => key?.secret.reveal() === resting;
+  return renewCandidate(
+    candidate,
+    'team/m',
+    buildTableView(table),
+    isCoolingDown,
+  )?.endpoint.key?.secret.reveal();
 }
 
 describe('the newest table', () => {
@@ -66,7 +71,7 @@ describe('the newest table', () => {
     expect(keyFrom(table)).toBe(key);
   });
 
-  test('a key that rests is not taken', () => {
+  test('a key in cooldown is not taken', () => {
     const others = tableOf([{ ...target, keys: { next: 'sk-8', last: 'sk-9' } }]);
     expect([keyFrom(others), keyFrom(others, 'sk-8')]).toEqual(['sk-8', 'sk-9']);
     expect(keyFrom(tableOf([{ ...target, keys: { next: 'sk-8' } }]), 'sk-8')).toBeUndefined();

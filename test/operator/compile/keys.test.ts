@@ -254,7 +254,7 @@ test('attributes that were stored by their old name still reach the table', () =
   expect(old.table).toEqual(now.table);
 });
 
-test('a disabled key is out of the table, and an object in flight out too', () => {
+test('a disabled key is out of the table, and an object being deleted too', () => {
   expect(compileOnce(snapshot({ apiKeys: [apiKey({ disabled: true })] })).table.keys).toEqual([]);
   const leaving = apiKey({}, { deletionTimestamp: at(0) });
   expect(compileOnce(snapshot({ apiKeys: [leaving] }))).toMatchObject({ table: { keys: [] }, verdicts: [] });

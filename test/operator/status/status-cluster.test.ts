@@ -493,7 +493,7 @@ describe('the key of an ApiKey', () => {
   test('that the server refuses is reported in words, without the key', async () => {
     const namespace = await inNamespace('issue-refused');
     const object = await create(issuable(namespace));
-    // A namespace in flight out takes nothing new.
+    // A namespace being deleted takes nothing new.
     const anchor = { metadata: { namespace, name: 'anchor', finalizers: ['example.dev/anchor'] } };
     await createStored(plane().client, { apiVersion: 'v1', kind: 'ConfigMap', ...anchor });
     await plane().mustKubectl(['delete', 'namespace', namespace, '--wait=false']);

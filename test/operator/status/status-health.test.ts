@@ -148,7 +148,7 @@ describe('an upstream', () => {
     ],
     ['of which one key of two is out of credit', [reports(key('main', 'out-of-money'))], 'Healthy', 1, 1],
     [
-      'of which a key is out of money, and the other rests after a rate limit',
+      'of which a key is out of money, and the other cools down after a rate limit',
       [reports(key('main', 'out-of-money'), key('spare', 'rate-limited'))],
       'Healthy',
       1,

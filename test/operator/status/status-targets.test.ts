@@ -70,7 +70,7 @@ describe('calls to a target fail', () => {
       ['main'],
     ],
     ['nowhere, where another pod is answered', [reports(about('open', m)), reports(about('working'))], []],
-    ['nowhere, where a key rests', [reports(about('rate-limited', { key: 'main' }))], []],
+    ['nowhere, where a key cools down', [reports(about('rate-limited', { key: 'main' }))], []],
     ['nowhere, where only a silent pod said so', [{ ...reports(about('open')), ...silent }, reports()], []],
     ['nowhere, where another Provider is meant', [reports(about('open', { provider: 'team-b/openai' }))], []],
     ['one does not know where, before every pod was heard', [reports(about('open')), undefined], undefined],

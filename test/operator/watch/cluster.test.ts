@@ -612,7 +612,7 @@ describe('tenant namespaces', () => {
 });
 
 describe('gateways and their table', () => {
-  test('a pod counts while it is ready and not in flight out', async () => {
+  test('a pod counts while it is ready and not terminating', async () => {
     const namespace = `${team}-release`;
     await makeNamespace(namespace);
     const watched = await watch({ namespace });

@@ -24,7 +24,7 @@ test('a ready one, with its address and the port named internal', () => {
 test.each([
   ['not one that is not ready', { status: { conditions: [{ type: 'Ready', status: 'False' }] } }],
   ['not one that has not said whether it is', { status: { conditions: undefined } }],
-  ['not one that is in flight out', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }],
+  ['not one that is terminating', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }],
   ['not one without an address', { status: { podIP: undefined } }],
   ['not one without the port', { spec: { containers: [{ ports: [{ containerPort: 9091 }] }] } }],
 ])('%s', (_, change) => {

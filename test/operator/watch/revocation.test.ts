@@ -10,7 +10,7 @@ const late = '2028-01-01T00:00:00Z';
 
 test.each([
   ['an ApiKey is gone', apiKey(), undefined],
-  ['an ApiKey is in flight out', apiKey(), apiKey({}, { deletionTimestamp: early })],
+  ['an ApiKey is being deleted', apiKey(), apiKey({}, { deletionTimestamp: early })],
   ['an ApiKey is disabled', apiKey(), apiKey({ disabled: true })],
   ['an ApiKey gets an end', apiKey(), apiKey({ expiresAt: late })],
   ['an ApiKey ends earlier', apiKey({ expiresAt: late }), apiKey({ expiresAt: early })],

@@ -305,7 +305,7 @@ export const dashboard: readonly Mutant[] = [
     tests: ['test/dashboard/watch.test.ts'],
   },
   {
-    name: 'a page whose watch cannot begin is informed, and waits for no change',
+    name: 'a page whose watch cannot begin shows that, and waits for no change',
     file: 'dashboard/kubernetes/watch.ts',
     from: 'throw new ClusterAway(error.message);',
     to: 'return;',

@@ -200,7 +200,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/request/errors.test.ts'],
   },
   {
-    name: 'a rate limit rests the key and says nothing against the upstream',
+    name: 'a rate limit cools the key down and does not count against the upstream',
     file: 'gateway/attempt/failure.ts',
     from: "keyCooldown: 'rate-limit',\n    mayRetrySame: true,\n    isHealthSignal: false,",
     to: "keyCooldown: 'rate-limit',\n    mayRetrySame: true,",
@@ -340,7 +340,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
-    name: 'a key that rests is not used',
+    name: 'a key in cooldown is not used',
     file: 'gateway/route/health.ts',
     from: 'if (this.cooldownReason(candidate, nowMs)) return false;\n    return this.circuitsOf(candidate).every((circuit) => mayTry',
     to: 'return this.circuitsOf(candidate).every((circuit) => mayTry',
@@ -466,7 +466,7 @@ export const failover: readonly Mutant[] = [
     tests: ['test/gateway/route/health.test.ts'],
   },
   {
-    name: 'a key that was waited for is not asked where it rests again',
+    name: 'a key that was waited for is not used while it cools down again',
     file: 'gateway/attempt/call.ts',
     from: 'if (job.isUsable(candidate)) return true;',
     to: "if (job.failed.at(-1)?.judgement.keyRest === 'rate-limit' || job.isUsable(candidate)) return true;",

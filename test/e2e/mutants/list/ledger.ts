@@ -341,7 +341,7 @@ export const ledger: readonly Mutant[] = [
     tests: readApi,
   },
   {
-    name: 'what keys have spent is asked to who has the exchange token',
+    name: 'spend of keys is readable with the exchange token',
     file: 'ledger/read-api/read-api.ts',
     from: 'if (!timingSafeEqual(digest(given), digest(expected)))',
     to: 'if (!timingSafeEqual(digest(expected), digest(expected)))',
