@@ -68,6 +68,8 @@ export async function live(
   await apply(issuedApiKey('team-a', name));
   const secretPath = `/api/v1/namespaces/team-a/secrets/${name}-key`;
   await until(() => readObject(client, secretPath), signal);
+  // Until its first status, a key is new: what is good news in that status has no event.
+  await untilKeyIs('Ready');
 
   await mergePatch(client, `${ours}/apikeys/${name}`, { spec: { secret: { labels: { app: 'ci' } } } });
   await until(async () => (await readObject(client, secretPath)).metadata.labels?.app === 'ci', signal);
@@ -75,14 +77,7 @@ export async function live(
   // Switched off twice: an event that comes again is counted up.
   for (const disabled of [true, false, true]) {
     await mergePatch(client, `${ours}/apikeys/${name}`, { spec: { disabled } });
-    await until(async () => {
-      const { status, metadata } = await readObject(client, `${ours}/apikeys/${name}`);
-      return (
-        isRecord(status) &&
-        status.observedGeneration === metadata.generation &&
-        isTrue(status, disabled ? 'Disabled' : 'Ready')
-      );
-    }, signal);
+    await untilKeyIs(disabled ? 'Disabled' : 'Ready');
   }
   const ofKey = { kind: 'ApiKey', namespace: 'team-a', name };
   await until(async () => isCounted(await eventsNow(plane, ofKey), 'DisabledBySpec', 2), signal);
@@ -122,6 +117,15 @@ export async function live(
     signal,
   );
 
+  async function untilKeyIs(condition: string): Promise<void> {
+    await until(async () => {
+      const { status, metadata } = await readObject(client, `${ours}/apikeys/${name}`);
+      return (
+        isRecord(status) && status.observedGeneration === metadata.generation && isTrue(status, condition)
+      );
+    }, signal);
+  }
+
   async function credentialShard(): Promise<string> {
     const { shards } = await readManifest(plane);
     const found = shards.find(({ kind }) => kind === 'credentials');
@@ -153,10 +157,16 @@ function isCounted(
   return events.some(({ reason, count }) => reason === wanted && count >= times);
 }
 
-/** Asks until it is so; what fails is not so yet. */
+/**
+ * Asks until it is so; what fails is not so yet.
+ *
+ * @throws once `signal` is aborted, with what was awaited and what the last question brought.
+ */
 export async function until(isSo: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  let seen: unknown = 'nothing yet';
   await untilTrue(async () => {
-    signal.throwIfAborted();
-    return (await isSo().catch(() => false)) !== false;
+    if (signal.aborted) throw new Error(`never so: ${isSo}\nlast seen: ${seen}`, { cause: signal.reason });
+    seen = await isSo().catch((error: unknown) => error);
+    return seen !== false && !(seen instanceof Error);
   }, 100);
 }
