@@ -1,7 +1,8 @@
 // Which programs do the pods of this checkout run? The bundles that a build ships, built once for all runs of the same sources: a test
 // starts dozens of processes, and from single files each starts with half of the work.
 
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import { builtFolder } from '../support/cache-folder.ts';
@@ -12,11 +13,12 @@ const project = fileURLToPath(new URL('../../', import.meta.url));
 /** The folder of the bundles, such as `gateway.js`; nothing may be changed there. */
 export function builtCheckout(): Promise<string> {
   const run = inject('clusterFolder');
+  // Without git nothing says whether sources have changed: a build for this run alone.
+  const isKnown = existsSync(join(project, '.git'));
   return keptBuild({
-    folder: builtFolder(),
+    folder: isKnown ? builtFolder() : join(run, 'built'),
     run,
-    // Without git: a build for this run alone.
-    key: () => sourcesKey(project).catch(() => basename(run)),
+    key: () => (isKnown ? sourcesKey(project) : Promise.resolve('of-this-run')),
     async build(folder) {
       // The bundlers are loaded only where they have something to do.
       const { buildDist } = await import('../../tools/pack/bundles.ts');
