@@ -19,8 +19,8 @@ of series is bounded by the number of routes, targets and providers. Figures by 
 const gatewayFoot = `Histograms of requests and tables have the buckets that the OpenTelemetry conventions for generative AI advise for durations: 0.01 s, then
 doubled up to 163.84 s.
 
-Beside these stand the usual figures of a Node.js process, whose names begin with \`process_\` and \`nodejs_\`: CPU,
-memory, open files, event loop delay and garbage collection.
+Figures of the Node.js process have names that begin with \`process_\` and \`nodejs_\`: CPU, memory, open files, event loop
+delay and garbage collection.
 `;
 
 const genAiHead = `### By the conventions for generative AI
@@ -42,12 +42,12 @@ const operatorFoot = `controller-runtime and client-go have a few more, for what
 run has no time limit of its own but that of its calls, a call that failed is not repeated by itself but by its run, and a
 lease is always read before it is renewed.
 
-Here too stand the figures of a Node.js process, whose names begin with \`process_\` and \`nodejs_\`.
+Figures of the Node.js process have names that begin with \`process_\` and \`nodejs_\`.
 
 ### Which pod runs what
 
 \`GET /debug/table\` on the same port: for every ready gateway pod the table generation it runs, how far it is behind, since when, where it has it
-from, what it refused and why, the formats it reads, its open breakers and resting keys. Data as JSON, or with \`?format=text\` as a table. Only
+from, what it refused and why, the formats it reads, its open breakers and keys in cooldown. Data as JSON, or with \`?format=text\` as a table. Only
 the leader knows; the others say who leads.
 
 \`\`\`sh
@@ -56,13 +56,13 @@ curl --retry 10 --retry-connrefused 'localhost:9090/debug/table?format=text'
 \`\`\`
 `;
 
-const ledgerFoot = `Here too stand the figures of a Node.js process.
+const ledgerFoot = `Figures of the Node.js process are served too.
 `;
 
 const dashboardHead = `They say how many do what, and never who: no name of a person, a namespace or an object is among the labels.
 `;
 
-const dashboardFoot = `Here too stand the figures of a Node.js process. In [local mode](guides/quickstart.md) the dashboard has no such port.
+const dashboardFoot = `Figures of the Node.js process are served too. In [local mode](guides/quickstart.md) the dashboard has no such port.
 `;
 
 export function metricsPage(): string {

@@ -210,16 +210,15 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
     this.piece = undefined;
     this.more = undefined;
     this.waitingBytes = 0;
-    if (piece) this.receiver?.onBody(piece);
-    if (more === undefined) return;
-    for (let at = 0; at < more.length && this.receiver; at++) {
-      const isLast = at === more.length - 1;
-      if (!isLast && this.receiver.takesJoined) {
-        this.receiver.onBody(Buffer.concat(at === 0 ? more : more.slice(at)));
-        return;
-      }
-      this.receiver.onBody(more[at] ?? nothing);
+    if (piece === undefined) return;
+    if (more === undefined) {
+      this.receiver?.onBody(piece);
+      return;
     }
+    const pieces = [piece, ...more];
+    while (pieces.length > 1 && this.receiver?.takesJoined !== true)
+      this.receiver?.onBody(pieces.shift() ?? nothing);
+    this.receiver?.onBody(pieces.length === 1 ? (pieces[0] ?? nothing) : Buffer.concat(pieces));
   }
 
   private take(): UpstreamReceiver | undefined {

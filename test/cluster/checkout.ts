@@ -2,7 +2,7 @@
 // starts dozens of processes, and from single files each starts with half of the work.
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import { builtFolder } from '../support/cache-folder.ts';
@@ -18,7 +18,7 @@ export function builtCheckout(): Promise<string> {
   return keptBuild({
     folder: isKnown ? builtFolder() : join(run, 'built'),
     run,
-    key: () => (isKnown ? sourcesKey(project) : Promise.resolve('of-this-run')),
+    key: () => (isKnown ? sourcesKey(project).catch(() => basename(run)) : Promise.resolve(basename(run))),
     async build(folder) {
       // The bundlers are loaded only where they have something to do.
       const { buildDist } = await import('../../tools/pack/bundles.ts');

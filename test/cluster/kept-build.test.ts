@@ -55,6 +55,19 @@ describe('a kept build', () => {
     expect(built).toEqual(['old', 'new']);
   });
 
+  test('of sources that change at the same time serves its own run alone', async () => {
+    const keys = ['old', 'new'];
+    const run = await startRun('one');
+    await keptBuild({
+      folder: join(root, 'built'),
+      run,
+      key: async () => keys.shift() ?? '',
+      build: (folder) => mkdir(folder),
+    });
+    expect(await kept()).toEqual(['one']);
+    expect(await ask(await startRun('two'), 'old')).toBe('old');
+  });
+
   test('is the same for all of a run, also when the sources change', async () => {
     const run = await startRun('one');
     await ask(run, 'old');

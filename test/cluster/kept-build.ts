@@ -23,7 +23,7 @@ export interface KeptBuild {
   readonly folder: string;
   /** The folder of the run: what it uses is kept at least as long as this is there. */
   readonly run: string;
-  /** Names what the build is made of. Asked once for a run. */
+  /** Names what the build is made of; asked again after it was built. */
   readonly key: () => Promise<string>;
   /** Fills a folder that is not there yet. */
   readonly build: (folder: string) => Promise<void>;
@@ -42,12 +42,15 @@ export async function keptBuild({ folder, run, key, build }: KeptBuild): Promise
   return await withLock(`${folder}.lock`, async () => {
     const late = await known();
     if (late !== undefined) return late;
-    const place = join(folder, await key());
+    const name = await key();
+    let place = join(folder, name);
     if (!(await isThere(place))) {
-      const unfinished = join(folder, 'unfinished');
+      const unfinished = join(folder, `unfinished-${process.pid}`);
       await rm(unfinished, { recursive: true, force: true });
       await mkdir(join(unfinished, 'runs'), { recursive: true });
       await build(join(unfinished, 'dist'));
+      // Sources that changed during the build may be in it in part: a build for this run alone.
+      if ((await key()) !== name) place = join(folder, basename(run));
       // Whole or not there.
       await rename(unfinished, place);
     }
@@ -68,8 +71,13 @@ async function removeOlder(folder: string): Promise<void> {
     }),
   );
   places.sort((a, b) => b.usedMs - a.usedMs);
-  for (const { path } of places.slice(most))
-    if (!(await isUsed(path))) await rm(path, { recursive: true, force: true });
+  for (const { path } of places.slice(most)) {
+    if (await isUsed(path)) continue;
+    // Whole or not there, also if this process is killed now.
+    const removed = `${path}-removed`;
+    await rename(path, removed);
+    await rm(removed, { recursive: true, force: true });
+  }
 }
 
 /** A run that was killed leaves its folder to the next one, which removes it. */

@@ -72,10 +72,10 @@ describe.each([
   });
 
   test.each([
-    ['may not', refusal(403, 'Forbidden'), ClusterRefusal],
-    ['is asked for at a server that is not well', refusal(503, 'Unavailable'), ClusterAway],
-    ['hears nobody', reset, ClusterAway],
-  ] as const)('a reader who %s gets the refusal before the stream begins', async (_, answer, expected) => {
+    ['is forbidden', refusal(403, 'Forbidden'), ClusterRefusal],
+    ['gets a 503', refusal(503, 'Unavailable'), ClusterAway],
+    ['loses its connection', reset, ClusterAway],
+  ] as const)('a list that %s fails before the stream begins', async (_, answer, expected) => {
     const { next } = await start(from, ...before, answer);
     await expect(next()).rejects.toBeInstanceOf(expected);
   });

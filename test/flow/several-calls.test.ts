@@ -73,7 +73,7 @@ describe.each(shapes)('a %s request of twelve calls', (_, isStream) => {
     expect(wall.calls).toHaveLength(1 + prompts.length);
   });
 
-  test('runs them one after the other if its provider allows few at once', async () => {
+  test('sends all of them through a provider that allows three at once', async () => {
     const { rig, wall } = await start({ providerEntry: { limits: { maxConcurrentRequests: 3 } } });
     expect((await complete(rig, isStream)).status).toBe(200);
     expect(wall.calls).toHaveLength(prompts.length);

@@ -144,7 +144,7 @@ test('a question that is wrong is refused without a word of its key', async () =
   }
 });
 
-test('without a gateway, or with one that does not answer, the answer is 503 with Retry-After', async () => {
+test('without a gateway, or with one that does not answer, the answer is 503', async () => {
   for (const left of [[], [{ ...gateway, port: 1 }]]) {
     pods = left;
     const { status, body } = await ask(question, tokens.creates);

@@ -80,9 +80,12 @@ class EventRelay implements AnswerStream {
       text = this.normaliseLineEnds(text);
       bytes = Buffer.from(text, 'latin1');
     }
-    if (text.includes('\0')) {
-      failMalformed(this.facts, 'there is a NUL byte in the stream');
-      return undefined;
+    const nulAt = text.indexOf('\0');
+    if (nulAt !== -1) {
+      this.endedWithReturn = false;
+      const given = this.relay(bytes.subarray(0, nulAt), 0);
+      if (!isOver(this.facts)) failMalformed(this.facts, 'there is a NUL byte in the stream');
+      return given;
     }
     if (text === '') return undefined;
     if (this.tail.length > 0) {

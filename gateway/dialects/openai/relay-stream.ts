@@ -66,7 +66,8 @@ class OpenAiEvents implements EventJudge {
     let end = 0;
     while (end < bytes.length) {
       const next = this.forms.endOf(bytes, end);
-      if (next === -1 || next - end > eventBytesMax) break;
+      if (next - end > eventBytesMax) return 0;
+      if (next === -1) break;
       end = next;
       events++;
     }

@@ -143,7 +143,7 @@ describe('publishing', () => {
   });
 });
 
-test('after a leader is killed behind its revocations, the next leader keeps those keys revoked', async () => {
+test('after a leader is killed as soon as its revocations are written, the next leader keeps those keys revoked', async () => {
   const { client, namespace } = await place();
   const first = makePublisher(client, namespace);
   await first.takeOver();

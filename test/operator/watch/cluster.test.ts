@@ -381,7 +381,7 @@ describe('ConfigMaps', () => {
 });
 
 describe('Secrets', () => {
-  test('of an unlabelled one, no value, label or annotation is in memory', async () => {
+  test('of one that is not shared with providers, no value, label or annotation is in memory', async () => {
     await createSecret('private', {
       labels: { 'penstock.dev/provider-credential': 'no', marker: 'label-value' },
       annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"cHJpdmF0ZQ=="}' },
