@@ -73,8 +73,6 @@ function joined(body: readonly Buffer[], bytes: number): Buffer {
 /** Honest ones say that work is going on, every few seconds at most (RFC 9110, section 15.2); each costs a parse and has no other bound. */
 const informationalMax = 100;
 
-const nothing = Buffer.alloc(0);
-
 /** More of an answer in one turn is not kept until its end: its reader may have to hold the upstream back. */
 const waitingBytesMax = 16 * 1024;
 
@@ -216,9 +214,11 @@ class Call implements UpstreamCall, ConnectionAware, Dispatcher.DispatchHandler,
       return;
     }
     const pieces = [piece, ...more];
-    while (pieces.length > 1 && this.receiver?.takesJoined !== true)
-      this.receiver?.onBody(pieces.shift() ?? nothing);
-    this.receiver?.onBody(pieces.length === 1 ? (pieces[0] ?? nothing) : Buffer.concat(pieces));
+    for (const [at, one] of pieces.entries()) {
+      const isJoined = this.receiver?.takesJoined === true;
+      this.receiver?.onBody(isJoined ? Buffer.concat(pieces.slice(at)) : one);
+      if (isJoined) return;
+    }
   }
 
   private take(): UpstreamReceiver | undefined {

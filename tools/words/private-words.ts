@@ -42,7 +42,11 @@ export const privateWords: readonly PrivateWord[] = [
   { word: 'SetAside', pattern: /\bSetAside\b/gi, instead: 'quarantine, reservation' },
   { word: 'unclaimed', pattern: /\bunclaimed\b/gi, instead: 'unacknowledged' },
   { word: 'rests', pattern: /\brests\b/gi, instead: 'is in cooldown, is idle' },
-  { word: 'in flight out', pattern: /(?<!requests )\bin flight (?:out|there)\b/gi, instead: 'terminating, being deleted' },
+  {
+    word: 'in flight out',
+    pattern: /(?<!requests )\bin flight (?:out|there)\b/gi,
+    instead: 'terminating, being deleted',
+  },
   { word: 'breathe', pattern: /\bbreathes?\b/gi, instead: 'yield' },
   {
     word: 'allJudged',

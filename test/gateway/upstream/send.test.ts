@@ -229,6 +229,30 @@ test('chunks of one turn are given as one from when the receiver takes them so',
   expect(await bodies(0)).toEqual(['abcd']);
 });
 
+test('a receiver that aborts at the first chunk of a turn gets none of the others', async () => {
+  const chunks = [...'abc'].map((chunk) => `1\r\n${chunk}\r\n`).join('');
+  const { pool } = await startSingle((_, { socket }) => {
+    socket?.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`);
+  });
+  const given: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    const call = send(
+      { pool, path: '/', headers: [], body: [Buffer.from('{}')] },
+      {
+        onHead: () => {},
+        onBody: (chunk) => {
+          given.push(String(chunk));
+          call.abort();
+          setImmediate(resolve);
+        },
+        onEnd: reject,
+        onBreak: reject,
+      },
+    );
+  });
+  expect(given).toEqual(['a']);
+});
+
 describe('a call that is aborted', () => {
   test('while all connections of its pool are busy is released, and leaves the next free one to others', async () => {
     const paths: string[] = [];
