@@ -2,20 +2,10 @@
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  access,
-  mkdir,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-  utimes,
-} from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import { exists } from '../support/fetched-program.ts';
 import { withLock } from '../support/lock.ts';
 
 export interface KeptBuild {
@@ -44,7 +34,7 @@ export async function keptBuild({ folder, run, key, build }: KeptBuild): Promise
     if (late !== undefined) return late;
     const name = await key();
     let place = join(folder, name);
-    if (!(await isThere(place))) {
+    if (!(await exists(place))) {
       const unfinished = join(folder, `unfinished-${process.pid}`);
       await rm(unfinished, { recursive: true, force: true });
       await mkdir(join(unfinished, 'runs'), { recursive: true });
@@ -84,7 +74,7 @@ async function removeOlder(folder: string): Promise<void> {
 async function isUsed(place: string): Promise<boolean> {
   const runs = join(place, 'runs');
   const names = await readdir(runs).catch(() => []);
-  return (await Promise.all(names.map((name) => isThere(join(runs, name))))).includes(true);
+  return (await Promise.all(names.map((name) => exists(join(runs, name))))).includes(true);
 }
 
 /**
@@ -118,11 +108,4 @@ export async function sourcesKey(project: string): Promise<string> {
   for (const [index, name] of names.entries())
     digest.update(JSON.stringify([name, contents[index]?.length ?? 'gone'])).update(contents[index] ?? '');
   return digest.digest('hex').slice(0, 16);
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

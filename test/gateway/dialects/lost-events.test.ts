@@ -96,6 +96,11 @@ describe.each(streams)('$dialect', ({ dialect, begun, ended, garbage: own }) => 
     }
   });
 
+  test('what is whole before a NUL byte goes on, also out of the same chunk', () => {
+    const cut = own.replace('half', 'ha\0lf');
+    expect(passThrough(dialect, begun + cut).sent).toBe(passThrough(dialect, begun).sent);
+  });
+
   describe.each(readers)('%s', (_, read) => {
     const whole = read(dialect, begun + ended);
 
