@@ -23,7 +23,7 @@ Figures of the Node.js process have names that begin with \`process_\` and \`nod
 delay and garbage collection.
 `;
 
-const genAiHead = `### By the conventions for generative AI
+const genAiHead = `### OpenTelemetry conventions for generative AI
 
 The same requests and attempts once more, under the names of the
 [OpenTelemetry conventions](https://github.com/open-telemetry/semantic-conventions-genai): dashboards made for those need none of ours. The

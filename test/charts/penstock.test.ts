@@ -970,7 +970,7 @@ test('SECURITY.md says what every ServiceAccount may', async () => {
 
 test('the guide on origin says whether the chart is signed', async () => {
   const guide = await readFile(join(ROOT, 'docs/guides/install.md'), 'utf8');
-  const [, undone = ''] = guide.split('### What is not done');
+  const [, undone = ''] = guide.split('### Not covered');
   expect(undone).toContain('**The chart** is not signed');
 });
 

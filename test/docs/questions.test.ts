@@ -37,7 +37,7 @@ const QUESTIONS: readonly [question: string, page: string, heading: string, word
   [
     'A key has leaked. What do I type?',
     'docs/guides/providers-and-keys.md',
-    'A key has leaked',
+    'Revoke a leaked key',
     ['kubectl patch apikey', '"overlap":"0s"'],
   ],
   [
@@ -61,7 +61,7 @@ const QUESTIONS: readonly [question: string, page: string, heading: string, word
   [
     'How do I keep a team below 500 dollars a month?',
     'docs/guides/limits-and-budgets.md',
-    'Bound a namespace',
+    'Limit a namespace',
     ['kind: TenantPolicy', 'period: Month'],
   ],
   [
