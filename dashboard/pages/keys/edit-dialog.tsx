@@ -3,14 +3,17 @@
 import { useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/basics.tsx';
 import { NotDone, useChange } from '../parts/change.tsx';
+import { EffectsDialog } from '../parts/confirm-dialog.tsx';
 import { Dialog, YamlDialog } from '../parts/dialog.tsx';
 import { focusFirstProblem } from '../parts/fields.tsx';
 import { kubePath } from '../shell/asking.tsx';
+import { useShell } from '../shell/context.tsx';
 import { patchSeen } from '../shell/patch-seen.ts';
 import { serverClock } from '../shell/server-clock.ts';
 import type { ApiKey } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
+import { effectsOfKeyEdit } from './edit-effects.ts';
 import { KeyFields, writtenIn } from './key-fields.tsx';
 import { checkKeyForm, editPatch, type KeyForm, type KeyProblems, keyFormOf } from './key-form.ts';
 
@@ -23,6 +26,7 @@ export function EditKeyDialog({
   readonly onClose: () => void;
   readonly whenDone: () => void;
 }) {
+  const { formats } = useShell();
   // What was there when editing began: a concurrent change makes the write fail instead of being overwritten.
   const [before] = useState(apiKey);
   const [form, setForm] = useState<KeyForm>(() => keyFormOf(apiKey));
@@ -31,6 +35,8 @@ export function EditKeyDialog({
   const element = useRef<HTMLFormElement>(null);
   const { namespace, name } = before.metadata;
   const [isYaml, setYaml] = useState(false);
+  const [effects, setEffects] = useState<readonly string[]>([]);
+  const edited = () => mergePatch(before, editPatch(before, form)) as ApiKey;
   const check = (): boolean => {
     const written = writtenIn(element.current, form);
     // An end that has passed may stay as it is.
@@ -41,13 +47,11 @@ export function EditKeyDialog({
     focusFirstProblem(element.current);
     return false;
   };
-  const send = () => {
-    if (check())
-      void change.runOf(
-        (api) => patchSeen(api, kubePath('apikeys', namespace, name), before, editPatch(before, form)),
-        'Saved.',
-      );
-  };
+  const send = () =>
+    void change.runOf(
+      (api) => patchSeen(api, kubePath('apikeys', namespace, name), before, editPatch(before, form)),
+      'Saved.',
+    );
   return (
     <Dialog title={`Edit ${name}`} onClose={onClose} isWide>
       <form
@@ -55,7 +59,10 @@ export function EditKeyDialog({
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          send();
+          if (!check()) return;
+          const found = effectsOfKeyEdit(before, edited(), formats, serverClock.now());
+          if (found.length === 0) send();
+          else setEffects(found);
         }}
       >
         <KeyFields
@@ -76,11 +83,9 @@ export function EditKeyDialog({
           </Button>
         </div>
       </form>
-      {isYaml && (
-        <YamlDialog
-          objects={[asManifest('ApiKey', mergePatch(before, editPatch(before, form)) as ApiKey)]}
-          onClose={() => setYaml(false)}
-        />
+      {isYaml && <YamlDialog objects={[asManifest('ApiKey', edited())]} onClose={() => setYaml(false)} />}
+      {effects.length > 0 && (
+        <EffectsDialog name={name} effects={effects} onClose={() => setEffects([])} onConfirm={send} />
       )}
     </Dialog>
   );

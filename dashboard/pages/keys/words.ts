@@ -76,23 +76,32 @@ export function budgetWords(
     .join(' · ');
 }
 
-/** Of those that refuse calls; undefined: none of its own, or what was spent is not known. */
-export function exhaustedWords(
+/** Budgets of its own that refuse calls, as far as it is known what was spent. */
+export function exhaustedBudgets(
   { spec, status }: ApiKey,
-  formats: Pick<Formats, 'money' | 'time' | 'ago'>,
+  { money, time, ago }: Pick<Formats, 'money' | 'time' | 'ago'>,
   nowMs: number,
-): string | undefined {
-  const { money, time, ago } = formats;
-  const sentences = (spec.budgets ?? []).flatMap(({ period, limit, action }) => {
+): readonly { readonly period: Budget['period']; readonly sentence: string }[] {
+  return (spec.budgets ?? []).flatMap(({ period, limit, action }) => {
     const used = status?.usage?.periods?.find((one) => one.period === period);
     const end = endOf(period, used?.start);
     const spend = used?.spend ?? '0';
     if (action === 'Warn' || Number(spend) < Number(limit) || (end !== undefined && Date.parse(end) <= nowMs))
       return [];
-    const name = { Day: 'Daily', Week: 'Weekly', Month: 'Monthly' }[period as string] ?? 'Total';
+    const name = { Day: 'Daily', Week: 'Weekly', Month: 'Monthly', Total: 'Total' }[period];
     const until = end === undefined ? 'the limit is raised' : `${time(end)} (${ago(end, nowMs)})`;
-    return [`${name} budget used up: ${money(spend)} of ${money(limit)}. Refused until ${until}.`];
+    const sentence = `${name} budget used up: ${money(spend)} of ${money(limit)}. Refused until ${until}.`;
+    return [{ period, sentence }];
   });
+}
+
+/** Undefined: none. */
+export function exhaustedWords(
+  key: ApiKey,
+  formats: Pick<Formats, 'money' | 'time' | 'ago'>,
+  nowMs: number,
+): string | undefined {
+  const sentences = exhaustedBudgets(key, formats, nowMs).map(({ sentence }) => sentence);
   return sentences.length === 0 ? undefined : sentences.join(' ');
 }
 

@@ -10,6 +10,7 @@ import { asManifest } from '../words/manifest.ts';
 import { mergePatch } from '../words/merge-patch.ts';
 import { Button } from './basics.tsx';
 import { NotDone, useChange } from './change.tsx';
+import { EffectsDialog } from './confirm-dialog.tsx';
 import { Dialog, YamlDialog } from './dialog.tsx';
 import { focusFirstProblem } from './fields.tsx';
 import { type FieldProblems, refusedFields } from './refused-fields.ts';
@@ -20,6 +21,8 @@ interface EditDialogProps<Kind extends KubeObject, Form> {
   readonly formOf: (object: Kind) => Form;
   readonly check: (form: Form, before: Kind) => FieldProblems;
   readonly patchOf: (before: Kind, form: Form) => { readonly spec: object };
+  /** What callers notice of the change, in sentences. Empty: nothing. */
+  readonly effectsOf: (before: Kind, after: Kind) => readonly string[];
   /** Before the object is changed: what it is to name. @throws ApiError */
   readonly prepare?: (api: Api, form: Form, before: Kind) => Promise<void>;
   /** What else YAML shows of it. */
@@ -35,12 +38,14 @@ interface EditDialogProps<Kind extends KubeObject, Form> {
 }
 
 export function EditDialog<Kind extends KubeObject, Form>(props: EditDialogProps<Kind, Form>) {
-  const { plural, check, patchOf, prepare, alsoOf, onClose } = props;
+  const { plural, check, patchOf, effectsOf, prepare, alsoOf, onClose } = props;
   // As it was when editing began: over a later change of somebody else, the patch is refused.
   const [before] = useState(props.object);
   const [form, setForm] = useState<Form>(() => props.formOf(props.object));
   const [problems, setProblems] = useState<FieldProblems>({});
   const [isYaml, setYaml] = useState(false);
+  const [effects, setEffects] = useState<readonly string[]>([]);
+  const edited = () => mergePatch(before, patchOf(before, form)) as Kind;
   const change = useChange(props.whenDone);
   const element = useRef<HTMLFormElement>(null);
   const { namespace, name } = before.metadata;
@@ -59,6 +64,7 @@ export function EditDialog<Kind extends KubeObject, Form>(props: EditDialogProps
       throw error;
     }
   };
+  const save = () => void change.runOf(send, 'Saved.');
   return (
     <Dialog title={`Edit ${name}`} onClose={onClose} isWide>
       <form
@@ -66,7 +72,10 @@ export function EditDialog<Kind extends KubeObject, Form>(props: EditDialogProps
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (show(check(form, before))) void change.runOf(send, 'Saved.');
+          if (!show(check(form, before))) return;
+          const found = effectsOf(before, edited());
+          if (found.length === 0) save();
+          else setEffects(found);
         }}
       >
         {props.children(form, problems, (changes) => setForm((now) => ({ ...now, ...changes })), before)}
@@ -83,12 +92,12 @@ export function EditDialog<Kind extends KubeObject, Form>(props: EditDialogProps
       </form>
       {isYaml && (
         <YamlDialog
-          objects={[
-            ...(alsoOf?.(form, before) ?? []),
-            asManifest(KINDS[plural], mergePatch(before, patchOf(before, form)) as Kind),
-          ]}
+          objects={[...(alsoOf?.(form, before) ?? []), asManifest(KINDS[plural], edited())]}
           onClose={() => setYaml(false)}
         />
+      )}
+      {effects.length > 0 && (
+        <EffectsDialog name={name} effects={effects} onClose={() => setEffects([])} onConfirm={save} />
       )}
     </Dialog>
   );

@@ -8,10 +8,11 @@ import type { Tone } from '../words/conditions.ts';
 import { KINDS, type KubeObject, type Plural } from '../words/kube.ts';
 import { asManifest } from '../words/manifest.ts';
 import type { ObjectStatus } from '../words/object-status.ts';
-import { type Action, Actions, Ago, Badge, Button, Prose } from './basics.tsx';
+import { type Action, Actions, Ago, Badge, Prose } from './basics.tsx';
 import { NotDone, useChange } from './change.tsx';
+import { ConfirmDialog } from './confirm-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
-import { Dialog, YamlDialog } from './dialog.tsx';
+import { YamlDialog } from './dialog.tsx';
 
 type ObjectDialog = 'delete' | 'yaml' | 'stop';
 type Change = ReturnType<typeof useChange>;
@@ -110,21 +111,14 @@ export function ObjectDialogs(props: ObjectDialogsProps) {
   if (open === 'stop') {
     const { stop, means } = STOPS[plural];
     return (
-      <Dialog title={`${stop} ${what} ${name}?`} onClose={onClose}>
+      <ConfirmDialog
+        title={`${stop} ${what} ${name}?`}
+        action={stop}
+        onClose={onClose}
+        onConfirm={() => setStopped(change, plural, object, true)}
+      >
         <p>{means}</p>
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="danger"
-            onClick={() => {
-              onClose();
-              setStopped(change, plural, object, true);
-            }}
-          >
-            {stop}
-          </Button>
-        </div>
-      </Dialog>
+      </ConfirmDialog>
     );
   }
   if (open !== 'delete') return null;

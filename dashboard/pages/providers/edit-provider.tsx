@@ -3,9 +3,11 @@
 import { useRef } from 'preact/hooks';
 import { EditDialog } from '../parts/edit-dialog.tsx';
 import { ApiError } from '../shell/api.ts';
+import { useShell } from '../shell/context.tsx';
 import { PROVIDER_TYPES } from '../words/choices.ts';
 import type { Provider } from '../words/kube.ts';
 import { createAll, nothingCreated } from './create-all.ts';
+import { effectsOfProviderEdit } from './edit-effects.ts';
 import { AddressField, AuthFields, DialectsField, MoreFields } from './provider-fields.tsx';
 import {
   buildSecret,
@@ -25,6 +27,7 @@ interface EditProviderProps {
 }
 
 export function EditProviderDialog({ provider, onClose, whenDone }: EditProviderProps) {
+  const { formats } = useShell();
   // A Secret that was made before the change was refused is not made again.
   const created = useRef(nothingCreated);
   return (
@@ -34,6 +37,7 @@ export function EditProviderDialog({ provider, onClose, whenDone }: EditProvider
       formOf={providerFormOf}
       check={checkProviderEdit}
       patchOf={providerPatch}
+      effectsOf={(was, edited) => effectsOfProviderEdit(was, edited, formats)}
       prepare={async (api, form) => {
         const secret = buildSecret(form);
         if (secret === undefined) return;

@@ -2,6 +2,7 @@
 
 import { EditDialog } from '../parts/edit-dialog.tsx';
 import type { ModelRoute } from '../words/kube.ts';
+import { effectsOfRouteEdit } from './edit-effects.ts';
 import { RouteFields } from './route-fields.tsx';
 import { checkRouteForm, routeFormOf, routePatch } from './route-form.ts';
 
@@ -19,6 +20,7 @@ export function EditRouteDialog({ route, onClose, whenDone }: EditRouteProps) {
       formOf={routeFormOf}
       check={checkRouteForm}
       patchOf={routePatch}
+      effectsOf={effectsOfRouteEdit}
       onClose={onClose}
       whenDone={whenDone}
     >

@@ -96,6 +96,7 @@ export function routesSuite(stage: () => Stage): void {
     const caKey = dialogOf(page).getByLabel('CA entry');
     await caKey.fill('no data key!');
     await click(page, 'Save');
+    await click(page, 'Save and apply');
     await dialogOf(page).locator('[aria-invalid="true"]').waitFor();
     expect(await caKey.getAttribute('aria-invalid')).toBe('true');
     await dialogOf(page).getByLabel('CA name').fill('');

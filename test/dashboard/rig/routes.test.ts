@@ -106,6 +106,7 @@ test('a concurrent change of another user is not overwritten', async () => {
   );
   await refuse(page, 409, { message: 'the object has been modified' });
   await click(page, 'Save');
+  await click(page, 'Save and apply');
   await page.getByText('the object has been modified').waitFor();
 });
 
@@ -119,6 +120,7 @@ test('a new key of a provider goes into a new Secret, and the provider names tha
   expect(await yamlOf(page)).not.toContain('sk-of-november');
   await click(page, 'Close');
   await click(page, 'Save');
+  await click(page, 'Save and apply');
   await dialog.waitFor({ state: 'detached' });
   const made = sent.filter(({ path }) => !path.includes('dryRun'));
   expect(made.map(({ method, path }) => `${method} ${path}`)).toEqual([
