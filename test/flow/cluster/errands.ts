@@ -75,8 +75,11 @@ export async function startPoliciesJob(installation: Installation): Promise<Runn
   });
 }
 
-/** What the Pod of `helm test` would do, with a model whose provider no name leads to here. */
-export async function startHelmTest(installation: Installation): Promise<RunningProcess> {
+/** What the Pod of `helm test` would do, with a model whose provider no name leads to here. @param env beside what the chart gives. */
+export async function startHelmTest(
+  installation: Installation,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningProcess> {
   const { apply, gateways, plane } = installation;
   const account = { namespace, name: 'penstock-test' };
   await apply({
@@ -96,6 +99,7 @@ export async function startHelmTest(installation: Installation): Promise<Running
       PENSTOCK_KEY_SECRET: `${demoNamespace}/demo-key`,
       PENSTOCK_MODEL: 'demo',
       PENSTOCK_PATIENCE_MS: '0',
+      ...env,
     },
   });
 }

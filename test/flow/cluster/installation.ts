@@ -58,6 +58,8 @@ export interface InstallationOptions {
   way?(plane: ControlPlane): Promise<{ readonly url: string; close(): Promise<void> }>;
   /** Made before the chart, which may bind roles in them. */
   readonly namespaces?: readonly string[];
+  /** A file of manifests that somebody applied before the chart. */
+  readonly appliedBefore?: string;
   /** Default: this checkout. */
   readonly build?: Build;
   /** On top of the rendered environment of every operator. */
@@ -192,6 +194,8 @@ async function startParts(options: InstallationOptions, parts: AsyncDisposableSt
     if (options.losesRights !== true) await expectNothingForbidden(plane);
   });
   for (const name of options.namespaces ?? []) await createNamespace(plane.client, name);
+  if (options.appliedBefore !== undefined)
+    await plane.mustKubectl(['apply', '--server-side', '--filename', options.appliedBefore]);
   /** Mounted into operators. */
   const policiesFile = join(plane.folder, 'tenant-policies.json');
   const install = async (build: Build) => {
