@@ -21,7 +21,7 @@ interface CloudFacts {
 export const CLOUDS: Readonly<Record<CloudName, CloudFacts>> = {
   AWS: {
     member: 'aws',
-    settings: { roleARN: 'roleArn', externalID: 'externalId' },
+    settings: { roleARN: 'roleArn', externalID: 'externalId', sessionTags: 'sessionTags' },
     credentials: 'AWS credentials file with one profile',
     requiredWithKeys: [],
     role: 'roleARN',

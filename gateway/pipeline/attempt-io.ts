@@ -46,7 +46,7 @@ import { seatsOf } from '../upstream/seats.ts';
 import { answerHead } from './answer-head.ts';
 import type { CallBodies } from './call-bodies.ts';
 import type { Answer, PipelineParts, RoutedExchange } from './parts.ts';
-import { askOf, leaseOf, type Outgoing, sendUpstream } from './send-upstream.ts';
+import { askOf, credentialOf, type Outgoing, sendUpstream } from './send-upstream.ts';
 
 /** Of the events that an answer comes in: each token has its frame around it. */
 const gatheredBytesMax = 2 * plainBytesMax;
@@ -123,7 +123,8 @@ class CandidateEnds implements AttemptIo<Answer> {
   }
 
   redact(text: string): string {
-    return redactCredentials(text, this.candidate.target, leaseOf(this.parts, this.candidate));
+    const { lease } = credentialOf(this.parts, this.exchange, this.candidate);
+    return redactCredentials(text, this.candidate.target, lease);
   }
 
   hold(change: number): boolean {

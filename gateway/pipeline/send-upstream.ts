@@ -6,7 +6,7 @@ import type { UpstreamDialect } from '../dialects/dialect.ts';
 import type { Framing } from '../dialects/events/framing.ts';
 import type { Candidate } from '../route/plan.ts';
 import type { Address, UpstreamAsk } from '../upstream/address.ts';
-import type { Lease } from '../upstream/credential.ts';
+import type { Credential, Lease } from '../upstream/credential.ts';
 import { baseHeaders } from '../upstream/request-headers.ts';
 import { seatsOf } from '../upstream/seats.ts';
 import { send, type UpstreamCall, type UpstreamReceiver } from '../upstream/send.ts';
@@ -40,12 +40,14 @@ export function askOf(
   return { model: target.entry.upstreamModel, dialect: upstream.name, operation, isStream, path, query };
 }
 
-/** What requests to the candidate are signed in with now. */
-export function leaseOf(
+/** What the caller's requests to the candidate are signed in with. */
+export function credentialOf(
   { credentials }: Pick<PipelineParts, 'credentials'>,
+  { caller }: Pick<RoutedExchange, 'caller'>,
   { target: { provider }, endpoint }: Candidate,
-): Lease | undefined {
-  return credentials.of(provider, endpoint).lease;
+): Credential {
+  const credential = credentials.of(provider, endpoint);
+  return credential.forCaller ? credential.forCaller(caller) : credential;
 }
 
 type SendingParts = Pick<PipelineParts, 'clock' | 'pools' | 'credentials' | 'defaults' | 'play' | 'seats'>;
@@ -57,8 +59,7 @@ export function sendUpstream(
   written: Outgoing,
   receiver: Receiver,
 ): Transmission {
-  const { target, endpoint } = candidate;
-  const { provider } = target;
+  const { provider } = candidate.target;
   const seats = seatsOf(parts.seats, provider);
   const address = seats.addressFor(provider, written.ask);
   if (address.host !== provider.host)
@@ -67,7 +68,7 @@ export function sendUpstream(
     return parts.play(candidate, { path: address.path + address.query, body: written.body }, receiver);
   }
   const outgoing = seats.bodyFor ? { ...written, body: seats.bodyFor(written.ask, written.body) } : written;
-  const credential = parts.credentials.of(provider, endpoint);
+  const credential = credentialOf(parts, exchange, candidate);
   const { lease } = credential;
   const sendBy = (renewed: Lease, to: UpstreamReceiver): UpstreamCall =>
     sendWith(parts, exchange, candidate, outgoing, address, renewed, to);

@@ -5,6 +5,7 @@
 // after that route/renew.ts looks for a newer key.
 
 import type { Pool } from 'undici';
+import type { Caller } from '../request/caller.ts';
 import type { Secret } from '../table/secret.ts';
 import type { KeyedEndpoint, ProviderView } from '../table/view.ts';
 import type { IdentityEnvironment } from './identity/environment.ts';
@@ -21,6 +22,8 @@ export interface Credential {
    * Absent: what is refused cannot be renewed here.
    */
   refuse?(lease: Lease, status: number, header: HeaderReader): Lease | Promise<Lease> | undefined;
+  /** What requests of the caller are signed in with. Absent: this, for all callers. */
+  forCaller?(caller: Caller): Credential;
 }
 
 /** @param name In lower case. */
@@ -58,6 +61,7 @@ export interface CredentialMeans {
     endpoint: KeyedEndpoint,
     exchange: ExchangeCredential,
     judge?: JudgeRefusal,
+    sessions?: CallerSessions,
   ): Credential;
 }
 
@@ -74,6 +78,13 @@ export interface Given extends Omit<Lease, 'endsAtMs'> {
   readonly lifetimeMs: number;
   /** As whom the provider knows us: an ARN, an e-mail address, the id of an application. Never a secret. */
   readonly identity?: string;
+}
+
+/** Where the upstream is to know callers apart. */
+export interface CallerSessions {
+  /** Callers with one name share a session; undefined: the credential of the Provider itself. */
+  nameOf(caller: Caller): string | undefined;
+  exchangeFor(caller: Caller): ExchangeCredential;
 }
 
 /** @throws {ExchangeError} Whatever else it throws is not shown. */

@@ -4,7 +4,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { CredentialState } from '../../core/contract/exchange.ts';
 import type { KeyedEndpoint, ProviderView, TableView } from '../table/view.ts';
+import { CallerCredentials } from './caller-credentials.ts';
 import type {
+  CallerSessions,
   Credential,
   CredentialMeans,
   ExchangeCredential,
@@ -27,6 +29,8 @@ interface Kept {
   readonly provider: string;
   readonly key: string | undefined;
   readonly credential: RenewedCredential;
+  /** What requests get. */
+  readonly given: Credential;
   /** As it was reported last. */
   said: string;
 }
@@ -68,10 +72,11 @@ export class Credentials implements CredentialMeans {
     endpoint: KeyedEndpoint,
     exchange: ExchangeCredential,
     judge?: JudgeRefusal,
+    sessions?: CallerSessions,
   ): Credential {
     const id = idOf(provider, endpoint);
     const known = this.kept.get(id);
-    if (known) return known.credential;
+    if (known) return known.given;
     const credential = new RenewedCredential(
       () =>
         exchange().finally(() => {
@@ -81,9 +86,11 @@ export class Credentials implements CredentialMeans {
       this.nowMs,
       judge,
     );
-    const kept: Kept = { provider: provider.entry.id, key: endpoint.key?.name, credential, said: '' };
+    const open = (of: ExchangeCredential) => new RenewedCredential(of, this.nowMs, judge);
+    const given = sessions ? new CallerCredentials(credential, sessions, open, this.nowMs) : credential;
+    const kept: Kept = { provider: provider.entry.id, key: endpoint.key?.name, credential, given, said: '' };
     this.kept.set(id, kept);
-    return credential;
+    return given;
   }
 
   /** Begins the exchanges that a new table needs, and forgets those that it does not name. */

@@ -166,12 +166,24 @@ const awsSchema = withRules(
       .regex(/^[A-Za-z0-9_+=,.@:/-]+$/, 'must be letters, digits and _+=,.@:/-')
       .optional()
       .describe('External id that the trust policy of the role asks for.'),
+    sessionTags: z
+      .enum(['Namespace', 'ApiKey'])
+      .optional()
+      .describe(
+        'Session tags of the role, so that the bill of AWS shows who calls: Namespace is `penstock.dev/namespace`, the namespace of the ApiKey, and ' +
+          'ApiKey is that and `penstock.dev/api-key`, its name. Each has a session of its own. The trust policy must allow sts:TagSession.',
+      ),
   }),
   [
     {
       cel: '!has(self.externalID) || has(self.roleARN)',
       message: 'externalID is for a role; set roleARN too',
       check: ({ externalID, roleARN }) => externalID === undefined || roleARN !== undefined,
+    },
+    {
+      cel: '!has(self.sessionTags) || has(self.roleARN)',
+      message: 'sessionTags are for a role; set roleARN too',
+      check: ({ sessionTags, roleARN }) => sessionTags === undefined || roleARN !== undefined,
     },
   ],
 );

@@ -29,6 +29,8 @@ export interface AwsTokens extends AsyncDisposable {
   project(lifetimeMs: number, audience?: string): string;
   /** Of credentials that were given here. */
   sessionOf(accessKeyId: string): SigningKey | 'ended' | undefined;
+  /** Session tags of such credentials. */
+  tagsOf(accessKeyId: string): Readonly<Record<string, string>>;
   /** Whatever was given here has ended. */
   end(): void;
   /** Nothing that was given is known any more. */
@@ -39,14 +41,15 @@ interface AwsTokensOptions {
   readonly region: string;
   /** Signing name of the service that the credentials are for. */
   readonly service: string;
-  /** By their ARN: what a caller has to name. */
-  readonly roles: Readonly<Record<string, { readonly externalId?: string }>>;
+  /** By their ARN: what a caller has to name, and whether it may tag the session. */
+  readonly roles: Readonly<Record<string, { readonly externalId?: string; readonly takesTags?: boolean }>>;
   /** Access keys that roles trust, beside whatever was given here. */
   readonly keys: readonly Pick<SigningKey, 'accessKeyId' | 'secretAccessKey' | 'sessionToken'>[];
 }
 
 type GivenKey = Pick<SigningKey, 'accessKeyId' | 'secretAccessKey' | 'sessionToken'> & {
   readonly endsAtMs: number;
+  readonly tags: Readonly<Record<string, string>>;
 };
 
 export async function startAwsTokens(options: AwsTokensOptions): Promise<AwsTokens> {
@@ -82,6 +85,7 @@ export async function startAwsTokens(options: AwsTokensOptions): Promise<AwsToke
         ? 'ended'
         : { ...key, region: options.region, service: options.service };
     },
+    tagsOf: (accessKeyId) => given.get(accessKeyId)?.tags ?? {},
     end() {
       for (const [id, key] of given) given.set(id, { ...key, endsAtMs: 0 });
     },
@@ -164,8 +168,15 @@ function answerRole(
   body: Buffer,
   response: ServerResponse,
 ) {
-  if (!hasOnly(form, ['RoleArn', 'RoleSessionName', 'ExternalId']))
+  const tags = tagsIn(form);
+  const members = Object.keys(tags).flatMap((_, at) => [
+    `Tags.member.${at + 1}.Key`,
+    `Tags.member.${at + 1}.Value`,
+  ]);
+  if (!hasOnly(form, ['RoleArn', 'RoleSessionName', 'ExternalId', ...members]))
     return refuse(response, 400, 'ValidationError', 'an unknown parameter');
+  if (!Object.entries(tags).flat().every(isTagWord))
+    return refuse(response, 400, 'ValidationError', 'a tag failed to satisfy constraint');
   const id = accessKeyOf(headers) ?? '';
   const held = given.get(id);
   if (held && held.endsAtMs <= Date.now())
@@ -179,7 +190,19 @@ function answerRole(
   const role = options.roles[form.get('RoleArn') ?? ''];
   if (!role || role.externalId !== (form.get('ExternalId') ?? undefined))
     return refuse(response, 403, 'AccessDenied', 'User is not authorized to perform: sts:AssumeRole');
-  give(tokens, given, form, 'AssumeRole', response);
+  if (members.length > 0 && role.takesTags !== true)
+    return refuse(response, 403, 'AccessDenied', 'User is not authorized to perform: sts:TagSession');
+  give(tokens, given, form, 'AssumeRole', response, tags);
+}
+
+function tagsIn(form: URLSearchParams): Readonly<Record<string, string>> {
+  const keys = [...form].filter(([name]) => /^Tags\.member\.\d+\.Key$/.test(name));
+  return Object.fromEntries(keys.map(([name, key]) => [key, form.get(name.replace('.Key', '.Value')) ?? '']));
+}
+
+/** https://docs.aws.amazon.com/STS/latest/APIReference/API_Tag.html */
+function isTagWord(text: string): boolean {
+  return /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$/u.test(text);
 }
 
 function hasOnly(form: URLSearchParams, names: readonly string[]): boolean {
@@ -192,8 +215,9 @@ function give(
   form: URLSearchParams,
   action: string,
   response: ServerResponse,
+  tags: GivenKey['tags'] = {},
 ) {
-  const { key, expiration } = makeKey(tokens, given);
+  const { key, expiration } = makeKey(tokens, given, tags);
   const arn = `${(form.get('RoleArn') ?? '').replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/${form.get('RoleSessionName')}`;
   const xml = `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><${action}Result>
   <AssumedRoleUser><AssumedRoleId>AROAEXAMPLE:session</AssumedRoleId><Arn>${escaped(arn)}</Arn></AssumedRoleUser>
@@ -232,7 +256,11 @@ function answerAgent(
   });
 }
 
-function makeKey({ lifetimeS, aheadMs }: AwsTokens, given: Map<string, GivenKey>) {
+function makeKey(
+  { lifetimeS, aheadMs }: AwsTokens,
+  given: Map<string, GivenKey>,
+  tags: GivenKey['tags'] = {},
+) {
   const number = String(given.size + 1).padStart(8, '0');
   const endsAtMs = Date.now() + lifetimeS * 1000;
   const key: GivenKey = {
@@ -240,6 +268,7 @@ function makeKey({ lifetimeS, aheadMs }: AwsTokens, given: Map<string, GivenKey>
     secretAccessKey: `secret/access+key=${number}&<of>-a-session`,
     sessionToken: `session/token+of=${number}&"quoted"`,
     endsAtMs,
+    tags,
   };
   given.set(key.accessKeyId, key);
   return { key, expiration: new Date(endsAtMs + aheadMs).toISOString() };

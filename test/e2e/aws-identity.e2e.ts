@@ -117,6 +117,12 @@ describe('moto', () => {
   test.each([
     ['AssumeRoleWithWebIdentity', { identity: 'AWS' }, undefined, podRole],
     ['AssumeRoleWithWebIdentity and AssumeRole', { identity: 'AWS', roleArn: teamRole }, undefined, teamRole],
+    [
+      'AssumeRole with session tags',
+      { identity: 'AWS', roleArn: teamRole, sessionTags: 'ApiKey' },
+      undefined,
+      teamRole,
+    ],
     ['AssumeRole with access keys', { roleArn: teamRole, externalId: 'ours' }, 'keys', teamRole],
   ])('understands %s', async (_, settings, keys, role) => {
     await using parts = new AsyncDisposableStack();

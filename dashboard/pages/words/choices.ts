@@ -43,7 +43,7 @@ export const SIGN_INS: { readonly [Type in ProviderType]?: SignIn } = {
   Bedrock: {
     cloud: 'AWS',
     member: 'aws',
-    fields: ['roleARN', 'externalID'],
+    fields: ['roleARN', 'externalID', 'sessionTags'],
     credentials: 'AWS credentials file with one profile',
     requiredWithKeys: [],
   },

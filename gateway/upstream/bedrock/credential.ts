@@ -3,12 +3,14 @@
 
 import { regionOfBedrock } from '../../../core/catalog/bedrock-models.ts';
 import { type AwsCredentials, parseAwsCredentials } from '../../../core/contract/aws-credentials.ts';
+import type { Caller } from '../../request/caller.ts';
 import { Secret } from '../../table/secret.ts';
 import { type CredentialFor, type Given, type Lease, staticKey } from '../credential.ts';
 import type { HostClocks } from '../identity/host-clocks.ts';
 import type { Sign } from '../sign.ts';
 import { takeCredentials } from './identity.ts';
 import { judgeRefusal } from './refusal.ts';
+import { type SessionTags, taggingOf } from './session-tags.ts';
 import { signerFor } from './sign.ts';
 
 export const bedrockCredential: CredentialFor = (provider, endpoint, means) => {
@@ -30,11 +32,16 @@ export const bedrockCredential: CredentialFor = (provider, endpoint, means) => {
       judge(status, header) === 'time' ? lease : undefined;
     return { lease, renew: () => Promise.resolve(lease), refuse };
   }
-  const exchange = async (): Promise<Given> => {
-    const { credentials, ...more } = await takeCredentials(means, provider, keys, region);
+  const exchangeWith = (tags: SessionTags) => async (): Promise<Given> => {
+    const { credentials, ...more } = await takeCredentials(means, provider, keys, region, tags);
     return { ...signedWith(credentials), ...more };
   };
-  return means.renewed(provider, endpoint, exchange, judge);
+  const tagging = taggingOf(provider);
+  const sessions = tagging && {
+    nameOf: tagging.nameOf,
+    exchangeFor: (caller: Caller) => exchangeWith(tagging.tagsOf(caller)),
+  };
+  return means.renewed(provider, endpoint, exchangeWith(tagging?.own ?? {}), judge, sessions);
 };
 
 function atTimeOf(clocks: HostClocks, sign: Sign): Sign {

@@ -8,18 +8,21 @@ import type { CredentialMeans } from '../credential.ts';
 import { ExchangeError } from '../identity/exchange-error.ts';
 import { readProjected } from '../identity/projected-file.ts';
 import { askContainerAgent } from './container.ts';
+import type { SessionTags } from './session-tags.ts';
 import { assumeRole, assumeWithToken, type Sts } from './sts.ts';
 import type { Temporary } from './temporary.ts';
 
 /**
  * @param keys Of the Provider; undefined: the pod's.
  * @param region Of its host; empty: unknown.
+ * @param tags Of the session of the role.
  */
 export async function takeCredentials(
   means: CredentialMeans,
   provider: ProviderView,
   keys: AwsCredentials | undefined,
   region: string,
+  tags: SessionTags,
 ): Promise<Temporary> {
   const sessionName = sessionNameOf(provider.entry.id);
   // The pod's role is of the partition that the pod runs in.
@@ -30,7 +33,7 @@ export async function takeCredentials(
   const { roleArn, externalId } = provider.entry.settings ?? {};
   if (roleArn === undefined) return own;
   const sts = stsOf(means, provider, stsRegion);
-  return assumeRole(sts, { arn: roleArn, sessionName, externalId }, own.credentials);
+  return assumeRole(sts, { arn: roleArn, sessionName, externalId, tags }, own.credentials);
 }
 
 /** In the order in which the libraries of AWS look for them. */

@@ -7,6 +7,7 @@ import { askService, type ServiceAnswer } from '../identity/ask-service.ts';
 import { ExchangeError } from '../identity/exchange-error.ts';
 import type { HostClocks } from '../identity/host-clocks.ts';
 import { type RefusalWords, refused } from '../identity/refusals.ts';
+import type { SessionTags } from './session-tags.ts';
 import { signerFor } from './sign.ts';
 import { roleRefusals, tokenRefusals } from './sts-refusals.ts';
 import { type Temporary, temporaryOf } from './temporary.ts';
@@ -23,6 +24,11 @@ interface Role {
   readonly arn: string;
   /** As the account's logs show who assumed it. */
   readonly sessionName: string;
+}
+
+interface TaggedRole extends Role {
+  readonly externalId: string | undefined;
+  readonly tags: SessionTags;
 }
 
 /** The only exchange that is not signed: the token says who asks. @param readToken Called for each question: the kubelet renews the file. */
@@ -43,11 +49,11 @@ export async function assumeWithToken(
 
 export async function assumeRole(
   sts: Sts,
-  { arn, sessionName, externalId }: Role & { readonly externalId: string | undefined },
+  { arn, sessionName, externalId, tags }: TaggedRole,
   credentials: AwsCredentials,
 ): Promise<Temporary> {
-  const more = externalId === undefined ? {} : { ExternalId: externalId };
-  const form = formOf('AssumeRole', arn, sessionName, more);
+  const id = externalId === undefined ? {} : { ExternalId: externalId };
+  const form = formOf('AssumeRole', arn, sessionName, { ...id, ...membersOf(tags) });
   const ask = (): Promise<ServiceAnswer> => post(sts, form, credentials);
   const answer = await ask();
   const isLearnt =
@@ -55,6 +61,14 @@ export async function assumeRole(
     /^(SignatureDoesNotMatch|InvalidSignatureException|RequestExpired)$/.test(codeOf(answer.text) ?? '') &&
     sts.clocks.learn(sts.url.host, answer.header('date'), sts.nowMs());
   return credentialsIn(sts, roleRefusals, isLearnt ? await ask() : answer);
+}
+
+function membersOf(tags: SessionTags): Readonly<Record<string, string>> {
+  const members = Object.entries(tags).flatMap(([key, value], at) => [
+    [`Tags.member.${at + 1}.Key`, key],
+    [`Tags.member.${at + 1}.Value`, value],
+  ]);
+  return Object.fromEntries(members);
 }
 
 function formOf(

@@ -54,6 +54,7 @@ describe.each(Object.entries(SIGN_INS))(
     const values = {
       roleARN: 'arn:aws:iam::123456789012:role/models',
       externalID: 'team-a',
+      sessionTags: 'ApiKey',
       serviceAccount: 'models@my-project.iam.gserviceaccount.com',
       tenantID: 'example.onmicrosoft.com',
       clientID: '01234567-89ab-cdef-0123-456789abcdef',

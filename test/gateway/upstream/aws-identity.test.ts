@@ -25,11 +25,12 @@ import { ask, errorOf } from '../../flow/ask.ts';
 import { provider } from '../../operator/make.ts';
 import { heard, judge, runs } from '../../operator/status/status-support.ts';
 import { until } from '../../support/until.ts';
-import { type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
+import { keyEntry, type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
 
 const model = 'us.amazon.nova-pro-v1:0';
 const podRole = 'arn:aws:iam::123456789012:role/penstock-gateway';
 const teamRole = 'arn:aws:iam::210987654321:role/team';
+const taggedRole = 'arn:aws:iam::210987654321:role/tagged';
 const accessKey = {
   accessKeyId: 'AKIDEXAMPLE0123456',
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
@@ -53,7 +54,11 @@ beforeEach(async () => {
   tokens = await startAwsTokens({
     region: 'us-east-1',
     service: 'bedrock',
-    roles: { [podRole]: {}, [teamRole]: { externalId: 'team-of-ours' } },
+    roles: {
+      [podRole]: {},
+      [teamRole]: { externalId: 'team-of-ours' },
+      [taggedRole]: { takesTags: true },
+    },
     keys: [accessKey],
   });
   bedrock = await startBedrock({
@@ -381,6 +386,77 @@ describe('credentials of AWS', () => {
     const rig = await rigOf(irsa(), own({ region: 'eu-west-1' }));
     const seen = await ask(rig);
     expect(seen.status).toBe(502);
+    expect(seen.text).not.toMatch(/session\/token|secret\/access/);
+  });
+});
+
+describe('session tags', () => {
+  const keyOf = (id: string): string => `psk_${id.replace('/', '').padEnd(49, 'x')}`;
+  const callers = ['team-a/app', 'team-a/batch', 'team-b/app'];
+
+  async function rigFor(sessionTags: string, more: Readonly<Record<string, string>> = {}): Promise<Rig> {
+    await project(tokens.project(60_000));
+    const target = own({ roleArn: taggedRole, sessionTags, ...more });
+    const table = tableOf([target], { sharedWith: '*' });
+    const keys = callers.map((id) => keyEntry(keyOf(id), id));
+    const exchange = { port: 0, journal, token: () => 'exchange-token' };
+    const rig = await startRig({ ...table, keys }, { identity: irsa(), exchange });
+    rigs.push(rig);
+    return rig;
+  }
+  const askAs = (rig: Rig, id: string) => ask(rig, { headers: { authorization: `Bearer ${keyOf(id)}` } });
+  /** Of what each call was signed with. */
+  const tagsSeen = () =>
+    bedrock.calls.map(({ headers }) => {
+      const [, id = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
+      return Object.values(tokens.tagsOf(id)).join(' ');
+    });
+  const assumed = (): number => tokens.asked.filter((action) => action === 'AssumeRole').length;
+
+  test.each([
+    // The Provider is in team-a: its own session is that of its callers there.
+    ['Namespace', ['team-a', 'team-a', 'team-b'], 2],
+    ['ApiKey', ['team-a app', 'team-a batch', 'team-b app'], 4],
+  ] as const)('of each %s are those of the caller, in one session each', async (by, tags, sessions) => {
+    const rig = await rigFor(by);
+    await untilReported(rig, 'valid');
+    for (let round = 0; round < 2; round++)
+      for (const id of callers) expect((await askAs(rig, id)).status).toBe(200);
+    expect(tagsSeen()).toEqual([...tags, ...tags]);
+    expect(assumed()).toBe(sessions);
+    rig.offer({ hints: [] });
+    for (const id of callers) expect((await askAs(rig, id)).status).toBe(200);
+    expect(assumed()).toBe(sessions);
+  });
+
+  test('are exchanged once by a hundred first calls of one caller', async () => {
+    const rig = await rigFor('ApiKey');
+    await untilReported(rig, 'valid');
+    const seen = await Promise.all(Array.from({ length: 100 }, () => askAs(rig, 'team-b/app')));
+    expect([seen.filter(({ status }) => status !== 200), assumed()]).toEqual([[], 2]);
+  });
+
+  test('stay those of the caller when its session is refused as ended', async () => {
+    const rig = await rigFor('ApiKey');
+    await askAs(rig, 'team-b/app');
+    tokens.end();
+    expect((await askAs(rig, 'team-b/app')).status).toBe(200);
+    // Asked, refused, and asked once more.
+    expect(tagsSeen()).toEqual(['team-b app', 'team-b app', 'team-b app']);
+  });
+
+  test('that the role does not take are reported before anybody calls', async () => {
+    const rig = await rigFor('Namespace', throughRole);
+    const [line] = await untilReported(rig, 'failed');
+    expect(line?.message).toMatch(
+      /\(AccessDenied\)\. .* Allow sts:AssumeRole and sts:TagSession in its trust policy/,
+    );
+  });
+
+  test('take the secrets of the caller’s session out of what Bedrock says', async () => {
+    const rig = await rigFor('ApiKey', { region: 'eu-west-1' });
+    const seen = await askAs(rig, 'team-b/app');
+    expect([seen.status, tagsSeen()]).toEqual([502, ['team-b app']]);
     expect(seen.text).not.toMatch(/session\/token|secret\/access/);
   });
 });

@@ -59,6 +59,11 @@ describe('the table says of a Provider without keys', () => {
       { identity: 'AWS', roleArn: role, externalId: 'acme' },
     ],
     [
+      'what tags the sessions of its role have',
+      keyless('AWS', { aws: { roleARN: role, sessionTags: 'Namespace' } }),
+      { identity: 'AWS', roleArn: role, sessionTags: 'Namespace' },
+    ],
+    [
       'as which service account it acts, beside its options',
       keyless('GCP', { gcp: { serviceAccount: account } }),
       { identity: 'GCP', impersonate: account, project: 'my-project' },

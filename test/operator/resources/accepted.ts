@@ -177,6 +177,10 @@ export const ACCEPTED: readonly Accepted[] = [
   ['no key beside an empty list of keys', provider({ auth: { type: 'None', keys: [] } })],
   ['the identity of the gateway at AWS', bedrock({ type: 'AWS' })],
   ['a role at AWS', bedrock({ type: 'AWS', aws: { roleARN: ROLE, externalID: 'acme/1' } })],
+  [
+    'sessions of a role that show the caller',
+    bedrock({ type: 'AWS', aws: { roleARN: ROLE, sessionTags: 'ApiKey' } }),
+  ],
   ['access keys that assume a role', bedrock({ type: 'AWS', keys: [KEY], aws: { roleARN: ROLE } })],
   ['the identity of the gateway at Azure', azure({ type: 'Azure' })],
   [

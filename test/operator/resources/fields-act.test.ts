@@ -49,6 +49,7 @@ const ACTS: Readonly<Record<Resource['kind'], Readonly<Record<string, string>>>>
     'spec.auth.type': GOLDEN,
     'spec.auth.aws.roleARN': IDENTITY,
     'spec.auth.aws.externalID': IDENTITY,
+    'spec.auth.aws.sessionTags': IDENTITY,
     'spec.auth.gcp.serviceAccount': IDENTITY,
     'spec.auth.azure.tenantID': IDENTITY,
     'spec.auth.azure.clientID': IDENTITY,

@@ -147,6 +147,18 @@ export const PROVIDER_REFUSALS: readonly Refusal[] = [
     'set roleARN too',
   ],
   [
+    'session tags have no role',
+    bedrock({ type: 'AWS', aws: { sessionTags: 'ApiKey' } }),
+    'spec.auth.aws',
+    'set roleARN too',
+  ],
+  [
+    'session tags are of something else',
+    bedrock({ type: 'AWS', aws: { roleARN: ROLE, sessionTags: 'Team' } }),
+    'spec.auth.aws.sessionTags',
+    'Namespace',
+  ],
+  [
     'an account could lead to another address',
     provider({
       type: 'VertexAI',
