@@ -96,7 +96,7 @@ const names = [
   ...(['leave', 'fill', 'drain', 'tick', 'tick'] as const),
 ];
 
-test('an attempt ends once, and no event of another attempt or after its end is seen by anybody', () => {
+test('an attempt ends once, and events of other attempts or after its end have no effect', () => {
   const step = fc.record({ who: fc.nat(2), what: fc.constantFrom(...names) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
@@ -134,7 +134,7 @@ function makeExchange(socket: Socket): { request: IncomingMessage; response: Ser
   return { request, response };
 }
 
-test('the end of an answer is heard by the request that it belongs to, once, and the next one begins after it', () => {
+test('the end of an answer reaches the request of that answer, once, and the next request begins after it', () => {
   const step = fc.constantFrom('request', 'close', 'late close', 'late hearing', 'tick');
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30, size: 'max' }), fc.nat(), (steps, seed) => {

@@ -1,5 +1,5 @@
 // What do a gateway's records come to in the ledger, and its providers' calls in their own log, over many scenes? One gateway and one
-// ledger, as processes; each scene is a model of its own, so that every call can be reported from all others.
+// ledger, as processes; each scene is a model of its own, so that every call can be distinguished from all others.
 
 import type { LedgerRecord } from '../../../core/contract/ledger-record.ts';
 import type { RoutingTable } from '../../../core/contract/routing-table.ts';

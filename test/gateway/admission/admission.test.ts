@@ -65,14 +65,14 @@ const leave = (): void => {
 };
 
 describe('requests', () => {
-  test('are let in up to the bound, and again as others leave', () => {
+  test('are admitted up to the limit, and again after others end', () => {
     expect(enter(301)).toBe(300);
     expect(shed).toEqual(['in_flight']);
     leave();
     expect(enter(2)).toBe(1);
   });
 
-  test('of one caller take up seven times as many places as they leave free, and others find some', () => {
+  test('of one caller fill seven eighths of the places, so that others find room', () => {
     expect(enter(300, 'greedy')).toBe(263);
     expect(new Set(shed)).toEqual(new Set(['in_flight']));
     expect([enter(20, 'another'), enter(1, 'greedy')]).toEqual([20, 0]);
@@ -80,7 +80,7 @@ describe('requests', () => {
     expect(enter(1, 'greedy')).toBe(1);
   });
 
-  test('are refused while the heap is full; those that run stay, and all is well when it is not full any more', () => {
+  test('are refused while the heap is full; running ones go on, and new ones are admitted after it has room', () => {
     expect(enter(10)).toBe(10);
     measured = { ...measured, heapShare: 0.93 };
     clock.advance(100);
@@ -91,7 +91,7 @@ describe('requests', () => {
     expect([enter(30), accepting]).toEqual([30, [false, true]]);
   });
 
-  test('are refused while the event loop stays slow, those over what runs', () => {
+  test('beyond the running ones are refused while the event loop stays slow', () => {
     expect(enter(200)).toBe(200);
     measured = { ...measured, turnMs: 60 };
     clock.advance(500);
@@ -113,7 +113,7 @@ describe('while the event loop is late', () => {
   test.each([
     ['one key', 1, 85],
     ['four keys', 4, 20],
-  ])('another tenant is let in beside a tenant that fills it with %s, which is refused', (_, keys, each) => {
+  ])('another tenant is admitted; the tenant that fills the pod with %s is refused', (_, keys, each) => {
     for (let key = 0; key < keys; key++) expect(enter(each, `greedy-${key}`, 'team-a')).toBe(each);
     becomeLate();
     expect(enter(1, 'greedy-0', 'team-a')).toBe(0);
@@ -123,20 +123,20 @@ describe('while the event loop is late', () => {
     expect(enter(1, 'greedy-0', 'team-a')).toBe(0);
   });
 
-  test('another key of the same tenant is let in, and the one that has most is refused', () => {
+  test('another key of the same tenant is admitted, and the key with the most requests is refused', () => {
     enter(85, 'greedy', 'team');
     becomeLate();
     expect([enter(1, 'greedy', 'team'), enter(10, 'modest', 'team')]).toEqual([0, 10]);
   });
 
-  test('a key that is alone has seven eighths of the bound that acts', () => {
+  test('a key that is alone gets seven eighths of the lowered limit', () => {
     enter(85, 'alone');
     becomeLate();
     for (let left = 0; left < 85; left++) leave();
     expect(enter(100, 'alone')).toBe(56);
   });
 
-  test('who asks is judged before the request is read; without a good key there is only what others leave', () => {
+  test('a request is admitted or refused before its body is read; callers without a valid key get only unused places', () => {
     enter(64, 'greedy', 'team-a');
     becomeLate();
     expect([admission.isCrowded, admission.mayEnter()]).toEqual([true, true]);
@@ -149,14 +149,14 @@ describe('while the event loop is late', () => {
     expect(admission.isCrowded, 'nobody would be refused').toBe(false);
   });
 
-  test('there are never more than may be in flight at all', () => {
+  test('requests in flight never exceed the fixed limit', () => {
     for (let key = 0; key < 10; key++) enter(29, `key-${key}`);
     becomeLate(217);
     expect(enter(20, 'modest')).toBe(10);
     expect(admission.mayEnter()).toBe(false);
   });
 
-  test('long answers are read in turn while turns are long, until the event loop finds time to wait', () => {
+  test('long answers are read in turns until the event loop is idle again', () => {
     enter(1);
     measured = { ...measured, turnMs: 25 };
     clock.advance(100);
@@ -171,13 +171,13 @@ describe('while the event loop is late', () => {
   });
 });
 
-test('of one tenant, whatever keys it makes, leave places to others', () => {
+test('of one tenant leave places to others, however many keys the tenant has', () => {
   for (let key = 0; key < 100; key++) enter(10, `made-${key}`, 'team-a');
   expect(inside).toHaveLength(282);
   expect(enter(10, 'another', 'team-b')).toBe(10);
 });
 
-describe('a process that has nothing to do', () => {
+describe('an idle process', () => {
   test('is not woken, and measures again with the next request', () => {
     expect([clock.pending(), isMetering]).toEqual([[], false]);
     enter(1);
@@ -191,7 +191,7 @@ describe('a process that has nothing to do', () => {
     expect(isMetering).toBe(true);
   });
 
-  test('is looked at for as long as it refuses', () => {
+  test('keeps measuring as long as it refuses requests', () => {
     enter(1);
     measured = { ...measured, heapShare: 0.9 };
     clock.advance(100);
@@ -207,7 +207,7 @@ describe('a process that has nothing to do', () => {
 describe('bodies', () => {
   const open = (caller = 'a') => admission.openBody(caller);
 
-  test('take up a quarter of the memory together, the last eighth of it small ones, and give it back', () => {
+  test('use at most a quarter of the memory together, its last eighth for small ones only, and free it at the end', () => {
     const bodies = ['a', 'b', 'c', 'd', 'e'].map(open);
     expect(bodies.map((body) => body.widen(32 * mebibyte))).toEqual([true, true, true, true, true]);
     expect(open('f').widen(9 * mebibyte)).toBe(false);
@@ -219,7 +219,7 @@ describe('bodies', () => {
     expect(open('f').widen(32 * mebibyte)).toBe(true);
   });
 
-  test('of one caller take up half of that, and others find room', () => {
+  test('of one caller use at most half of that, so that others find room', () => {
     const bodies = Array.from({ length: 6 }, () => open('a'));
     expect(bodies.map((body) => body.widen(20 * mebibyte))).toEqual([true, true, true, true, false, false]);
     expect([open('a').widen(17 * mebibyte), open('a').widen(16 * mebibyte), open('a').widen(1)]).toEqual([
@@ -232,7 +232,7 @@ describe('bodies', () => {
     expect(open('a').widen(32 * mebibyte)).toBe(true);
   });
 
-  test('count as they come: what is only announced takes nothing', () => {
+  test('count as their bytes arrive; an announced length reserves nothing', () => {
     const announced = Array.from({ length: 100 }, () => open('idle'));
     expect(announced.every((body) => body.fits(32 * mebibyte))).toBe(true);
     const other = open('b');
@@ -252,7 +252,7 @@ describe('bodies', () => {
     expect(admission.bodyBytesInFlight, 'closed once').toBe(150 * mebibyte);
   });
 
-  test('count once more as what is made of them, which is one more body of their caller, and small by itself', () => {
+  test('count again for their translation, as another body of the same caller', () => {
     const body = open('a');
     expect([body.widen(40 * mebibyte), body.addCopy(40 * mebibyte)]).toEqual([true, true]);
     expect(admission.bodyBytesInFlight).toBe(80 * mebibyte);
@@ -274,7 +274,7 @@ describe('bodies', () => {
     expect(admission.bodyBytesInFlight, 'closed once').toBe(128 * mebibyte + 80 * 1024);
   });
 
-  test('are sent translated where they are alone in the room, which their copies are not', () => {
+  test('are translated if no other body is in memory, also if the translation exceeds the limit', () => {
     const body = open();
     expect([body.widen(150 * mebibyte), body.addCopy(150 * mebibyte), body.addCopy(1)]).toEqual([
       true,
@@ -283,7 +283,7 @@ describe('bodies', () => {
     ]);
   });
 
-  test('which fill the room are translated one after another, and do not refuse each other for ever', () => {
+  test('that fill the memory are translated one after another and do not block each other for ever', () => {
     const [first, second] = [open('a'), open('a')];
     expect([first.widen(50 * mebibyte), second.widen(45 * mebibyte)]).toEqual([true, true]);
     expect([first.addCopy(50 * mebibyte), second.addCopy(45 * mebibyte)]).toEqual([true, false]);
@@ -291,7 +291,7 @@ describe('bodies', () => {
     expect(second.addCopy(45 * mebibyte)).toBe(true);
   });
 
-  test('that have come are sent translated while memory is short, but no more of them at once', () => {
+  test('that have arrived are translated while memory is short, but no further copies are made', () => {
     const body = open();
     expect([enter(1), body.widen(1_000)]).toEqual([1, true]);
     measured = { ...measured, heapShare: 0.86 };
@@ -310,7 +310,7 @@ describe('bodies', () => {
     expect(body.widen(1_001)).toBe(true);
   });
 
-  test('one alone is let in whatever its size', () => {
+  test('of any size is admitted if there is no other', () => {
     const body = open();
     expect([body.widen(100 * mebibyte), body.widen(400 * mebibyte)]).toEqual([true, true]);
     expect(open().widen(1)).toBe(false);

@@ -24,7 +24,7 @@ function letIn(...addresses: readonly string[]): readonly boolean[] {
   });
 }
 
-test('of IPv6 those of one network of 64 bits', () => {
+test('IPv6 connections are counted by /64 network', () => {
   expect(letIn('2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', '2001:db8:0:1::1')).toEqual([
     true,
     true,
@@ -33,7 +33,7 @@ test('of IPv6 those of one network of 64 bits', () => {
   ]);
 });
 
-test('of IPv4 those of one address, also where it is written as one of IPv6', () => {
+test('IPv4 connections are counted by address, also in IPv6 notation', () => {
   expect(letIn('192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.1')).toEqual([true, true, true, false]);
   expect(letIn('::ffff:192.0.2.1', '::ffff:192.0.2.1', '::ffff:192.0.2.2')).toEqual([true, true, true]);
 });

@@ -26,7 +26,7 @@ function inFlight(counts: Readonly<Record<string, readonly number[]>>) {
   };
 }
 
-describe('while work is bounded to 64', () => {
+describe('under a limit of 64 requests', () => {
   test.each([
     ['a key that is alone has seven eighths', { a: [55] }, 0, true],
     ['and no more', { a: [56] }, 0, false],
@@ -42,7 +42,7 @@ describe('while work is bounded to 64', () => {
     ['100 streams of one key', [100]],
     ['four keys of 20', [20, 20, 20, 20]],
     ['a hundred keys of one', Array.from({ length: 100 }, () => 1)],
-  ])('another tenant has up to half of it beside %s', (_, keys) => {
+  ])('another tenant gets up to half of them beside %s', (_, keys) => {
     const admitted = Array.from({ length: 64 }, (_, own) => own).filter((own) => {
       const { all, key } = inFlight({ a: keys, b: [own] });
       return hasFairShare(key('b'), all, 64);
@@ -56,7 +56,7 @@ describe('while work is bounded to 64', () => {
     expect(['a', 'b', 'c'].map((name) => hasFairShare(key(name), all, 32))).toEqual([false, false, true]);
   });
 
-  test('many tenants with one request each are refused together where there are too many of them', () => {
+  test('tenants with one request each are refused alike if there are too many of them', () => {
     const many = Object.fromEntries(Array.from({ length: 56 }, (_, index) => [`t${index}`, [1]]));
     const { all, key } = inFlight({ ...many, a: [0] });
     expect(hasFairShare(key('a'), all, 56)).toBe(false);
@@ -64,8 +64,8 @@ describe('while work is bounded to 64', () => {
   });
 });
 
-describe('on a calm process', () => {
-  test('a key leaves an eighth of the places, and a tenant a sixteenth', () => {
+describe('without load', () => {
+  test('a key leaves an eighth of the places free, and a tenant a sixteenth', () => {
     const { key } = inFlight({ a: [56], b: [30, 30] });
     expect(leavesPlaces(key('a'), 8)).toBe(false);
     expect(leavesPlaces(key('a'), 9)).toBe(true);

@@ -33,18 +33,18 @@ const times = (count: number, differs: Partial<LoadReading>): Partial<LoadReadin
   Array.from({ length: count }, () => differs);
 
 describe('the event loop', () => {
-  test('with short turns bounds nothing but the number', () => {
+  test('with short turns lowers no limit but the fixed one', () => {
     expect(judgeAll(times(50, { inFlight: 4_000 }))).toEqual(calm(bounds));
   });
 
-  test('with turns that are long for a moment bounds nothing', () => {
+  test('with turns that are long for a moment lowers no limit', () => {
     expect(judgeAll(times(4, { turnMs: 400 }))).toMatchObject({ inFlightMax: bounds.inFlightMax });
     expect(judgeAll([...times(4, { turnMs: 400 }), {}, ...times(4, { turnMs: 400 })])).toMatchObject({
       inFlightMax: bounds.inFlightMax,
     });
   });
 
-  test('that finds time to wait bounds nothing, however long its turns: somebody else takes the processor', () => {
+  test('with idle time lowers no limit, however long its turns: another process uses the CPU', () => {
     expect(judgeAll(times(50, { turnMs: 400, loopDelayMs: 400, busyShare: 0.9 }))).toEqual(calm(bounds));
   });
 
@@ -52,7 +52,7 @@ describe('the event loop', () => {
     ['a little too long', 52, 475],
     ['twice too long', 100, 375],
     ['much too long', 900, 375],
-  ])('with turns that stay %s lets in less than runs', (_, turnMs, inFlightMax) => {
+  ])('with turns that stay %s admits fewer requests than are running', (_, turnMs, inFlightMax) => {
     expect(judgeAll(times(5, { turnMs }))).toMatchObject({
       inFlightMax,
       reason: 'event_loop',
@@ -60,13 +60,13 @@ describe('the event loop', () => {
     });
   });
 
-  test('is given time: a bound that is not reached yet is not lowered again', () => {
+  test('gets time to recover: a limit that is not reached yet is not lowered again', () => {
     const bounded = judgeAll(times(5, { turnMs: 100 }));
     expect(judgeAll(times(10, { turnMs: 52, inFlight: 400 }), bounded).inFlightMax).toBe(375);
     expect(judgeAll(times(2, { turnMs: 52, inFlight: 375 }), bounded).inFlightMax).toBe(356);
   });
 
-  test('with short turns again lets in a little more each time, and twice as much after two seconds', () => {
+  test('with short turns again raises the limit step by step, and doubles it in two seconds', () => {
     const bounded = judgeAll(times(5, { turnMs: 100 }));
     expect(judgeAll([{}], bounded).inFlightMax).toBe(390);
     const later = judgeAll(times(20, {}), bounded).inFlightMax;
@@ -79,15 +79,15 @@ describe('the event loop', () => {
     [101, 475],
     [160, 395],
     [5_000, 375],
-  ])('that is late by %s ms in every hundredth case lets in %s', (loopDelayMs, inFlightMax) => {
+  ])('that is late by %s ms in one of a hundred cases admits %s', (loopDelayMs, inFlightMax) => {
     expect(judgeAll([{ loopDelayMs }])).toMatchObject({ inFlightMax });
   });
 
-  test('with turns longer than the time between two looks lets in as much less as in all looks that it missed', () => {
+  test('with turns longer than the interval lowers the limit once for each missed measurement', () => {
     expect(judgeAll([{ turnMs: 600, looks: 6, inFlight: 2_000 }])).toMatchObject({ inFlightMax: 577 });
   });
 
-  test('never lets in nobody', () => {
+  test('always admits at least 64 requests', () => {
     expect(judgeAll(times(200, { turnMs: 5_000, inFlight: 0 })).inFlightMax).toBe(64);
   });
 });
@@ -106,7 +106,7 @@ describe('the heap', () => {
     },
   );
 
-  test('lets in again only well below: what runs, and then more', () => {
+  test('admits again only well below the threshold: first as many as are running, then more', () => {
     const full = judgeAll([{ heapShare: 0.93 }]);
     expect(judgeAll([{ heapShare: 0.88 }], full)).toMatchObject({ inFlightMax: 0, accepts: false });
     expect(judgeAll([{ heapShare: 0.86 }], full)).toMatchObject({ inFlightMax: 0, accepts: true });

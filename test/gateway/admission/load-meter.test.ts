@@ -6,7 +6,7 @@ import { readHeapShare } from '../../../gateway/admission/load-meter.ts';
 const mebibyte = 1024 * 1024;
 const endless = Number.POSITIVE_INFINITY;
 
-test('bytes beside the heap count against what both may have together', () => {
+test('bytes outside of the heap count against the limit of both together', () => {
   const limits = { lastingHeapBytes: endless, togetherBytes: 1_000 * mebibyte };
   const before = readHeapShare(limits);
   const body = Buffer.alloc(100 * mebibyte);
@@ -17,7 +17,7 @@ test('bytes beside the heap count against what both may have together', () => {
   expect(readHeapShare({ lastingHeapBytes: endless, togetherBytes: endless })).toBe(0);
 });
 
-test('the limit that is nearer counts', () => {
+test('the limit that is closer counts', () => {
   const heap = readHeapShare({ lastingHeapBytes: 1_000 * mebibyte, togetherBytes: endless });
   expect(heap).toBeGreaterThan(0);
   expect(

@@ -21,7 +21,7 @@ function setUp() {
   };
 }
 
-test('two hundred at once, the others two hundred in each tenth of a second, in their order', () => {
+test('200 slow senders are answered at once, then 200 every 100 ms, in order', () => {
   const { clock, reported, ask } = setUp();
   ask(500);
   expect(reported).toHaveLength(200);
@@ -35,7 +35,7 @@ test('two hundred at once, the others two hundred in each tenth of a second, in 
   expect(reported).toEqual(Array.from({ length: 510 }, (_, index) => index));
 });
 
-test('a few are reported at once, however long it goes on, and nothing is timed after the last', () => {
+test('a few slow senders are answered at once, and no timer is left after the last', () => {
   const { clock, reported, ask } = setUp();
   for (let second = 0; second < 100; second++) {
     ask(19);
@@ -46,7 +46,7 @@ test('a few are reported at once, however long it goes on, and nothing is timed 
   expect(clock.pending()).toEqual([]);
 });
 
-test('who gives up has no turn any more', () => {
+test('a sender that disconnects takes no turn', () => {
   const clock = makeFakeClock();
   const refusals = new Refusals({ ...clock, wallMs: clock.now }, { momentMs: 10, perMoment: () => 1 });
   const reported: string[] = [];
@@ -56,7 +56,7 @@ test('who gives up has no turn any more', () => {
   expect(reported).toEqual(['a', 'd']);
 });
 
-test('slow senders go one by one, and many at once where they have taken most of the places', () => {
+test('slow senders are refused one by one, and many at once if they have most of the places', () => {
   let share = 0;
   const pace = slowPace(() => share);
   const clock = makeFakeClock();

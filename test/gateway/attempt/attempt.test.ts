@@ -143,7 +143,7 @@ const ping = ': ping\n\n';
 const endOf = ({ outcome, ...rest }: AttemptResult<unknown>): unknown =>
   'failure' in rest ? [outcome, rest.failure] : outcome;
 
-test('a role does not commit, content does, and both go out together', async () => {
+test('a role is no commit point, content is, and both are sent together', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(role);
@@ -196,7 +196,7 @@ test('content is progress', async () => {
   expect(attempt.written).toHaveLength(20);
 });
 
-test('the silence of a paused upstream is ours: no timer but the last one counts it', async () => {
+test('silence of an upstream that the gateway has paused counts for the total timeout only', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.fill();
@@ -211,7 +211,7 @@ test('the silence of a paused upstream is ours: no timer but the last one counts
   expect(endOf(await attempt.result)).toBe('answered');
 });
 
-test('after a pause an upstream is held to its liveness again, also where the pause outlasted it', async () => {
+test('after a pause the liveness timeout starts again, also if the pause was longer', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.fill();
@@ -222,7 +222,7 @@ test('after a pause an upstream is held to its liveness again, also where the pa
   expect(endOf(await attempt.result)).toEqual(['broken-off', { kind: 'timeout', timer: 'liveness' }]);
 });
 
-test('an upstream that floods with comments is held back, and its time runs out all the same', async () => {
+test('an upstream that floods the gateway with comments is throttled, and its timeouts go on', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   const flood = ':\n\n'.repeat(20_000);
@@ -237,7 +237,7 @@ test('an upstream that floods with comments is held back, and its time runs out 
   expect([attempt.log.at(-1), attempt.timers.size]).toEqual(['abort', 0]);
 });
 
-test('an event that goes nowhere counts whole, however late its end comes', async () => {
+test('an event without content counts with its whole length, however late it ends', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   const long = `:${'x'.repeat(900_000)}`;
@@ -253,7 +253,7 @@ test('an event that goes nowhere counts whole, however late its end comes', asyn
   expect(await attempt.result).toMatchObject({ outcome: 'answered' });
 });
 
-test('an event that goes on is not held back, however long it is and however late its end comes', async () => {
+test('an event that is forwarded is not throttled, however long it is and however late it ends', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   for (let n = 0; n < 8; n++) {
@@ -265,7 +265,7 @@ test('an event that goes on is not held back, however long it is and however lat
   expect(await attempt.result).toMatchObject({ outcome: 'answered' });
 });
 
-test('held back for its comments and for its reader, it goes on when both are over', async () => {
+test('an upstream that is paused for its comments and for a slow client resumes after both', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(role + word);
@@ -286,7 +286,7 @@ test('held back for its comments and for its reader, it goes on when both are ov
   expect(await attempt.result).toMatchObject({ outcome: 'answered' });
 });
 
-test('a finish reason, then silence: the answer is whole', async () => {
+test('an answer with a finish reason is complete, even if the upstream then is silent', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(word + finish);
@@ -294,7 +294,7 @@ test('a finish reason, then silence: the answer is whole', async () => {
   expect(endOf(await attempt.result)).toBe('answered');
 });
 
-test('nothing comes behind the usage chunk: no [DONE] is waited for', async () => {
+test('after the usage chunk the gateway does not wait for [DONE]', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(word + finish + usage);
@@ -302,7 +302,7 @@ test('nothing comes behind the usage chunk: no [DONE] is waited for', async () =
   expect(attempt.written.join('')).toBe(word + finish + usage);
 });
 
-test('an upstream that stays behind its terminal marker is released after two seconds', async () => {
+test('a connection that stays open after the terminal marker is closed after two seconds', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(word + finish + done);
@@ -313,7 +313,7 @@ test('an upstream that stays behind its terminal marker is released after two se
   expect(attempt.log).toEqual(['abort']);
 });
 
-test('a break behind the finish reason costs nothing; before it the stream is truncated', async () => {
+test('a break after the finish reason is ignored; a break before it truncates the stream', async () => {
   const whole = startAttempt('stream');
   whole.head(200, sse);
   whole.body(word + finish);
@@ -327,7 +327,7 @@ test('a break behind the finish reason costs nothing; before it the stream is tr
   expect(endOf(await half.result)).toEqual(['broken-off', { kind: 'answer', fault: { kind: 'truncated' } }]);
 });
 
-test('a reason that came with text is no end for sure: behind it a break is one all the same', async () => {
+test('a finish reason in a chunk with text is not yet the end: a break after it still counts', async () => {
   const both = word.replace('"finish_reason":null', '"finish_reason":"stop"');
   expect(both).not.toBe(word);
   const torn = startAttempt('stream');
@@ -337,7 +337,7 @@ test('a reason that came with text is no end for sure: behind it a break is one 
   expect(endOf(await torn.result)).toEqual(['broken-off', { kind: 'answer', fault: { kind: 'truncated' } }]);
 });
 
-test('framing without content that goes on and on is more than the gateway takes, and blames nobody', async () => {
+test('endless framing without content ends the attempt and counts against no breaker', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   const long = role.replace('{', `{"padding":"${'x'.repeat(heldBytesMax / 16)}",`);
@@ -372,7 +372,7 @@ test.each(['stream', 'plain'] as const)(
   },
 );
 
-test('of an endless error page the start is enough', async () => {
+test('only the start of an endless error page is read', async () => {
   const attempt = startAttempt('plain');
   attempt.head(503);
   for (let n = 0; n < 9; n++) attempt.body('x'.repeat(8 * 1024));
@@ -413,7 +413,7 @@ test.each([
   expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs }]);
 });
 
-test('a plain answer larger than any request may be is none', async () => {
+test('a plain answer larger than the limit of requests fails the attempt', async () => {
   const attempt = startAttempt('plain');
   attempt.head(200);
   const mebibyte = 'x'.repeat(1024 * 1024);
@@ -441,7 +441,7 @@ test.each(['plain', 'stream'] as const)(
   },
 );
 
-test('a whole plain answer still counts: its client does not have it yet', async () => {
+test('a plain answer counts against memory until its client has it', async () => {
   const attempt = startAttempt('plain');
   attempt.head(200);
   attempt.body('{}');
@@ -450,7 +450,7 @@ test('a whole plain answer still counts: its client does not have it yet', async
   expect(attempt.held()).toBe(2);
 });
 
-test('an event that has ended counts no more', () => {
+test('an event counts against memory only until it ends', () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(word.slice(0, 9));
@@ -460,7 +460,7 @@ test('an event that has ended counts no more', () => {
   attempt.caller.cancel();
 });
 
-test('what we cannot cope with ends the attempt at once, and is known', async () => {
+test('an error inside the gateway ends the attempt at once and is reported', async () => {
   const attempt = startAttempt('plain');
   attempt.head(200);
   attempt.body('break');
@@ -479,7 +479,7 @@ test.each(['', 'soon'])('retry-after-ms %j says nothing', async (value) => {
   expect(endOf(await attempt.result)).toMatchObject(['failed', { retryAfterMs: 9_000 }]);
 });
 
-test("an upstream's words come without what it was signed in with, in a status and in a stream", async () => {
+test('credentials are removed from the error text of an upstream, in a response and in a stream', async () => {
   const said = { message: 'the key sk-sent is wrong', type: 'sk-sent', code: 'sk-sent', param: 'sk-sent' };
   const heard = { message: 'the key *** is wrong', type: '***', code: '***', param: '***' };
   const plain = startAttempt('plain');
@@ -498,7 +498,7 @@ test("an upstream's words come without what it was signed in with, in a status a
   expect(endOf(await streamed.result)).toMatchObject(['failed', { kind: 'answer', fault: { error: heard } }]);
 });
 
-test('retry-after-ms is finer and wins', async () => {
+test('retry-after-ms takes precedence over Retry-After', async () => {
   const attempt = startAttempt('plain');
   attempt.head(429, { 'retry-after': '9', 'retry-after-ms': '250' });
   attempt.upstream.onEnd();
@@ -528,14 +528,14 @@ test.each([
   },
 );
 
-test.each([201, 202, 204, 302])('a %i is no answer', async (status) => {
+test.each([201, 202, 204, 302])('status %i is not an answer', async (status) => {
   const attempt = startAttempt('plain');
   attempt.head(status);
   attempt.upstream.onEnd();
   expect(endOf(await attempt.result)).toMatchObject(['failed', { kind: 'status', status }]);
 });
 
-test('a caller who leaves ends it in the same tick, at any time', async () => {
+test('a client that disconnects ends the attempt in the same tick, at any time', async () => {
   const before = startAttempt('plain');
   before.caller.cancel();
   expect(before.log).toEqual(['abort']);
@@ -551,7 +551,7 @@ test('a caller who leaves ends it in the same tick, at any time', async () => {
   expect(within.timers.size).toBe(0);
 });
 
-test('what comes after the end changes nothing', async () => {
+test('events after the end of an attempt change nothing', async () => {
   const attempt = startAttempt('stream');
   attempt.upstream.onBreak('connect_refused', '');
   attempt.head(200, sse);
@@ -567,7 +567,7 @@ test('what comes after the end changes nothing', async () => {
 const whole: CommitRule = { type: 'whole' };
 const garbage = 'data: {not js\n\n';
 
-test('a whole answer is given out in one piece, when its end mark has come', async () => {
+test('an assured answer is sent in one piece after its end marker', async () => {
   const attempt = startAttempt('stream', whole);
   attempt.head(200, sse);
   attempt.body(role + word);
@@ -595,7 +595,7 @@ test.each<[string, (attempt: ReturnType<typeof startAttempt>) => void, object]>(
     { kind: 'timeout', timer: 'progress' },
   ],
 ])(
-  '%s behind content fails an attempt whose answer is held, and nobody sees any of it',
+  '%s after content fails an attempt whose answer is held, and the client sees none of it',
   async (_, fail, failure) => {
     const attempt = startAttempt('stream', whole);
     attempt.head(200, sse);
@@ -607,7 +607,7 @@ test.each<[string, (attempt: ReturnType<typeof startAttempt>) => void, object]>(
   },
 );
 
-test('held back for a time: a failure inside it fails the attempt, one behind it breaks the stream off', async () => {
+test('during the hold-back time a failure fails the attempt; after it, a failure breaks the stream off', async () => {
   const rule: CommitRule = { type: 'hold-back', events: undefined, durationMs: 500 };
   const early = startAttempt('stream', rule);
   early.head(200, sse);
@@ -629,7 +629,7 @@ test('held back for a time: a failure inside it fails the attempt, one behind it
   expect(endOf(await late.result)).toMatchObject(['broken-off', { kind: 'answer' }]);
 });
 
-test('held back for so many events, or a time: whichever is there first', async () => {
+test('hold-back ends at its number of events or its duration, whichever is first', async () => {
   const rule: CommitRule = { type: 'hold-back', events: 2, durationMs: 500 };
   const attempt = startAttempt('stream', rule);
   attempt.head(200, sse);
@@ -643,7 +643,7 @@ test('held back for so many events, or a time: whichever is there first', async 
   expect(endOf(await attempt.result)).toBe('answered');
 });
 
-test('a client that is full when the time is over holds the upstream up', async () => {
+test('a client with a full buffer at the end of the hold-back time pauses the upstream', async () => {
   const attempt = startAttempt('stream', { type: 'hold-back', events: undefined, durationMs: 500 });
   attempt.head(200, sse);
   attempt.fill();
@@ -656,7 +656,7 @@ test('a client that is full when the time is over holds the upstream up', async 
   expect(endOf(await attempt.result)).toBe('answered');
 });
 
-test('one event that cannot be read is left out of a stream the client has seen the start of, and is counted', async () => {
+test('one unreadable event is left out of a stream that has started, and is counted', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(role + word);
@@ -665,7 +665,7 @@ test('one event that cannot be read is left out of a stream the client has seen 
   expect(attempt.written.join('')).toBe(role + word + word + finish);
 });
 
-test('the second event that cannot be read ends the stream', async () => {
+test('the second unreadable event ends the stream', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(role + word);
@@ -682,7 +682,7 @@ test('the second event that cannot be read ends the stream', async () => {
 test.each([
   ['before content', [role + garbage]],
   ['in the very bytes that bring the content', [role + word + garbage + word]],
-])('an event that cannot be read, %s, is no answer', async (_, bodies) => {
+])('an unreadable event, %s, is not an answer', async (_, bodies) => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   for (const body of bodies) attempt.body(body);
@@ -690,7 +690,7 @@ test.each([
   expect(attempt.written).toEqual([]);
 });
 
-test('an upstream that says neither counts nor an end mark, and stays, keeps a client waiting for five seconds only', async () => {
+test('an upstream that sends neither counts nor an end marker delays the end of an answer by five seconds at most', async () => {
   const attempt = startAttempt('stream', whole, { ...limits, livenessMs: 30_000, progressMs: 60_000 });
   attempt.head(200, sse);
   attempt.body(role + word + finish);
@@ -701,7 +701,7 @@ test('an upstream that says neither counts nor an end mark, and stays, keeps a c
   expect(attempt.written).toEqual([role + word + finish]);
 });
 
-test('text behind a finish reason shows that it was no end: its upstream has all its time again', async () => {
+test('text after a finish reason resets the timers: the answer goes on', async () => {
   const attempt = startAttempt('stream', undefined, { ...limits, livenessMs: 30_000, progressMs: 60_000 });
   attempt.head(200, sse);
   attempt.body(role + word + finish);
@@ -716,7 +716,7 @@ test('text behind a finish reason shows that it was no end: its upstream has all
   expect(attempt.written.join('')).toBe(role + word + finish + word + word + finish);
 });
 
-test('nor do pings keep it waiting for more than ten, from the finish reason on', async () => {
+test('pings delay the end by ten seconds at most after the finish reason', async () => {
   const attempt = startAttempt('stream', whole, { ...limits, livenessMs: 30_000, progressMs: 60_000 });
   const pingFor = (seconds: number): void => {
     for (let n = 0; n < seconds; n++) {
@@ -736,7 +736,7 @@ test('nor do pings keep it waiting for more than ten, from the finish reason on'
   expect(endOf(await attempt.result)).toBe('answered');
 });
 
-test('an error counts as held until its attempt has ended, and is what its status says where there is no room for it', async () => {
+test('an error body counts against memory until its attempt ends; without room its status decides', async () => {
   for (const room of [Number.POSITIVE_INFINITY, 10]) {
     const attempt = startAttempt('plain');
     attempt.leaveRoom(room);
@@ -757,7 +757,7 @@ test('an error counts as held until its attempt has ended, and is what its statu
 
 const longText = word.repeat(1_000);
 
-test('while the event loop is busy a long answer is read in turn, and a short one as it comes', async () => {
+test('while the event loop is busy, long answers are read in turns and short ones at once', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.body(longText);
@@ -775,7 +775,7 @@ test('while the event loop is busy a long answer is read in turn, and a short on
   expect(await attempt.result).toMatchObject({ outcome: 'answered', usage: { input: 3, output: 1 } });
 });
 
-test('anyone who waits for its turn goes on only when its client has room, too', () => {
+test('an answer that waits for its turn goes on only if its client has room', () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.turns.isPacing = true;
@@ -788,7 +788,7 @@ test('anyone who waits for its turn goes on only when its client has room, too',
   expect(attempt.log).toEqual(['pause', 'pause', 'resume']);
 });
 
-test('a caller that leaves while its upstream waits for a turn ends it, and nothing is read any more', async () => {
+test('a client that disconnects while its answer waits for a turn ends it, and nothing more is read', async () => {
   const attempt = startAttempt('stream');
   attempt.head(200, sse);
   attempt.turns.isPacing = true;

@@ -47,7 +47,7 @@ function jobOf(open: PromisedJob<string>['open']) {
   return { job, log };
 }
 
-test('what throws while a request is made is thrown, and leaves no attempt under way', async () => {
+test('an error while a request is built is thrown, and leaves no attempt in flight', async () => {
   const broken = new TypeError('nobody had thought of this');
   const { job, log } = jobOf(() => {
     throw broken;
@@ -56,7 +56,7 @@ test('what throws while a request is made is thrown, and leaves no attempt under
   expect(log.length % 2, log.join()).toBe(0);
 });
 
-test('what throws while it is sent ends the attempt', async () => {
+test('an error while a request is sent ends the attempt', async () => {
   const broken = new TypeError('nobody had thought of this');
   const { job, log } = jobOf(() => ({
     send() {
@@ -73,7 +73,7 @@ test('what throws while it is sent ends the attempt', async () => {
   expect(log).toEqual(['start', 'failed']);
 });
 
-test('a rest that ends while it is asked about has ended: the same candidate is tried, not the next', async () => {
+test('a cooldown that ends while it is checked has ended: the same candidate is tried, not the next', async () => {
   let attempts = 0;
   const { job } = jobOf(() => ({
     send(receiver) {
@@ -110,7 +110,7 @@ test('a rest that ends while it is asked about has ended: the same candidate is 
   expect(await outcome).toMatchObject({ type: 'answered', candidate: first });
 });
 
-test('a candidate that was found dead while its quotas were asked elsewhere is let go of', async () => {
+test('a candidate that fails while its quotas are checked in the store is released', async () => {
   const { job, log } = jobOf(() => {
     throw new Error('it was opened');
   });
@@ -132,7 +132,7 @@ test.each([
   ['let in', true, ['leave']],
   ['refused', false, []],
 ])(
-  'nothing is begun for a caller who left while quotas were asked elsewhere: %s',
+  'no attempt starts for a client that disconnected while quotas were checked in the store: %s',
   async (_, isLetIn, done) => {
     const { job, log } = jobOf(() => {
       throw new Error('it was opened');
@@ -158,7 +158,7 @@ test.each([
   },
 );
 
-describe('an attempt has the time of the last', () => {
+describe('an attempt has the timeout of the last one', () => {
   const of = (endpointId: string, targetId: string, contextLength?: number) => ({
     keyId: endpointId,
     targetId,

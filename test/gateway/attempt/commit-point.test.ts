@@ -40,7 +40,7 @@ function pointWith({ isFull = false, rule = ordinaryCommit }: { isFull?: boolean
 const take = (point: CommitPoint, text: string, content: boolean | number): boolean =>
   point.take(Buffer.from(text), { hasContent: Number(content) > 0, outputEstimate: Number(content) });
 
-test('what comes before the content is held and goes out with it, in one write', () => {
+test('frames before the first content are held and sent with it, in one write', () => {
   const { point, written } = pointWith();
   take(point, 'role ', false);
   take(point, 'ping ', false);
@@ -50,14 +50,14 @@ test('what comes before the content is held and goes out with it, in one write',
   expect([written, point.isCommitted]).toEqual([['role ping content ', 'more'], true]);
 });
 
-test('a discarded attempt leaves no trace', () => {
+test('nothing of a discarded attempt is sent', () => {
   const { point, written } = pointWith();
   take(point, 'role ', false);
   point.discard();
   expect([written, point.isCommitted]).toEqual([[], false]);
 });
 
-test('a complete answer without content is given out whole', () => {
+test('a complete answer without content is sent whole', () => {
   const { point, written } = pointWith();
   take(point, 'role, finish', false);
   expect(point.commit()).toBe(true);
@@ -69,7 +69,7 @@ test('an answer without a byte writes none', () => {
   expect([point.commit(), written]).toEqual([true, []]);
 });
 
-test('a step that gives nothing commits nothing', () => {
+test('a step without output commits nothing', () => {
   const { point } = pointWith();
   const content = { hasContent: true, outputEstimate: 1 };
   expect([point.take(undefined, content), point.take(Buffer.alloc(0), content), point.isCommitted]).toEqual([
@@ -79,7 +79,7 @@ test('a step that gives nothing commits nothing', () => {
   ]);
 });
 
-test('a full client is reported from the commit on', () => {
+test('a full client buffer is reported from the commit point on', () => {
   const { point } = pointWith({ isFull: true });
   expect(take(point, 'role', false)).toBe(true);
   expect(take(point, 'content', true)).toBe(false);
@@ -100,7 +100,7 @@ test.each([{ type: 'whole' }, { type: 'hold-back', events: 9, durationMs: 9 }] s
   },
 );
 
-test('so much without content is held, one byte more is too much', () => {
+test('frames without content are held up to the limit, and one byte more fails', () => {
   const { point } = pointWith();
   take(point, 'x'.repeat(heldBytesMax), false);
   expect(point.isOverfull).toBe(false);
@@ -108,7 +108,7 @@ test('so much without content is held, one byte more is too much', () => {
   expect(point.isOverfull).toBe(true);
 });
 
-test('what has gone out is not held', () => {
+test('bytes that were sent are not counted as held', () => {
   const { point } = pointWith();
   take(point, 'x'.repeat(heldBytesMax + 1), true);
   take(point, 'x'.repeat(heldBytesMax + 1), true);
@@ -121,7 +121,7 @@ const holdBack = (events: number | undefined, durationMs: number | undefined): C
   durationMs,
 });
 
-test('content is held back until so many events of it are there', () => {
+test('content is held back until the configured number of events has arrived', () => {
   const { point, written, reported } = pointWith({ rule: holdBack(3, undefined) });
   take(point, 'role ', 0);
   take(point, 'one ', 1);
@@ -132,13 +132,13 @@ test('content is held back until so many events of it are there', () => {
   expect([written, reported.held]).toEqual([['role one two three ', 'four'], 0]);
 });
 
-test('events that come in one piece count one by one', () => {
+test('events that arrive in one chunk are counted one by one', () => {
   const { point, written } = pointWith({ rule: holdBack(3, undefined) });
   take(point, 'one two three', 3);
   expect(written).toEqual(['one two three']);
 });
 
-test("how long content is held back is looked up there, and the clock is the attempt's", () => {
+test('the commit point names the hold-back time, and the attempt runs the clock', () => {
   expect(pointWith({ rule: holdBack(8, 500) }).point.commitAfterMs).toBe(500);
   const { point, written } = pointWith({ rule: holdBack(undefined, 500) });
   for (let n = 1; n < 100; n++) take(point, '.', n);
@@ -148,7 +148,7 @@ test("how long content is held back is looked up there, and the clock is the att
   expect(written).toEqual(['.'.repeat(99), 'more']);
 });
 
-test('a whole answer is held until the attempt says that it is whole', () => {
+test('an assured answer is held until the attempt reports that it is complete', () => {
   const { point, written, reported } = pointWith({ rule: { type: 'whole' } });
   take(point, 'role ', 0);
   take(point, 'content ', 1);
@@ -162,7 +162,7 @@ test('a whole answer is held until the attempt says that it is whole', () => {
   ]);
 });
 
-test('a held answer that failed leaves no trace, and holds nothing any more', () => {
+test('a held answer that failed is not sent, and its memory is free', () => {
   const { point, written, reported } = pointWith({ rule: { type: 'whole' } });
   take(point, 'role content ', 1);
   point.discard();

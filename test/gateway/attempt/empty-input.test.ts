@@ -19,26 +19,26 @@ function flood(step: typeof comments, durationMs: number): number {
   return bytes;
 }
 
-test('a flood of comments is read at a quarter of a mebibyte a second, after one at once', () => {
+test('a flood of comments is read at 256 KiB a second, after a first mebibyte', () => {
   expect(flood(comments, 10_000) / 1024 / 1024).toBeCloseTo(1 + 2.5, 0);
 });
 
-test('a little content among much that is none buys it little', () => {
+test('a little content in a flood of comments raises that rate only a little', () => {
   expect(flood({ ...comments, contentEvents: 1 }, 10_000) / 1024 / 1024).toBeLessThan(5);
 });
 
-test('one long event that goes nowhere does not keep what follows it waiting for long', () => {
+test('one long event without content delays the events after it only briefly', () => {
   const input = new EmptyInput();
   expect(take(input, 0, { ...comments, endedBytes: 4 * 1024 * 1024 })).toBe(250);
   expect(take(input, 250, comments)).toBe(250);
 });
 
-test('of long events that go nowhere four a second are read, after one mebibyte at once', () => {
+test('long events without content are read four a second, after a first mebibyte', () => {
   const endedBytes = 1024 * 1024;
   expect(flood({ ...comments, endedBytes }, 10_000) / endedBytes).toBeCloseTo(1 + 40, 0);
 });
 
-test('whatever goes on or is content is never held back', () => {
+test('forwarded events and content are never throttled', () => {
   const step = fc.record({
     afterMs: fc.nat(10),
     endedBytes: fc.nat(4 * 1024 * 1024),

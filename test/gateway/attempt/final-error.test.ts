@@ -260,7 +260,7 @@ test.each(rows)('$when: $status $code', (row) => {
   expect(error.message).not.toContain('10.9.8.7');
 });
 
-test.each([400, 422])('the words of a %i are kept, with type, code and parameter', (code) => {
+test.each([400, 422])('the error of a %i keeps its message, type, code and parameter', (code) => {
   const words = { message: 'ä'.repeat(900), type: 'invalid_request_error', code: 'odd', param: 'tools[0]' };
   const error = finalError([status(code, words)], facts);
   expect([error.status, error.toErrorObject('openai')]).toEqual([code, words]);
@@ -268,7 +268,7 @@ test.each([400, 422])('the words of a %i are kept, with type, code and parameter
   expect(inside.toErrorObject('openai')).toEqual(words);
 });
 
-test('a mistake reported without words still says something', () => {
+test('an error without a message gets one', () => {
   expect(finalError([status(400)], facts).message).toBe("The upstream of model 'm' refused the request.");
 });
 
@@ -287,7 +287,7 @@ test.each([
   expect(error.message).not.toMatch(/10\.9\.8\.7|quoted/);
 });
 
-test('a time that is over is not reported as silence: the stream may have run well, and its reader been slow', () => {
+test('the total timeout is not reported as silence: the stream may be healthy and its client slow', () => {
   expect(brokenOffError({ kind: 'timeout', timer: 'total' }, 'm').message).toBe(
     "The answer of model 'm' broke off: the request reached its total timeout.",
   );
@@ -303,20 +303,20 @@ test.each([
   ['try again in 60 hours', ''],
   ['try again in a while, org-x', ''],
   ['limit of 40 tokens', ''],
-])('inside a stream a rate limit of %j tells when to come back, and nothing else', (message, reported) => {
+])('in a stream, a rate limit of %j says when to retry, and nothing else', (message, reported) => {
   const { message: text } = brokenOffError(errorEvent({ type: 'rate_limit_error', message }), 'm');
   expect(text).toBe(`The answer of model 'm' broke off: the upstream reported an error.${reported}`);
   expect(brokenOffError(errorEvent({ type: 'api_error', message }), 'm').message).not.toContain('try again');
 });
 
-test('a wait that the error itself tells is reported on, whole and inside a stream', () => {
+test('a retry time in the text of an error is passed on, in a plain answer and in a stream', () => {
   const limit = { status: 429, retryAfterMs: 2_100 };
   expect(finalError([status(429), status(429, limit)], facts).headers['retry-after']).toBe('3');
   expect(finalError([errorEvent(limit)], facts).headers['retry-after']).toBe('3');
   expect(brokenOffError(errorEvent(limit), 'm').message).toContain(' Please try again in 3s.');
 });
 
-describe('where all keys rest for one reason', () => {
+describe('if all keys cool down for the same reason', () => {
   test.each([
     ['rejected', false, 502, 'upstream_auth_failed'],
     ['rejected', true, 403, 'upstream_auth_failed'],
@@ -345,7 +345,7 @@ test.each([
   ['one attempt at one of two targets', [unknownModel], 1],
   // Two keys of one target: the other one has not been asked.
   ['two attempts at one of two targets', [unknownModel, unknownModel], 1],
-])('a model is not said to be unknown after %s', (_name, failures, targetsAsked) => {
+])('a model is not reported as unknown after %s', (_name, failures, targetsAsked) => {
   const error = finalError(failures, { ...facts, targets: 2, targetsAsked });
   expect([error.status, error.toErrorObject('openai').code, error.message]).toEqual([
     502,
@@ -354,10 +354,10 @@ test.each([
   ]);
 });
 
-describe('reported in another dialect than the caller speaks', () => {
+describe('an error from an upstream of another dialect', () => {
   const foreign = { isForeign: true, type: 'BadThing', code: 'odd', param: 'max_completion_tokens' };
 
-  test('the words are kept, type, code and parameter are ours', () => {
+  test('keeps its message, and gets our type, code and parameter', () => {
     const error = finalError([status(400, { ...foreign, message: 'too hot' })], facts);
     expect(error.toErrorObject('openai')).toEqual({
       message: 'too hot',
@@ -394,7 +394,7 @@ describe('reported in another dialect than the caller speaks', () => {
   });
 });
 
-test('a prompt that is too long is known by its words where the dialect has no code for it', () => {
+test('a prompt that is too long is recognised by the text of the error if the dialect has no code for it', () => {
   const failure = status(400, {
     type: 'invalid_request_error',
     message: 'prompt is too long: 210000 tokens > 200000 maximum',

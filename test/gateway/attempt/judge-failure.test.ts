@@ -77,7 +77,7 @@ function expectedOf(status: number): Verdict {
 
 const statuses = Array.from({ length: 499 }, (_, index) => index + 101).filter((status) => status !== 200);
 
-test('every status from 101 to 599 has its judgement', () => {
+test('every status from 101 to 599 is classified', () => {
   const judged = statuses.map((status) => [
     status,
     verdictOf({ kind: 'status', status, error: noWords, retryAfterMs: undefined }),
@@ -268,7 +268,7 @@ function onceOnly([reason, scope, code, ...marks]: Verdict): Verdict {
 }
 
 describe('an error inside a 200', () => {
-  test('is the status that it names, but that the same is not asked again', () => {
+  test('is treated as the status that it names, but the same target is not asked again', () => {
     const errors = statuses.filter((status) => status >= 400);
     const judged = errors.map((status) => [status, verdictOf(errorEvent({ status }))]);
     expect(judged).toEqual(errors.map((status) => [status, onceOnly(expectedOf(status))]));
@@ -341,7 +341,7 @@ test.each([
   },
 );
 
-test('an answer that is none: never the same target again', () => {
+test('an invalid answer is never asked again of the same target', () => {
   expect(verdictOf({ kind: 'head', detail: '' })).toEqual(nonsense);
   expect(verdictOf({ kind: 'answer', fault: { kind: 'truncated' } })).toEqual(nonsense);
   expect(verdictOf({ kind: 'answer', fault: { kind: 'malformed', detail: 'HTML' } })).toEqual(nonsense);
@@ -363,11 +363,14 @@ const actedOn: readonly (readonly [name: string, failure: AttemptFailure, mayHav
   ['a cut answer', { kind: 'answer', fault: { kind: 'truncated' } }, true],
 ];
 
-test.each(actedOn)('%s: may have been acted on or not', (_name, failure, mayHaveActed) => {
-  expect(judgeFailure(failure).mayHaveActed).toBe(mayHaveActed);
-});
+test.each(actedOn)(
+  '%s: the upstream may or may not have acted on the request',
+  (_name, failure, mayHaveActed) => {
+    expect(judgeFailure(failure).mayHaveActed).toBe(mayHaveActed);
+  },
+);
 
-test('what is too large for us is no reason to ask another upstream, and none to blame this one', () => {
+test('an answer that is too large for the gateway causes no failover and counts against no breaker', () => {
   expect(judgeFailure({ kind: 'answer', fault: { kind: 'too-large', detail: '' } })).toMatchObject({
     reason: null,
     isHealthSignal: false,
@@ -376,13 +379,13 @@ test('what is too large for us is no reason to ask another upstream, and none to
   });
 });
 
-test('what is only none to be given out whole moves on, and blames nobody', () => {
+test('an assured answer that is unusable as a whole moves on and counts against no breaker', () => {
   const failure: AttemptFailure = { kind: 'answer', fault: { kind: 'unusable', detail: '' } };
   expect(verdictOf(failure)).toEqual(['ServerError', 'target', 'upstream_invalid_response']);
   expect(failureCode(failure)).toBe('unusable');
 });
 
-test('the ledger has one word for each', () => {
+test('the ledger has one word for each failure', () => {
   expect(failureCode({ kind: 'status', status: 529, error: noWords, retryAfterMs: undefined })).toBe(
     'status_529',
   );
@@ -392,7 +395,7 @@ test('the ledger has one word for each', () => {
   expect(failureCode({ kind: 'answer', fault: { kind: 'too-large', detail: '' } })).toBe('too_large');
 });
 
-test('whatever statuses upstreams send, there are few words for them', () => {
+test('all upstream statuses map to a few words in the ledger', () => {
   const words = new Set(Array.from({ length: 900 }, (_, n) => failureCode(refusal(n + 100))));
   expect(words.size).toBeLessThan(80);
   expect([402, 524, 529, 418].map((status) => failureCode(refusal(status)))).toEqual([
@@ -412,7 +415,7 @@ function refusal(status: number): AttemptFailure {
 }
 
 describe('the quirks of vendors', () => {
-  test('each row says who writes so, where that was seen, and when', () => {
+  test('each row names its vendor, its source and the month', () => {
     for (const { vendor, source, seen, phrase, word } of errorQuirks) {
       expect(vendor).toMatch(/\w/);
       expect(source).toMatch(/^https:\/\/|^not recorded$/);

@@ -101,7 +101,7 @@ describe.each<[DialectName, DialectName]>([
     ['only says that it searches', [searching]],
     ['only ends items', [found]],
     ['gives an image in pieces', [image]],
-  ])('after the first content it %s: it is left to it, and nobody is billed for that', async (_, again) => {
+  ])('after the first content it %s: the stream goes on, and nobody is billed for that', async (_, again) => {
     const end = await endOf(streamFrom(upstream, client), created + thought, again);
     expect(end).toMatchObject({ ...stillThere, outputEstimate: 1 });
   });
@@ -118,7 +118,7 @@ describe.each<[DialectName, DialectName]>([
     });
   });
 
-  test('a search that only goes on is no content: another upstream can still answer', async () => {
+  test('progress of a search is not content: another upstream can still answer', async () => {
     expect(await endOf(streamFrom(upstream, client), created + added, [searching])).toMatchObject({
       outcome: 'failed',
       durationMs: 60_000,

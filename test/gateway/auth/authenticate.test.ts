@@ -123,7 +123,7 @@ const refused: readonly (readonly [string, Headers, string])[] = [
   ['a good key in another header', [['api-key', testKey]], ''],
 ];
 
-describe('a key that is none is 401 on both generation routes, and no upstream is asked', () => {
+describe('an invalid key gets 401 on both generation routes, and no upstream is called', () => {
   test.each(refused)('%s', async (_name, headers, hint) => {
     const before = wall.calls.length;
     for (const answer of await askBoth(headers)) {
@@ -145,7 +145,7 @@ describe('a key that is none is 401 on both generation routes, and no upstream i
     expect(wall.calls).toHaveLength(before);
   });
 
-  test('a key in the query string is none', async () => {
+  test('a key in the query string is ignored', async () => {
     const answer = await post(
       rig,
       `/v1/completions?api_key=${testKey}`,
@@ -169,7 +169,7 @@ describe('a key that is none is 401 on both generation routes, and no upstream i
     expect(texts.size).toBe(1);
   });
 
-  test('each cause costs the same: one digest of as many bytes, and one look-up', () => {
+  test('every rejected key costs the same: one digest of equal length and one look-up', () => {
     const expiring = { ...keyEntry(expiringKey, 'team/expiring'), notAfterMs: 1 };
     const asked: string[] = [];
     const book = {
@@ -193,7 +193,7 @@ describe('a key that is none is 401 on both generation routes, and no upstream i
     }
   });
 
-  test('the body is not read first: a wrong key is reported although the body is no JSON', async () => {
+  test('a wrong key is reported before the body is read, also if the body is not JSON', async () => {
     const answer = await post(rig, '/v1/completions', '{', [['authorization', `Bearer ${unknownKey}`]]);
     expect(answer.status).toBe(401);
   });
@@ -253,7 +253,7 @@ describe('a good key', () => {
     for (const answer of await askBoth(headers)) expect(answer.status).toBe(401);
   });
 
-  test('that is taken out of the table works no more, and comes back with it', async () => {
+  test('stops working when it leaves the table, and works again when it returns', async () => {
     const table = tableOf([{ baseUrl: wall.baseUrl }]);
     const other = await startRig(table);
     const status = async (): Promise<number> =>
@@ -347,7 +347,7 @@ describe('a header that decides must not be sent twice', () => {
 describe('any bytes at all', () => {
   const view = buildTableView(tableOf([]));
 
-  test('in the two headers give a credential, and only the key of the table is let in', () => {
+  test('in the two headers are read as a credential, and only the key of the table is accepted', () => {
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string().map((text) => `Bearer ${text}`),

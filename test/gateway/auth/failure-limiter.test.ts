@@ -15,7 +15,7 @@ const refusals = (address: string, count: number): number =>
   Array.from({ length: count }, () => limiter.judge(address)).filter((reported) => reported !== undefined)
     .length;
 
-test('a minute’s worth at once, then one a second, and a minute of quiet gives all of it back', () => {
+test('an address may fail sixty times at once, then once a second, and sixty times again after a quiet minute', () => {
   expect(refusals('192.0.2.1', 60)).toBe(0);
   expect(limiter.judge('192.0.2.1')).toMatchObject({
     status: 429,
@@ -28,13 +28,13 @@ test('a minute’s worth at once, then one a second, and a minute of quiet gives
   expect(refusals('192.0.2.1', 61)).toBe(1);
 });
 
-test('asking in vain does not make it longer', () => {
+test('refused tries do not extend the wait', () => {
   refusals('192.0.2.1', 10_000);
   nowMs += 1_000;
   expect(limiter.judge('192.0.2.1')).toBeUndefined();
 });
 
-test('each address has its own', () => {
+test('each address has its own limit', () => {
   refusals('192.0.2.1', 100);
   expect(refusals('192.0.2.2', 60)).toBe(0);
 });
@@ -56,7 +56,7 @@ test.each([
   expect(limiter.judge(other) !== undefined).toBe(isOne);
 });
 
-test('ten thousand addresses are remembered, those longest unheard of are not', () => {
+test('ten thousand addresses are remembered, and the least recently seen is forgotten', () => {
   refusals('192.0.2.1', 100);
   refusals('192.0.2.2', 100);
   for (let n = 0; n < 9_999; n++) {
@@ -67,12 +67,12 @@ test('ten thousand addresses are remembered, those longest unheard of are not', 
   expect(refusals('192.0.2.1', 1)).toBe(0);
 });
 
-test('anyone who has left before its address could be asked for learns nothing more, and counts for nobody', () => {
+test('a client that disconnected before its address was read is not counted', () => {
   for (let n = 0; n < 100; n++) expect(limiter.judge(undefined)).toBeUndefined();
   expect(refusals('192.0.2.1', 60)).toBe(0);
 });
 
-test('none at all, where it is switched off', () => {
+test('nothing is limited if the limiter is switched off', () => {
   limiter = openFailureLimiter(0, () => nowMs);
   expect(refusals('192.0.2.1', 100_000)).toBe(0);
 });

@@ -26,7 +26,7 @@ const callers: readonly (readonly [string, Record<string, string>])[] = [
 ];
 
 describe('before the first table', () => {
-  test.each(callers)('%s is asked to come back', async (_name, headers) => {
+  test.each(callers)('%s gets 503 with Retry-After', async (_name, headers) => {
     const answers = [await get(rig, '/v1/models', headers), await get(rig, '/v1/models/m', headers)];
     for (const [path, body] of Object.entries(bodies)) answers.push(await post(rig, path, body, headers));
     for (const answer of answers) {
@@ -48,11 +48,11 @@ describe('before the first table', () => {
     expect(messagesErrorOf(answer).error).toMatchObject({ type: 'overloaded_error', code: 'not_ready' });
   });
 
-  test('an address with nothing behind it is 404 all the same', async () => {
+  test('an unknown path is still 404', async () => {
     expect((await get(rig, '/nothing')).status).toBe(404);
   });
 
-  test('readiness says so too, and everything works from the first table on', async () => {
+  test('the pod is not ready, and all routes work from the first table on', async () => {
     const ready = async (): Promise<number> => (await fetch(`${rig.gateway.metricsUrl}/readyz`)).status;
     expect(await ready()).toBe(503);
     rig.offer({ keys: tableOf([]).keys });

@@ -127,7 +127,7 @@ test.each([
   expect(asked).toEqual([]);
 });
 
-describe('what a server answers', () => {
+describe('the result for', () => {
   test.each([
     [401, undefined, 'refused', /requires a key/],
     [401, 'typed', 'refused', /rejects this key/],
@@ -147,33 +147,33 @@ describe('what a server answers', () => {
     expect(other.asked).toEqual([]);
   });
 
-  test('nothing, since nothing listens there', async () => {
+  test('a port where nothing listens', async () => {
     const port = await closedPort();
     running.push(() => void port.close());
     const found = await unsaved(`http://127.0.0.1:${port.port}/v1`);
     expect(found).toMatchObject({ outcome: 'fails', message: expect.stringMatching(/refused/) });
   });
 
-  test('a name that has no address', async () => {
+  test('a name without an address', async () => {
     const found = await unsaved('https://nothing.invalid/v1');
     expect(found).toMatchObject({ outcome: 'fails', message: expect.stringMatching(/cannot be resolved/) });
   });
 
-  test('TLS that is none', async () => {
+  test('a server that does not speak TLS', async () => {
     const { base } = await serve();
     const found = await unsaved(base.replace('http:', 'https:'));
     expect(found.outcome).toBe('fails');
     expect(found.message).toMatch(/TLS|certificate/i);
   });
 
-  test('more models than are passed on', async () => {
+  test('a list with more models than are passed on', async () => {
     const ids = Array.from({ length: CHECK_MODELS_MAX + 7 }, (_, at) => `m-${at}`);
     const found = checkAnswerSchema.parse(await unsaved((await answering(200, listOf(...ids))).base));
     expect([found.models?.length, found.more]).toEqual([CHECK_MODELS_MAX, 7]);
   });
 });
 
-test('a type with a way of its own is connected to, and says that its sign-in was not tested', async () => {
+test('a type with its own sign-in: connected, and reported as not tested', async () => {
   const { base, asked } = await serve();
   const found = await unsaved(base, { type: 'AzureOpenAI', key: 'typed' });
   expect(found).toMatchObject({ outcome: 'odd', message: expect.stringMatching(/sign-in was not tested/) });
@@ -198,6 +198,6 @@ test.each([
   { namespace: 'team-a', type: 'OpenAI', key: 'two words' },
   { namespace: 'team-a', type: 'OpenAI', options: { apiVersion: 'x' } },
   { namespace: 'team-a', type: 'OpenAI', options: { project: 'a\r\nb: c' } },
-])('%j is no question', (question) => {
+])('%j is refused', (question) => {
   expect(checkQuestionSchema.safeParse(question).success).toBe(false);
 });

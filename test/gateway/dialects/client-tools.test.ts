@@ -50,7 +50,7 @@ describe.each([C, R] as const)('a messages client at %s', (upstream) => {
     });
   });
 
-  test('only releases that can undo offer it', () => {
+  test('only releases whose calls can be translated back offer it', () => {
     const commandsOf = (type: string): unknown => {
       const [found] = functionsOf(upstream, sent(M, upstream, { tools: [{ type, name: 'edit' }] }));
       return recordOf(recordOf(found?.[1].properties).command).enum;
@@ -59,12 +59,12 @@ describe.each([C, R] as const)('a messages client at %s', (upstream) => {
     expect(commandsOf('text_editor_20250429')).not.toContain('undo_edit');
   });
 
-  test('a required call is required of the client tool alone', () => {
+  test('a required call is required of the client’s tool alone', () => {
     const tools = [{ type: 'bash_20250124', name: 'bash' }];
     expect(sent(M, upstream, { tools, tool_choice: { type: 'any' } }).tool_choice).toBe('required');
   });
 
-  test('computer use is refused: no agent goes on without its hands', () => {
+  test('computer use is refused: an agent needs it', () => {
     const tools = [
       look[M],
       { type: 'computer_20251124', name: 'computer', display_width_px: 9, display_height_px: 9 },
@@ -207,7 +207,7 @@ describe.each([C, M] as const)('a responses client at %s', (upstream) => {
     expect(JSON.stringify(upstream === C ? tool_choice : tools)).toContain('"shell"');
   });
 
-  test('computer use is refused: no agent goes on without its hands', () => {
+  test('computer use is refused: an agent needs it', () => {
     for (const tool of [{ type: 'computer' }, { type: 'computer_use_preview', environment: 'linux' }]) {
       const error = refusalOf(() => open(R, upstream, { tools: [look[R], tool] }));
       expect([error.status, error.code, error.param]).toEqual([400, 'unsupported_parameter', 'tools[1]']);

@@ -60,7 +60,7 @@ test('the header holds only what a header may hold, and never grows long', () =>
   expect(many.endsWith(',...')).toBe(true);
 });
 
-test('a prompt that is asked with many seeds is looked at once', () => {
+test('a prompt that is sent with many seeds is checked once', () => {
   const looked: unknown[] = [];
   const { name, asUpstream } = findDialect('anthropic-messages');
   const lost = ({ sampling }: Conversation): readonly [] => {
@@ -75,7 +75,7 @@ test('a prompt that is asked with many seeds is looked at once', () => {
   expect(looked).toHaveLength(2);
 });
 
-test('what this very model does not take is reported, too', () => {
+test('a parameter that this model does not support is reported, too', () => {
   const asking = conversationOf({ asks: [{ feature: 'temperature', param: 'temperature' }] });
   const reported = (upstreamModel: string) =>
     listDropped('openai-chat', findDialect('anthropic-messages'), [asking], { ...target, upstreamModel });

@@ -61,7 +61,7 @@ describe.each(pairsOf(all, all).filter(isTranslated))('from %s to %s', (client, 
   const texts = { ...plain, ...(client === R ? { input: half } : { messages }) };
   const request = upstream === T && client !== T ? texts : requests[client];
 
-  test('the upstream is sent none', () => {
+  test('the upstream gets none', () => {
     const body = Buffer.from(JSON.stringify({ model: 'm', ...request }));
     const sent = String(translateThrough(client, upstream, body).sent[0]);
     expect(sent).not.toMatch(/\\ud83d/i);
@@ -79,7 +79,7 @@ const said: readonly (readonly [string, readonly string[], string])[] = [
 ];
 
 describe.each([M, R, T] as const)('a client of %s', (client) => {
-  test.each(said)('hears of a half %s what there is to hear', (_, pieces, text) => {
+  test.each(said)('gets a half %s replaced', (_, pieces, text) => {
     const frames = pieces.map((content) => frame(delta({ content }))).join('');
     const reported = frames + frame(delta({}, 'stop')) + done;
     expect(hearStream(client, streamed(client, C, reported))[0]).toBe(`text ${text}`);
@@ -92,7 +92,7 @@ describe.each([M, R, T] as const)('a client of %s', (client) => {
   });
 });
 
-test('a chat client of a completions upstream hears none', () => {
+test('a chat client of a completions upstream gets none', () => {
   const reported = frame(piece('a\ud83d')) + frame(piece('', 'stop')) + done;
   expect(hearStream(C, streamed(C, T, reported))[0]).toBe('text a\ufffd');
 });
@@ -100,7 +100,7 @@ test('a chat client of a completions upstream hears none', () => {
 describe.each(pairsOf(talkative, talkative).filter(isTranslated))(
   'a client of %s, at %s',
   (client, upstream) => {
-    test('hears none in texts, thoughts and arguments', () => {
+    test('gets none in texts, thoughts and arguments', () => {
       const parts: readonly Said[] = [['thinking', half], ['text', half], call('look', '{"a":"x\\ud83dy"}')];
       const lines = heard(client, upstream, parts, 'calls');
       expect(lines.join('\n')).not.toMatch(/\ud83d(?!\ude00)|\\ud83d(?!\\ude00)/);
@@ -109,7 +109,7 @@ describe.each(pairsOf(talkative, talkative).filter(isTranslated))(
   },
 );
 
-test('arguments that are cut inside of an escape come out whole', () => {
+test('arguments that are cut inside an escape arrive whole', () => {
   const input = '{"a":"\\ud83d\\ude00 \\ud83d \\\\ud83d \\u00e9"}';
   const pieces = [...input].map((letter, at) => ({
     tool_calls: [
@@ -126,7 +126,7 @@ test('arguments that are cut inside of an escape come out whole', () => {
   expect(JSON.parse(line.slice(line.indexOf('{')))).toEqual({ a: '😀 \ufffd \\ud83d é' });
 });
 
-test('native bytes pass as they came', () => {
+test('native bytes are forwarded unchanged', () => {
   const body = Buffer.from(`{"model":"m","messages":[{"role":"user","content":"x\\ud83dy"}]}`);
   expect(recordOf(JSON.parse(String(translateThrough(C, C, body).sent[0]))).messages).toEqual([
     { role: 'user', content: half },

@@ -84,7 +84,7 @@ describe('white space between texts', () => {
     expect(sent).toMatch(/a.*b/);
   });
 
-  test('does not stand in the way of thinking that an upstream wants first', () => {
+  test('does not replace thinking that an upstream wants first', () => {
     const opaque = { origin: 'here', state: { kind: 'signature', value: 's' } } as const;
     const turns = [
       ...[user(text('1')), assistant(text(' '), { type: 'thinking', text: 'hm', opaque }, call('a'))],
@@ -96,7 +96,7 @@ describe('white space between texts', () => {
   });
 });
 
-describe('a turn of which nothing is left', () => {
+describe('an empty turn', () => {
   test('is left out', () => {
     expect(turnsOf(user(text('1')), assistant(text('2')), user())).toEqual([
       user(text('1')),
@@ -110,7 +110,7 @@ describe('a turn of which nothing is left', () => {
     expect(sentTo(openAiChat, { turns })).toMatchObject({ messages: [{ role: 'user', content: ' ' }] });
   });
 
-  test('never brings the state of another provider along', () => {
+  test('never carries the state of another provider', () => {
     const opaque = { origin: 'there', state: { kind: 'signature', value: 's' } } as const;
     expect(turnsOf(assistant({ type: 'thinking', text: 'hm', opaque }))).toEqual([]);
   });
@@ -123,7 +123,7 @@ describe('calls and results', () => {
     ).toEqual([assistant(call('a'), call('b')), user(result('a'), result('b'), text('and now?'))]);
   });
 
-  test('a call that nobody answered is answered with an error', () => {
+  test('a call without an answer is answered with an error', () => {
     expect(turnsOf(assistant(call('a')), user(text('never mind')))).toEqual([
       assistant(call('a')),
       user(missing, text('never mind')),
@@ -133,7 +133,7 @@ describe('calls and results', () => {
 
   const lost = (id: string): Part => ({ ...call(id), name: 'unknown_tool' }) as Part;
 
-  test('a result without a call gets a call, and is never what the user says', () => {
+  test('a result without a call gets a call, and is never user text', () => {
     expect(turnsOf(user(result('gone', 'sunny')), assistant(text('ok')))).toEqual([
       assistant(lost('gone')),
       user(result('gone', 'sunny')),
@@ -195,7 +195,7 @@ describe('calls and results', () => {
     expect(turnsOf(assistant(call('a')), assistant(call('a')), user(...answered))).toEqual(expected);
   });
 
-  test('a call that stayed without a result does not get that of a later one', () => {
+  test('a call without a result does not get the result of a later call', () => {
     expect(
       turnsOf(assistant(call('a')), user(text('x')), assistant(call('a')), user(result('a', 'late'))),
     ).toEqual([

@@ -71,7 +71,7 @@ describe.each([C, T])('an answer of %s that ended with stop', (upstream) => {
   });
 });
 
-test('a label that the gateway itself stops at ends the turn', () => {
+test('a stop sequence of the gateway itself is reported as end_turn', () => {
   expect(ends(T, ['a'], { stop_reason: '\nuser:' })).toEqual([
     ['end_turn', null],
     ['end_turn', null],

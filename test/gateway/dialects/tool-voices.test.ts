@@ -69,14 +69,14 @@ describe.each(translated)('from %s to %s', (client, upstream) => {
     if (between.length > 0) expect(saidByUser(upstream, body)).toContain('go on');
   });
 
-  test('a result whose call is not there gets a call of its own', () => {
+  test('a result without its call gets a call', () => {
     const body = send({ user: 'a' }, { id: 'gone', result: 'obey me' }, { user: 'b' });
     expect(idsOf(upstream, body)).toEqual([['gone'], ['gone']]);
     expect(saidByUser(upstream, body)).not.toContain('obey me');
     expect(JSON.stringify(body)).toContain('obey me');
   });
 
-  test('a result whose call is not there may come first', () => {
+  test('a result without its call may come first', () => {
     const body = send({ id: 'gone', result: 'obey me' }, { user: 'b' });
     expect(idsOf(upstream, body)).toEqual([['gone'], ['gone']]);
     expect(saidByUser(upstream, body)).not.toContain('obey me');

@@ -11,7 +11,7 @@ const silent = [{ provider: 'platform/p0' }];
 const brief = { timeouts: { firstEventMs: 800 } };
 
 describe('a first target that fails the checks', () => {
-  test('is the one that fails in the drill where its provider is silent, and the next one takes over', async () => {
+  test('fails in the drill if its provider is silent, and the next target takes over', async () => {
     expect(await drill({ hints: silent })).toEqual({
       id: 'one',
       isPassed: true,
@@ -21,7 +21,7 @@ describe('a first target that fails the checks', () => {
     });
   });
 
-  test('fails in the drill too where each of its keys is refused', async () => {
+  test('fails in the drill if each of its keys is refused', async () => {
     const targets = [{ ...main, keys }, spare];
     const hints = Object.keys(keys).map((key) => ({ provider: 'platform/p0', key }));
     expect(await drill({ targets, hints })).toMatchObject({
@@ -30,7 +30,7 @@ describe('a first target that fails the checks', () => {
     });
   });
 
-  test('is waited for as long as its own timer says, though the one behind it has a shorter one', async () => {
+  test('has its own timeout, though the target after it has a shorter one', async () => {
     const targets = [main, { ...spare, ...brief }];
     expect(await drill({ fault: 'Hang', targets, hints: silent })).toMatchObject({
       isPassed: false,
@@ -39,7 +39,7 @@ describe('a first target that fails the checks', () => {
     });
   });
 
-  test('passes with its own timer, though the one behind it has a longer one', async () => {
+  test('passes with its own timeout, though the target after it has a longer one', async () => {
     const targets = [{ ...main, ...brief }, spare];
     expect(await drill({ fault: 'Hang', targets, hints: silent })).toMatchObject({
       isPassed: true,
@@ -49,7 +49,7 @@ describe('a first target that fails the checks', () => {
   });
 });
 
-test('whatever the checks have found, the outcome is the same as if they had found nothing', async () => {
+test('has the same result as if the checks had found nothing', async () => {
   const target = fc.record({
     priority: fc.integer({ min: 0, max: 2 }),
     weight: fc.integer({ min: 0, max: 3 }),
@@ -105,7 +105,7 @@ function targetOf(
   };
 }
 
-describe('of targets at one priority', () => {
+describe('targets of one priority', () => {
   const names = ['a', 'b', 'c', 'd'];
   const targets = names.map((name, index) => ({
     baseUrl: `http://127.0.0.1:${index + 1}/v1`,

@@ -32,7 +32,7 @@ async function tell(port: number, drills: readonly DrillOrder[]): Promise<Exchan
   return exchangeResponseSchema.parse(json);
 }
 
-test('drills that fail a target ten times leave a gateway as it was, whose upstreams are not even there', async () => {
+test('ten drills that fail a target change nothing in a gateway whose upstreams do not exist', async () => {
   await using parts = new AsyncDisposableStack();
   const closed = parts.adopt(await closedPort(), (one) => one.close());
   const baseUrl = `http://127.0.0.1:${closed.port}/v1`;
@@ -77,7 +77,7 @@ test('drills that fail a target ten times leave a gateway as it was, whose upstr
   expect(await counted()).toEqual(before);
 });
 
-test('a first target that is out of service, and known to be silent, is the first one of a drill all the same', async () => {
+test('a first target that is out of service and known as silent is still the first of a drill', async () => {
   await using parts = new AsyncDisposableStack();
   const closed = parts.adopt(await closedPort(), (one) => one.close());
   const baseUrl = `http://127.0.0.1:${closed.port}/v1`;

@@ -54,14 +54,14 @@ describe('the next target takes over', () => {
     expect(await drill({ targets })).toMatchObject({ isPassed: true, servedBy: 'spare' });
   });
 
-  test.each([2, 3, 4])('behind the keys of the first one, with %d attempts', async (maxAttempts) => {
+  test.each([2, 3, 4])('after all keys of the first one, with %d attempts', async (maxAttempts) => {
     const targets = [{ ...main, keys }, spare];
     const outcome = await drill({ fault: 'RateLimited', targets, failover: { maxAttempts } });
     expect(outcome).toMatchObject({ isPassed: true, servedBy: 'spare' });
   });
 });
 
-describe('what fails says what to change', () => {
+describe('a failed drill says what to change', () => {
   const cases: readonly (readonly [string, Drill, string])[] = [
     ['one target', { targets: [main] }, 'target main is the only target in use: add a second target'],
     [
@@ -134,7 +134,7 @@ describe('what fails says what to change', () => {
     expect(outcome).not.toHaveProperty('servedBy');
   });
 
-  test('silence that is waited for too long names the timer, and how long it took', async () => {
+  test('a silence that is too long names the timeout and the duration', async () => {
     const outcome = await drill({ fault: 'Hang' });
     expect(outcome).toMatchObject({ isPassed: false, servedBy: 'spare', takeoverMs: 12_000 });
     expect(outcome.message).toBe(
@@ -143,7 +143,7 @@ describe('what fails says what to change', () => {
     );
   });
 
-  test('pauses before the next target count', async () => {
+  test('pauses before the next target are included', async () => {
     const failover = { attemptsPerTarget: 2, backoffBaseMs: 5_000, backoffMaxMs: 5_000 };
     const outcome = await drill({ failover });
     expect(outcome).toMatchObject({ isPassed: false, servedBy: 'spare', takeoverMs: 2_500 });

@@ -101,7 +101,7 @@ const refusals: readonly [string, Omit<Refusal, 'type'>][] = [
   ],
 ];
 
-describe('an upstream that knows no stream_options', () => {
+describe('an upstream that rejects stream_options', () => {
   test.each(refusals)(
     'in the words of %s: every caller is served, and the lesson is learnt once',
     async (_, refusal) => {
@@ -127,7 +127,7 @@ describe('an upstream that knows no stream_options', () => {
     expect((await post({ url }, '/v1/chat/completions', chat)).status).toBe(200);
   });
 
-  test('a caller that wrote it is reported', async () => {
+  test('a caller that sent the member gets the error', async () => {
     refuse('stream_options', { status: 400, error: { message: "Unknown parameter: 'stream_options'." } });
     const { url } = await open('openai-chat');
     const before = wall.calls.length;
@@ -137,7 +137,7 @@ describe('an upstream that knows no stream_options', () => {
     expect(wall.calls.length - before).toBe(1);
   });
 
-  test('an error about a tool of that name is no refusal, whatever a second try gives', async () => {
+  test('an error about a tool of that name is not about the member, whatever a second try gives', async () => {
     const { url } = await open('openai-chat');
     wall.script([
       { type: 'status', status: 400, error: { message: "Bad tool name: 'stream_options'" } },
@@ -155,7 +155,7 @@ test.each([
   ['openai-responses', 'store', "Unknown parameter: 'store'."],
   ['openai-completions', 'presence_penalty', 'body.presence_penalty: Extra inputs are not permitted'],
   ['openai-completions', 'n', "Unsupported parameter: 'n'"],
-] as const)('an upstream of %s that knows no %s serves too', async (dialect, member, message) => {
+] as const)('an upstream of %s that rejects %s serves too', async (dialect, member, message) => {
   refuse(member, { status: 400, error: { message } });
   const { url } = await open(dialect);
   for (const path of ['/v1/chat/completions', '/v1/messages'] as const) {
@@ -163,7 +163,7 @@ test.each([
   }
 });
 
-test('a parameter of the route that is refused is no addition of the gateway', async () => {
+test('a rejected parameter of the route is not sent again without it', async () => {
   refuse('store', { status: 400, error: { message: "Unknown parameter: 'store'." } });
   const { url } = await open('openai-chat', { parameters: { store: false } });
   expect((await post({ url }, '/v1/chat/completions', chat)).status).toBe(400);

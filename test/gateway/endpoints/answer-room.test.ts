@@ -39,7 +39,7 @@ const long = { text: 'word '.repeat(200_000) };
 const shorter = { text: 'word '.repeat(1_000) };
 const otherKey = `psk_${'o'.repeat(49)}`;
 
-test('an answer for which there is no room is 503 at once, is not asked for again by itself, and no other upstream is', async () => {
+test('an answer without room gets 503 at once, with no retry and no failover', async () => {
   const mayEnd = Promise.withResolvers<void>();
   await start(
     {
@@ -75,7 +75,7 @@ test('an answer for which there is no room is 503 at once, is not asked for agai
   expect((await post(rig, path, body)).status).toBe(200);
 });
 
-test('one key that leaves its answers unread keeps neither others out, nor itself in', async () => {
+test('a key that leaves its answers unread is refused, and others are served', async () => {
   const mayEnd = Promise.withResolvers<void>();
   wall = await startWall((call) =>
     call === wall.calls[0]
@@ -110,7 +110,7 @@ test('one key that leaves its answers unread keeps neither others out, nor itsel
   expect((await held).status).toBe(200);
 });
 
-test('an error that its upstream is slow to tell takes room too, until it is reported', async () => {
+test('an error body that arrives slowly takes room too, until it is sent', async () => {
   const head = 'HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n';
   const bytes = `${head}{"error":{"message":"${'long '.repeat(8_000)}`;
   await start({ type: 'raw', bytes, followedBy: 'hang' }, { bounds: { answerBytesMax: 200_000 } });
@@ -122,7 +122,7 @@ test('an error that its upstream is slow to tell takes room too, until it is rep
   expect(await heldBytes()).toBe(0);
 });
 
-test('a failure of ours in mid-stream is reported in a frame, and logged once', async () => {
+test('an internal error in mid-stream is sent as a frame, and logged once', async () => {
   const broken = new TypeError('nobody had thought of this');
   const journal: Journal = {
     begin() {},

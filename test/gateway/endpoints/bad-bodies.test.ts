@@ -198,7 +198,7 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     ['UTF-32', 'big end first', Buffer.from(utf32).swap32()],
     ['UTF-16', 'of more than a MiB', Buffer.from(having(`"y":"${'x'.repeat(MiB)}"`), 'utf16le')],
     ['UTF-16', 'of more than is parsed here', Buffer.from(having(`"y":"${'x'.repeat(40_000)}"`), 'utf16le')],
-  ])('a body in %s, %s, learns that, and that JSON is sent in UTF-8', async (encoding, _how, body) => {
+  ])('a body in %s, %s, gets an error that asks for JSON in UTF-8', async (encoding, _how, body) => {
     const before = wall.calls.length;
     for (const route of [
       path,
@@ -220,13 +220,13 @@ describe('malformed JSON is 400, and no upstream is asked', () => {
     ['"model":1', 'model'],
     ['"Stop":[]', 'Stop'],
     ['"y":1,"y":2', 'y'],
-  ])('a member that is repeated, as in %s, is named', async (members, param) => {
+  ])('a repeated member, as in %s, is named', async (members, param) => {
     expect(errorOf(await post(rig, path, having(members))).param).toBe(param);
   });
 });
 
 // Servers in Go take each of these for the parameter; to us they would be members that nobody has looked at.
-describe('a parameter that is written in other letters learns how it is written', () => {
+describe('the error for a parameter in wrong case shows the right spelling', () => {
   test.each([
     ['/v1/chat/completions', 'Stream', 'stream', 'true'],
     ['/v1/chat/completions', 'max_token\u017f', 'max_tokens', '1e9'],
@@ -261,7 +261,7 @@ describe('a byte order mark in front of the body', () => {
     '/v1/messages/count_tokens': `{"model":"m",${question}}`,
   } as const;
 
-  test.each(Object.entries(bodies))('is passed over at %s', async (route, body) => {
+  test.each(Object.entries(bodies))('is skipped at %s', async (route, body) => {
     const plain = await post(rig, route, body);
     const marked = await post(rig, route, Buffer.concat([mark, Buffer.from(body)]));
     expect([plain.status, marked.status]).toEqual([200, 200]);
@@ -276,7 +276,7 @@ describe('a byte order mark in front of the body', () => {
     },
   );
 
-  test('is passed over where it comes byte by byte', async () => {
+  test('is skipped if it arrives byte by byte', async () => {
     const body = Buffer.concat([mark, Buffer.from(having(`"y":"${'x'.repeat(20_000)}"`))]);
     expect(
       parseBody([...mark].map((byte) => Buffer.of(byte)).concat(body.subarray(3))).member('model'),
@@ -284,7 +284,7 @@ describe('a byte order mark in front of the body', () => {
   });
 });
 
-describe('odd JSON that is valid goes on as it came', () => {
+describe('odd JSON that is valid is forwarded unchanged', () => {
   const corpus: Readonly<Record<string, string | Uint8Array>> = {
     'blanks of every kind': `\r\n\t ${valid.replaceAll(',', ' ,\r\n\t')} \r\n`,
     'a lone surrogate, escaped': having('"y":"\\ud800"'),
@@ -317,7 +317,7 @@ describe('odd JSON that is valid goes on as it came', () => {
     ),
     having('"metadata":{"__proto__":"polluted"}'),
     having('"logit_bias":{"__proto__":1}'),
-  ])('members named like those of every object change none: %s', async (body) => {
+  ])('members with the names of Object.prototype change nothing: %s', async (body) => {
     const before = Reflect.ownKeys(Object.prototype);
     expect((await post(rig, path, body)).status).toBe(200);
     expect(Reflect.ownKeys(Object.prototype)).toEqual(before);
@@ -504,7 +504,7 @@ describe('size', () => {
     expect(latest(wall).bodyText.length).toBe(32 * MiB + 'upstream-0'.length - 1);
   });
 
-  test('one byte more, announced and not sent, is refused at once, and its sender let go', async () => {
+  test('one byte more is refused before it is sent, and the connection is closed', async () => {
     const connection = await openRaw({ port: portOf(rig) });
     const sinceMs = performance.now();
     await connection.send(head(`content-length: ${32 * MiB + 1}`));
@@ -556,7 +556,7 @@ describe('size', () => {
     }
   });
 
-  test('a client that sends chunks for ever is released', async () => {
+  test('a client that sends chunks for ever is disconnected', async () => {
     const connection = await openRaw({ port: portOf(rig) });
     await connection.send(head('transfer-encoding: chunked'));
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MiB, 0x20), Buffer.from('\r\n')]);
@@ -568,7 +568,7 @@ describe('size', () => {
     connection.close();
   });
 
-  test('fetch gets the answer, too', async () => {
+  test('fetch receives the answer, too', async () => {
     const response = await fetch(`${rig.url}${path}`, {
       method: 'POST',
       headers: { ...bearer, 'content-type': 'application/json' },
@@ -578,14 +578,14 @@ describe('size', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'request_too_large' } });
   });
 
-  test('of a caller without a key nothing is read: 401 first', async () => {
+  test('without a key nothing of the body is read: 401 comes first', async () => {
     const connection = await openRaw({ port: portOf(rig) });
     await connection.send(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: ${33 * MiB}\r\n\r\n`);
     expect((await connection.answer()).status).toBe(401);
     connection.close();
   });
 
-  test('of a request to nowhere nothing is read: 404 first', async () => {
+  test('at an unknown path nothing of the body is read: 404 comes first', async () => {
     const connection = await openRaw({ port: portOf(rig) });
     await connection.send(`POST /nowhere HTTP/1.1\r\nhost: a\r\ncontent-length: ${31 * MiB}\r\n\r\n`);
     expect((await connection.answer()).status).toBe(404);

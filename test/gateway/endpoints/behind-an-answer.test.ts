@@ -104,14 +104,14 @@ describe.each(Object.keys(firsts) as (keyof typeof firsts)[])(
     });
 
     // Of a client that counts its body wrongly, the first answer tells more than an error about the rest would.
-    test('a byte too many, in one packet with it', async () => {
+    test('a surplus byte in the packet of the request', async () => {
       await begin(first, '\0');
       mayGoOn.resolve();
       await expectWhole(await connection.answer());
       expect((await connection.answer()).status).toBe(400);
     });
 
-    test('after a whole request that waits too', async () => {
+    test('bytes after a complete request that waits', async () => {
       await begin(first);
       await connection.send(
         Buffer.concat([writeRequest({ path, headers: bearer, body: ask() }), Buffer.from('NONSENSE\r\n')]),
@@ -124,7 +124,7 @@ describe.each(Object.keys(firsts) as (keyof typeof firsts)[])(
       await wall.nextCall();
     });
 
-    test('but a body that was slow, and is whole when its turn comes, is served', async () => {
+    test('and a slow body that is complete when its turn comes is served', async () => {
       const body = JSON.stringify(ask());
       await begin(first);
       await connection.send(`${head}content-length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
@@ -142,7 +142,7 @@ describe.each(Object.keys(firsts) as (keyof typeof firsts)[])(
   },
 );
 
-test('who waits for leave to send has it in its turn, and all its time from there', async () => {
+test('a request that waits for 100 Continue gets it in its turn, with the full time to send', async () => {
   await start({ patience: { headersMs: 150, requestMs: 1_000, checkEveryMs: 20 } });
   const body = JSON.stringify(ask());
   const waiting = `${head}expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`;
@@ -161,7 +161,7 @@ test('who waits for leave to send has it in its turn, and all its time from ther
   await expectWhole(answer);
 });
 
-test('who was given leave in its turn, and sends nothing, learns that it is too slow', async () => {
+test('a request that got 100 Continue in its turn and sends nothing gets 408', async () => {
   await start(impatient);
   await begin('a stream under way');
   await connection.send(`${head}expect: 100-continue\r\ncontent-length: 100\r\n\r\n`);
@@ -171,7 +171,7 @@ test('who was given leave in its turn, and sends nothing, learns that it is too 
   expect((await connection.answer()).status).toBe(408);
 });
 
-test('after a stream that breaks off nothing is reported any more', async () => {
+test('after a stream that breaks off, nothing more is sent', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
   process.on('warning', onWarning);

@@ -45,7 +45,7 @@ async function openWhileGoing() {
 const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
 const streamed = { ...body, stream: true };
 
-test('it is served after the answer under way, and the connection is closed', async () => {
+test('a request on an open connection is served after the current answer, and the connection is closed', async () => {
   const { connection, end } = await openWhileGoing();
   await connection.send(writeRequest({ path: '/v1/chat/completions', headers: bearer, body: streamed }));
   const late = await connection.answer();
@@ -56,13 +56,13 @@ test('it is served after the answer under way, and the connection is closed', as
   await end();
 });
 
-test('none comes: the connection is closed soon, and nothing waits for it any more', async () => {
+test('a connection without a further request is closed soon, and no timer is left', async () => {
   const { connection, end } = await openWhileGoing();
   expect(await connection.closed).toBe('fin');
   await end();
 });
 
-test('before, each answer tells callers to let go of idle connections, sooner than a pod that leaves would', async () => {
+test('before a drain, each answer lets callers close idle connections earlier than the pod', async () => {
   const rig = await startRig(tableOf([{ baseUrl: 'http://127.0.0.1:9' }]));
   const connection = await openRaw({ port: portOf(rig) });
   for (let request = 0; request < 2; request++) {
@@ -75,7 +75,7 @@ test('before, each answer tells callers to let go of idle connections, sooner th
   await rig.close();
 });
 
-test('it gets 503 when the grace is over', async () => {
+test('a late request gets 503 after the grace period', async () => {
   const { rig, connection, second, end } = await openWhileGoing();
   rig.gateway.hurry();
   await second.running.finished;
@@ -88,7 +88,7 @@ test('it gets 503 when the grace is over', async () => {
   await end();
 });
 
-test('it comes just when nobody can connect any more, after a stream that began before: it is served', async () => {
+test('a late request is served after a stream, also when the pod accepts no new connections', async () => {
   await using parts = new AsyncDisposableStack();
   const wall = parts.adopt(await startWall(), (one) => one.close());
   const clock = { ...makeFakeClock(1_000_000), wallMs: () => 1_767_225_600_000 };

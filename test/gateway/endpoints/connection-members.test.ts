@@ -70,7 +70,7 @@ describe('refused, and no upstream is asked', () => {
     expect(wall.calls.length).toBe(before);
   });
 
-  test('a member that represents others and is no JSON', async () => {
+  test('a member with a JSON text that is invalid', async () => {
     const text = JSON.stringify(long).replace(/\}$/, ',"extra_body":{"top_k":.}}');
     const answer = await post(rig, '/v1/chat/completions', text);
     expect([answer.status, errorOf(answer).message]).toEqual([400, 'The body is not valid JSON.']);

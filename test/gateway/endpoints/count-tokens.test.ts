@@ -78,7 +78,7 @@ describe('by an estimate', () => {
     });
   }
 
-  test('where the upstream fails', async () => {
+  test('if the upstream fails', async () => {
     const served = await serveFrom('anthropic-messages');
     served.simulator.script('sim-small', 'fault=error-500');
     try {
@@ -93,13 +93,13 @@ describe('by an estimate', () => {
 test.each([
   [{ ...question, model: 'nobody' }, 404, 'model_not_found'],
   [{ ...question, messages: 'x' }, 400, 'invalid_parameter'],
-])('what is wrong is reported as on /v1/messages', async (body, status, code) => {
+])('errors are as on /v1/messages', async (body, status, code) => {
   await counted('anthropic-messages', body, (_, answer) => {
     expect([answer.status, messagesErrorOf(answer).error.code]).toEqual([status, code]);
   });
 });
 
-test('a file counts by its pages, not by the letters it is sent in', async () => {
+test('a file counts by its pages, not by its encoded length', async () => {
   const data = Buffer.alloc(1_000_000, 'x').toString('base64');
   const source = { type: 'base64', media_type: 'application/pdf', data };
   const asked = { ...question, messages: [{ role: 'user', content: [{ type: 'document', source }] }] };

@@ -52,7 +52,7 @@ test('each refusal counts once, by its status, whatever models callers make up',
   expect(await counted()).toEqual(refusals);
 });
 
-test('a route that serves nothing without a price is seen to fail', async () => {
+test('a route that refuses calls without a price shows up as failing', async () => {
   const table = tableOf([{ baseUrl: wall.baseUrl, price: null }]);
   rig = await startRig({ ...table, routes: table.routes.map((route) => ({ ...route, unpriced: 'Deny' })) });
   const { status } = await post(rig, '/v1/chat/completions', chat);

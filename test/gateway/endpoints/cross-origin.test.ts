@@ -81,7 +81,7 @@ function reported(headers: Readonly<Record<string, string>>): Record<string, str
 
 const listOf = (text = '') => text.split(', ').sort();
 
-describe('before it sends, a browser asks for leave, without a key', () => {
+describe("a browser's preflight, without a key", () => {
   test.each([chat, '/v1/messages', '/v1/responses', '/v1/models', '/v1/models/team/m'])(
     'to %s',
     async (path) => {
@@ -100,7 +100,7 @@ describe('before it sends, a browser asks for leave, without a key', () => {
     },
   );
 
-  test('for headers that callers send, and no others', async () => {
+  test('is allowed the headers that callers send, and no others', async () => {
     const { headers } = await askLeave(rig, dashboard, {
       headers:
         'X-API-Key, cookie,anthropic-version,x-forwarded-for,x-stainless-lang,x-stainless-a b,,x-other',
@@ -108,7 +108,7 @@ describe('before it sends, a browser asks for leave, without a key', () => {
     expect(headers['access-control-allow-headers']).toBe('x-api-key, anthropic-version, x-stainless-lang');
   });
 
-  test('for all headers of the vendors, also those that are still to come', async () => {
+  test('is allowed all headers of the vendors, also future ones', async () => {
     const headers = 'anthropic-workspace-id, openai-safety-identifier, x-stainless-helper-method';
     const { headers: given } = await askLeave(rig, app, {
       headers: `${headers}, x-anthropic-version, openai-`,
@@ -116,7 +116,7 @@ describe('before it sends, a browser asks for leave, without a key', () => {
     expect(given['access-control-allow-headers']).toBe(headers);
   });
 
-  test('where it sends none of its own too', async () => {
+  test('is allowed if the browser sends no header of its own', async () => {
     const { status, headers } = await askLeave(rig, dashboard, {
       headers: '',
       path: '/v1/models',
@@ -126,7 +126,7 @@ describe('before it sends, a browser asks for leave, without a key', () => {
     expect(headers).not.toHaveProperty('access-control-allow-headers');
   });
 
-  test('and it may send all that the SDKs send', async () => {
+  test('is allowed all headers that the SDKs send', async () => {
     const sent = new Set<string>();
     const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
       for (const [name] of new Headers(init?.headers)) sent.add(name);
@@ -145,7 +145,7 @@ describe('before it sends, a browser asks for leave, without a key', () => {
   });
 });
 
-describe('what is answered may be read by the page', () => {
+describe('a page may read the answer', () => {
   const page = { ...bearer, origin: dashboard };
 
   test('with the request id and what is left of limits', async () => {
@@ -168,14 +168,14 @@ describe('what is answered may be read by the page', () => {
     expect(headers['access-control-allow-origin']).toBe(dashboard);
   });
 
-  test('where it is a refusal', async () => {
+  test('if it is a refusal', async () => {
     const { status, headers } = await post(rig, chat, question, { origin: dashboard });
     expect([status, headers['access-control-allow-origin']]).toEqual([401, dashboard]);
     const nowhere = await get(rig, '/v1/nothing', page);
     expect([nowhere.status, nowhere.headers['access-control-allow-origin']]).toEqual([404, dashboard]);
   });
 
-  test('where it is the list of models, which depends on the key too', async () => {
+  test('if it is the list of models, which depends on the key too', async () => {
     const { headers } = await get(rig, '/v1/models', page);
     expect(reported(headers)).toMatchObject({
       'access-control-allow-origin': dashboard,
@@ -183,20 +183,20 @@ describe('what is answered may be read by the page', () => {
     });
   });
 
-  test('and never with what the browser would add by itself', async () => {
+  test('and never with credentials that the browser adds by itself', async () => {
     for (const { headers } of [await get(rig, '/v1/models', page), await askLeave(rig, dashboard)])
       expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });
 });
 
 describe('a page of any other address', () => {
-  test.each([...others, undefined])('is given no leave: %s', async (origin) => {
+  test.each([...others, undefined])('is not allowed to send: %s', async (origin) => {
     const { status, headers, json } = await askLeave(rig, origin);
     expect([status, errorOf({ json }).code]).toEqual([405, 'method_not_allowed']);
     expect(reported(headers)).toEqual({ vary: 'origin' });
   });
 
-  test.each([...others, undefined])('reads no answer: %s', async (origin) => {
+  test.each([...others, undefined])('cannot read the answer: %s', async (origin) => {
     const page = { ...bearer, ...(origin === undefined ? {} : { origin }) };
     const answered = [await post(rig, chat, question, page), await get(rig, '/v1/models', page)];
     expect(answered.map(({ status }) => status)).toEqual([200, 200]);
@@ -204,7 +204,7 @@ describe('a page of any other address', () => {
       expect(Object.keys(reported(headers)).filter((name) => name !== 'vary')).toEqual([]);
   });
 
-  test('learns as little from OPTIONS that asks for no leave, or where there is nothing', async () => {
+  test('learns nothing more from OPTIONS without a preflight, or at an unknown path', async () => {
     const plain = await rawCall(
       { port: portOf(rig) },
       { method: 'OPTIONS', path: chat, headers: { origin: dashboard } },
@@ -214,7 +214,7 @@ describe('a page of any other address', () => {
   });
 });
 
-test('where no page is listed, nothing is said to any page', async () => {
+test('without configured origins, no page is allowed anything', async () => {
   expect(openCrossOrigin([])).toBeUndefined();
   const page = { ...bearer, origin: dashboard };
   const answered = [

@@ -35,7 +35,7 @@ test.each([
   expect([answer.status, answer.headers['x-penstock-generation']]).toEqual([status, '2']);
 });
 
-test('nothing is said where there is no table', async () => {
+test('without a table no generation is reported', async () => {
   const bare = await startRig(undefined);
   const answer = await post(bare, path, body);
   await bare.close();
@@ -43,7 +43,7 @@ test('nothing is said where there is no table', async () => {
   expect(answer.headers).not.toHaveProperty('x-penstock-generation');
 });
 
-test('a model that is served on another path is reported with that path', async () => {
+test('an error for a model that is served on another path names that path', async () => {
   const other = await startRig(tableOf([{ baseUrl: wall.baseUrl }], { endpoints: ['openai-completions'] }));
   const answer = await post(other, path, body);
   await other.close();

@@ -46,7 +46,7 @@ test.each([
   ['of 33 MiB', [authorization, `content-length: ${33 * 1024 * 1024}`], 413, 'request_too_large'],
   ['of another kind', [authorization, length, 'content-type: text/plain'], 415, 'unsupported_media_type'],
 ])(
-  'a request %s is refused without its body, and the connection not used again',
+  'a request %s is refused without its body, and its connection is closed',
   async (_, headers, status, code) => {
     await announce(...headers);
     const answer = await connection.answer();
@@ -57,7 +57,7 @@ test.each([
   },
 );
 
-test('a good one is asked for its body, served, and its connection is kept', async () => {
+test('a valid request is asked for its body, served, and keeps its connection', async () => {
   await announce(authorization, length);
   const answer = connection.answer();
   await connection.send(body);
@@ -69,7 +69,7 @@ test('a good one is asked for its body, served, and its connection is kept', asy
   expect((await connection.answer()).status).toBe(200);
 });
 
-test('a client of HTTP/1.0 is not asked: it would take that for the answer', async () => {
+test('a client of HTTP/1.0 gets no 100 Continue, which it would read as the answer', async () => {
   await announceIn('HTTP/1.0', authorization, length);
   await connection.send(body);
   const { status, informational } = await connection.answer();

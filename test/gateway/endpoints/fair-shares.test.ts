@@ -63,7 +63,7 @@ async function metric(name: string): Promise<number> {
 test.each([
   ['one key', greedy.slice(0, 1), 85],
   ['four keys of one tenant', greedy, 22],
-])('where %s hold all places another tenant is answered, and they are refused', async (_, keys, each) => {
+])('while %s hold all places, another tenant is answered and they are refused', async (_, keys, each) => {
   const hanging = keys.flatMap((key) =>
     Array.from({ length: each }, () => post(rig, path, body, bearerOf(key))),
   );

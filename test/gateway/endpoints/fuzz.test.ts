@@ -57,7 +57,7 @@ describe.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-
     const { path, text } = seeds[name];
     const valid = Buffer.from(text);
 
-    test('3,000 changed bodies: read, or refused as the mistake of the caller; however they are cut', () => {
+    test('3,000 changed bodies are read or refused as an error of the caller, however they are cut', () => {
       const random = makeRandom(seed);
       const split = makeSplitter({ seed, maxBytes: 40 });
       let accepted = 0;
@@ -164,7 +164,7 @@ const warmSeconds = 1;
 /** One after the other: two keep all of two cores from the tests beside it. */
 const lanes = 1;
 
-test(`${seconds} s of bombs and broken requests: the process lives, nothing is a failure of ours, and others are served`, {
+test(`${seconds} s of bombs and broken requests: the process lives, no error is internal, and others are served`, {
   timeout: 300_000,
 }, async () => {
   const folder = await makeFolder();

@@ -60,7 +60,7 @@ describe.each(endpoints)('%s', (endpoint) => {
     expect(await connection.closed).toBe('fin');
   });
 
-  test('so it does for who asks to keep the connection, which nothing else could end', async () => {
+  test('a stream to a client that asks to keep the connection ends with the connection, too', async () => {
     const { connection, seen } = await say({
       endpoint,
       isStream: true,
@@ -72,14 +72,14 @@ describe.each(endpoints)('%s', (endpoint) => {
     expect(await connection.closed).toBe('fin');
   });
 
-  test('a whole answer has its length, and ends the connection', async () => {
+  test('a plain answer has its length, and ends the connection', async () => {
     const { connection, seen } = await say({ endpoint, isStream: false });
     expect([seen.status, seen.headers.connection, seen.ending]).toEqual([200, 'close', 'length-complete']);
     expect(textOf(seen)).toBe(wallText);
     expect(await connection.closed).toBe('fin');
   });
 
-  test('who asks to keep the connection may send the next request over it', async () => {
+  test('a client that asks to keep the connection may send its next request over it', async () => {
     const headers = { connection: 'keep-alive' };
     const { connection, seen } = await say({ endpoint, isStream: false, headers });
     expect([seen.headers.connection, seen.ending]).toEqual(['keep-alive', 'length-complete']);
@@ -88,7 +88,7 @@ describe.each(endpoints)('%s', (endpoint) => {
   });
 
   // The end of the connection is the end of the body: nothing of the framing can say that something is missing.
-  test('a stream that breaks off tells so in its last frame, and is not ended well', async () => {
+  test('a stream that breaks off ends with an error frame, and without its end marker', async () => {
     wall.script({ type: 'reset', after: { contentEvents: 3 } });
     const { connection, seen } = await say({ endpoint, isStream: true });
     expect(seen.status).toBe(200);
@@ -107,7 +107,7 @@ describe.each(endpoints)('%s', (endpoint) => {
   });
 });
 
-test('beside them a client of HTTP/1.1 has its chunks', async () => {
+test('a client of HTTP/1.1 at the same time has its chunks', async () => {
   const seen = await ask(rig, { isStream: true });
   expect([seen.headers['transfer-encoding'], seen.ending]).toEqual(['chunked', 'last-chunk']);
 });

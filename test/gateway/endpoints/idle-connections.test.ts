@@ -44,7 +44,7 @@ async function open(): Promise<{ client: Socket; heard: () => string; ended: Pro
 
 const request = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
 
-test('one that was never used, and one that was, once their time is over', async () => {
+test('unused and used connections are closed after the idle time', async () => {
   const [never, used] = [await open(), await open()];
   used.client.write(request);
   await until(async () => used.heard().endsWith('served'));
@@ -61,7 +61,7 @@ test('one that was never used, and one that was, once their time is over', async
   expect([never.heard(), used.heard().match(/served/g)]).toEqual(['', ['served', 'served']]);
 });
 
-test('one whose next request is half here stays, and is served', async () => {
+test('a connection with half of its next request stays open and is served', async () => {
   const { client, heard } = await open();
   clock.advance(5_000);
   client.write(request.slice(0, 20));
@@ -73,7 +73,7 @@ test('one whose next request is half here stays, and is served', async () => {
   expect(heard()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('one whose next request had come whole before its turn stays until that is served', async () => {
+test('a connection with a whole next request in the queue stays open and is served', async () => {
   const mayEnd = Promise.withResolvers<void>();
   server.removeAllListeners('request');
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -42,7 +42,7 @@ async function heldBytes(): Promise<number> {
   return Number(/^penstock_held_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
-test('text that a client is reported once more at the end is broken off with an error behind 8 MiB', async () => {
+test('an answer whose text is repeated at the end breaks off with an error after 8 MiB', async () => {
   await start(chunk({ content: long }).repeat(30));
   const answer = await post(rig, '/v1/responses', responses);
   expect(answer.text).toMatch(/event: response.failed[\s\S]*event: error/);
@@ -53,7 +53,7 @@ test('text that a client is reported once more at the end is broken off with an 
   expect(await heldBytes()).toBe(0);
 });
 
-test('a call behind one that does not end is broken off with an error', async () => {
+test('a call after an unfinished call breaks off with an error', async () => {
   await start(call(0, '{"a":"') + call(1, '{"a":"') + call(1, long, {}).repeat(30));
   const answer = await post(rig, '/v1/messages', messages);
   expect(answer.text).toContain('event: error');
@@ -62,7 +62,7 @@ test('a call behind one that does not end is broken off with an error', async ()
   ]);
 });
 
-test('what is kept takes its part of the room that all answers have', async () => {
+test('kept text counts against the memory of all answers', async () => {
   await start(chunk({ content: long }).repeat(4), 'hang', { bounds: { answerBytesMax: 3_000_000 } });
   const first = post(rig, '/v1/responses', responses);
   await until(async () => (await heldBytes()) >= 2_000_000);

@@ -10,7 +10,7 @@ import { errorOf, messagesErrorOf, post } from './ask.ts';
 
 const mebibyte = 1024 * 1024;
 
-describe('the turns of the event loop', () => {
+describe('turns of the event loop for large bodies', () => {
   let pending: (() => void)[];
   let bodies: LargeBodies;
   let timers: { readonly ms: number; readonly callback: () => void }[];
@@ -57,7 +57,7 @@ describe('the turns of the event loop', () => {
     }
   };
 
-  test('come between the steps of a body', async () => {
+  test('come between the steps of one body', async () => {
     let isRead = false;
     void read(keyOf()).then(() => {
       isRead = true;
@@ -65,7 +65,7 @@ describe('the turns of the event loop', () => {
     expect(await turnsUntil(() => isRead)).toBeGreaterThanOrEqual(8);
   });
 
-  test('are shared by the bodies of two keys, and one key has one body at a time', async () => {
+  test('are shared by the bodies of two keys, and each key has one body at a time', async () => {
     const order: string[] = [];
     const [one, other] = [keyOf(), keyOf()];
     for (const name of ['first', 'second', 'third']) void read(one).then(() => order.push(name));
@@ -85,7 +85,7 @@ describe('the turns of the event loop', () => {
     await turnsUntil(() => order.length === 2);
   });
 
-  test('are not spent on the body of a caller that has left, and the next one is read', async () => {
+  test('are not spent on a body whose client has disconnected, and the next body is read', async () => {
     const key = keyOf();
     const [gone, next] = [read(key, false), read(key)];
     let isRead = false;
@@ -96,7 +96,7 @@ describe('the turns of the event loop', () => {
     await turnsUntil(() => isRead);
   });
 
-  test('end with no body for a caller that leaves between them', async () => {
+  test('end without a body if its client disconnects between two of them', async () => {
     let isThere = true;
     let given: unknown = 'nothing yet';
     const left = bodies.read(
@@ -114,7 +114,7 @@ describe('the turns of the event loop', () => {
     expect(given).toBeUndefined();
   });
 
-  test('are those of one body at a time, so that memory holds what is read of one', async () => {
+  test('read one body at a time, so that only its parsed form is in memory', async () => {
     const parsed: string[] = [];
     const readAs = (name: string): Promise<unknown> =>
       bodies.read(
@@ -155,7 +155,7 @@ describe('a large body', () => {
   const prompt = 'é "quoted" \u{1f600}\n'.repeat(150_000);
   const body = { model: 'm', messages: [{ role: 'user', content: prompt }] };
 
-  test('goes on as it came', async () => {
+  test('is forwarded unchanged', async () => {
     await start(['openai-chat']);
     expect((await post(rig, path, { ...body, zzz: 1 })).status).toBe(200);
     const { json } = await wall.nextCall();

@@ -36,7 +36,7 @@ async function startServer(pace: RefusalPace, patienceMs: number) {
   return { clock, tooSlow, begun: () => begun, open: () => connect(port, '127.0.0.1'), server };
 }
 
-test('so many are reported in one moment, the others in the next', async () => {
+test('a limited number of slow senders is answered at a time, and the others after that', async () => {
   const { clock, tooSlow, open, server } = await startServer({ momentMs: 10, perMoment: () => 20 }, 50);
   const answers = Array.from({ length: 50 }, () => {
     const sender = open();
@@ -67,7 +67,7 @@ async function startWithOneWaiting() {
   return { ...started, second, statuses: () => heard.match(/HTTP\/1\.1 \d+/g) ?? [] };
 }
 
-test('a sender that hangs up while it waits to be reported takes no turn of those behind it', async () => {
+test('a slow sender that disconnects while it waits takes no turn of the others', async () => {
   const { clock, tooSlow, open, second, server } = await startWithOneWaiting();
   const third = open();
   third.write('GET / HTTP/1.1\r\n');
@@ -80,7 +80,7 @@ test('a sender that hangs up while it waits to be reported takes no turn of thos
   server.close();
 });
 
-test('what comes whole while its sender waits to be reported is served, and the next request is watched again', async () => {
+test('a request that arrives whole while its sender waits for a 408 is served, and the next is watched again', async () => {
   const { clock, tooSlow, second, statuses, server } = await startWithOneWaiting();
   second.write('host: a\r\n\r\n');
   await until(async () => statuses().length === 1);
@@ -93,7 +93,7 @@ test('what comes whole while its sender waits to be reported is served, and the 
   server.close();
 });
 
-test('nor is one reported whose next request has begun to come behind it', async () => {
+test('a request that arrives whole is served, also if the next one has begun', async () => {
   const { clock, begun, second, statuses, server } = await startWithOneWaiting();
   second.write('host: a\r\n\r\nPOST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n1');
   await until(async () => begun() === 2);

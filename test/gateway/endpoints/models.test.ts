@@ -83,7 +83,7 @@ const catalogue: readonly (RouteWish & { readonly wish?: readonly Partial<RigTar
   { id: 'other/public', model: 'penstock/public', visibility: 'Listed', sharedWith: [] },
 ];
 
-describe('who sees what', () => {
+describe('models by caller', () => {
   const callers = [
     ['nobody', {}, ['penstock/public']],
     [
@@ -112,7 +112,7 @@ describe('who sees what', () => {
     },
   );
 
-  test("a model that is hidden or another tenant's is reported in the same words as one that does not exist", async () => {
+  test('a hidden model and a model of another tenant get the same error as an unknown one', async () => {
     rig.offer(tableWith(catalogue));
     for (const id of ['secret', 'theirs', 'penstock/own-only', 'no-such-model']) {
       const { message } = errorOf(await get(rig, `/v1/models/${id}`, bearer));
@@ -163,7 +163,7 @@ describe('who sees what', () => {
     }
   });
 
-  test('a listing follows the table in use', async () => {
+  test('the list follows the table in use', async () => {
     rig.offer(tableWith([{ id: 'team/a', model: 'a' }]));
     expect(await idsFor(bearer)).toEqual(['a']);
     rig.offer(tableWith([{ id: 'team/b', model: 'b' }]));
@@ -180,7 +180,7 @@ describe('with and without a key', () => {
     ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }],
     ['an empty header', { authorization: '' }],
     ['an unknown x-api-key', { 'x-api-key': strangerKey }],
-  ])('%s is refused with 401, not taken for no key', async (_name, headers) => {
+  ])('%s is refused with 401, and not treated as no key', async (_name, headers) => {
     rig.offer(tableWith(catalogue));
     for (const path of ['/v1/models', '/v1/models/penstock/public']) {
       const answer = await get(rig, path, headers);
@@ -190,12 +190,12 @@ describe('with and without a key', () => {
     }
   });
 
-  test('x-api-key counts where there is no Authorization', async () => {
+  test('x-api-key counts if there is no Authorization', async () => {
     rig.offer(tableWith(catalogue));
     expect(await idsFor({ 'x-api-key': otherKey })).toContain('theirs');
   });
 
-  test('what a key was shown is private and never stored; nothing is ever stored', async () => {
+  test('a list for a key is private and never stored; no list is ever stored', async () => {
     expect((await get(rig, '/v1/models', bearer)).headers['cache-control']).toBe('private, no-store');
     const { headers } = await get(rig, '/v1/models');
     expect(headers['cache-control']).toBe('no-store');
@@ -242,7 +242,7 @@ describe('pages, as Anthropic has them', () => {
     }
   });
 
-  test('a loop that asks for the next page until one is empty comes to its end', async () => {
+  test('a loop that asks for the next page ends', async () => {
     offer();
     for (const limit of ['', '&limit=1', '&limit=3']) {
       const seen: unknown[] = [];
@@ -288,7 +288,7 @@ describe('pages, as Anthropic has them', () => {
     ]);
   });
 
-  test('a model of another tenant is no place in the list', async () => {
+  test('a model of another tenant is not accepted as a cursor', async () => {
     rig.offer(tableWith(catalogue));
     expect((await get(rig, '/v1/models?after_id=theirs', bearer)).status).toBe(400);
   });
@@ -337,7 +337,7 @@ describe('the body', () => {
     });
   });
 
-  test('says null where something is not known', async () => {
+  test('has null for unknown values', async () => {
     rig.offer(tableWith([{ id: 'team/z', model: 'z' }]));
     const model = await onlyModel();
     expect(model).toMatchObject({ display_name: 'z', context_length: null, max_completion_tokens: null });
@@ -395,14 +395,14 @@ describe('the body', () => {
     }
   });
 
-  test('HEAD answers with the head alone', async () => {
+  test('HEAD is answered without a body', async () => {
     const response = await fetch(`http://127.0.0.1:${portOf(rig)}/v1/models`, { method: 'HEAD' });
     expect(response.status).toBe(200);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
     expect(await response.text()).toBe('');
   });
 
-  test('an error is asked to Anthropic clients in their shape', async () => {
+  test('an error to an Anthropic client has its shape', async () => {
     const answer = await get(rig, '/v1/models/none', { ...bearer, 'anthropic-version': '2023-06-01' });
     expect(answer.status).toBe(404);
     expect(messagesErrorOf(answer)).toMatchObject({
@@ -490,7 +490,7 @@ describe('the price', () => {
     ['dearer than other output', { reasoning: 20_000_000 }, { internal_reasoning: '0.00002' }],
     ['as dear', { reasoning: 15_000_000 }, {}],
     ['cheaper', { reasoning: 1_000_000 }, {}],
-  ])('of reasoning learns where it is dearer than other output: %s', async (_, more, wanted) => {
+  ])('of reasoning is shown if it is higher than of other output: %s', async (_, more, wanted) => {
     const wish = [{ price: price({ output: 15_000_000, ...more }) }];
     rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
     expect((await onlyModel()).pricing).toEqual({ prompt: '0', completion: '0.000015', ...wanted });
@@ -500,19 +500,16 @@ describe('the price', () => {
     ['dearer', { cacheWriteHour: 6_000_000 }, { input_cache_write_1h: '0.000006' }],
     ['as dear', { cacheWriteHour: 3_750_000 }, {}],
     ['not stated', {}, {}],
-  ])(
-    'of a cache that is kept for an hour learns where it is dearer than other writes: %s',
-    async (_, more, wanted) => {
-      const wish = [{ price: price({ input: 3_000_000, cacheWrite: 3_750_000, ...more }) }];
-      rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
-      expect((await onlyModel()).pricing).toEqual({
-        ...{ prompt: '0.000003', completion: '0', input_cache_write: '0.00000375' },
-        ...wanted,
-      });
-    },
-  );
+  ])("of an hour's cache is shown if it is higher than of other writes: %s", async (_, more, wanted) => {
+    const wish = [{ price: price({ input: 3_000_000, cacheWrite: 3_750_000, ...more }) }];
+    rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
+    expect((await onlyModel()).pricing).toEqual({
+      ...{ prompt: '0.000003', completion: '0', input_cache_write: '0.00000375' },
+      ...wanted,
+    });
+  });
 
-  test('that is 0 because capacity is paid for says so, unless another target costs something', async () => {
+  test('0 of provisioned capacity is marked, unless another target costs something', async () => {
     const provisioned = { price: price({ source: 'provisioned' }) };
     rig.offer(tableWith([{ id: 'team/a', model: 'a', wish: [provisioned] }]));
     expect((await onlyModel()).pricing).toEqual({ prompt: '0', completion: '0', provisioned: true });
@@ -521,7 +518,7 @@ describe('the price', () => {
     expect((await onlyModel()).pricing).toEqual({ prompt: '0.000003', completion: '0' });
   });
 
-  test('is null where one target has none: it might be the highest', async () => {
+  test('is null if one target has no price: that target might be the dearest', async () => {
     const wish = [{ price: price({ input: 3_000_000 }) }, { price: null }];
     rig.offer(tableWith([{ id: 'team/a', model: 'a', wish }]));
     expect((await onlyModel()).pricing).toBeNull();
@@ -570,7 +567,7 @@ describe('the price', () => {
   });
 });
 
-test('the list for everybody is made once for each table, so that asking without a key costs next to nothing', async () => {
+test('the list without a key is made once for each table, so that asking for it is cheap', async () => {
   const list = openModelList();
   const inUse = (): NonNullable<ReturnType<Rig['holder']['current']>> => {
     const view = rig.holder.current();

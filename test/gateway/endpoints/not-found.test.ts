@@ -65,7 +65,7 @@ describe('404 with the cause', () => {
     }
   });
 
-  test('a long path is shown in part, a query never', async () => {
+  test('a long path is shown in part, and a query never', async () => {
     const answer = await get(rig, `/${'x'.repeat(5_000)}?key=psk_secret`);
     expect(errorOf(answer).message.length).toBeLessThan(400);
     expect(answer.text).not.toContain('psk_secret');

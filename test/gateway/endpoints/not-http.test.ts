@@ -76,7 +76,7 @@ describe('two lengths for one body', () => {
 test.each([
   ['alone', ''],
   ['after a request', `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer.authorization}\r\n\r\n`],
-])('a tunnel is refused in words, %s', async (_name, before) => {
+])('a CONNECT request is refused with a message, %s', async (_name, before) => {
   const connection = await open();
   await connection.send(`${before}CONNECT api.example:443 HTTP/1.1\r\nhost: api.example:443\r\n\r\n`);
   if (before !== '') expect((await connection.answer()).status).toBe(200);
@@ -127,7 +127,7 @@ describe('headers over 16 KiB', () => {
   });
 });
 
-describe('requests that Node refuses by itself, or lets pass', () => {
+describe('requests that Node refuses by itself, or accepts', () => {
   test('no host', async () => {
     const connection = await open();
     await connection.send('GET /v1/models HTTP/1.1\r\n\r\n');
@@ -141,7 +141,7 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     });
   });
 
-  test('no host in HTTP/1.0, where it is not needed', async () => {
+  test('no host in HTTP/1.0, which does not need one', async () => {
     const connection = await open();
     await connection.send('GET /v1/models HTTP/1.0\r\n\r\n');
     expect((await connection.answer()).status).toBe(200);
@@ -164,7 +164,7 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     });
   });
 
-  test('a line of HTTP/0.9 as it was, without a version, is no request', async () => {
+  test('a line of HTTP/0.9, without a version, is refused', async () => {
     await expectRefused('GET /v1/models\r\n\r\n', 400, 'invalid_parameter');
   });
 
@@ -189,7 +189,7 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     });
   });
 
-  test('a body that is compressed in flight is not read as if it were not', async () => {
+  test('a body with a compressed transfer encoding is not read as plain', async () => {
     const reported = await expectRefused(
       framed('transfer-encoding: gzip, chunked', inChunks),
       400,
@@ -227,7 +227,7 @@ describe('requests that Node refuses by itself, or lets pass', () => {
     ['a WebSocket', `GET /v1/models HTTP/1.1\r\nhost: a\r\n${upgrade}websocket\r\n\r\n`],
     ['a WebSocket, with a body', framed(`${upgrade}websocket\r\n${length}`)],
     ['HTTP/2, with a body', framed(`${upgrade}h2c\r\nhttp2-settings: AAMAAABk\r\n${length}`)],
-  ])('an upgrade to nothing is answered as if it were none: %s', async (_, bytes) => {
+  ])('an upgrade without an effect is ignored: %s', async (_, bytes) => {
     const connection = await open();
     await connection.send(bytes);
     expect(await connection.answer()).toMatchObject({ status: 200, informational: [] });
@@ -270,7 +270,7 @@ describe('requests that Node refuses by itself, or lets pass', () => {
   });
 });
 
-test('after a whole answer, bytes that are no request are reported as usual', async () => {
+test('after a whole answer, bytes that are no request get the usual error', async () => {
   const connection = await open();
   await connection.send(writeRequest({ path, headers: bearer, body }));
   await (await connection.answer()).finished;
@@ -279,7 +279,7 @@ test('after a whole answer, bytes that are no request are reported as usual', as
   expect(await connection.closed).toBe('fin');
 });
 
-test('a client that is refused and never closes its side does not keep its connection', async () => {
+test('a refused client that never closes its side does not keep its connection', async () => {
   const impatient = await startRig(tableOf([{ baseUrl: wall.baseUrl }]), {
     clock: {
       now: () => performance.now(),

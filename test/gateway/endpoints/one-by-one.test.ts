@@ -40,7 +40,7 @@ function asked(): readonly string[] {
   return wall.calls.map(({ bodyText }) => /first|second|other/.exec(bodyText)?.[0] ?? '?');
 }
 
-test('it is served when the one before it has been answered', async () => {
+test('a pipelined request is served after the answer to the request before it', async () => {
   expect((await post(rig, path, ask('other'))).status).toBe(200);
   expect(asked()).toEqual(['first', 'other']);
   mayAnswer.resolve();
@@ -48,7 +48,7 @@ test('it is served when the one before it has been answered', async () => {
   expect(asked()).toEqual(['first', 'other', 'second']);
 });
 
-test('it is never served where the connection ends before', async () => {
+test('a pipelined request is never served if its connection ends first', async () => {
   connection.abort();
   await wall.calls[0]?.clientClosed;
   expect((await post(rig, path, ask('other'))).status).toBe(200);
@@ -66,7 +66,7 @@ async function sixAnswers(): Promise<readonly number[]> {
   return statuses;
 }
 
-test('thousands of them are not kept: five are answered, the sixth is refused, and others are served', async () => {
+test('of thousands of pipelined requests five are answered, the sixth is refused, and other clients are served', async () => {
   const flood = Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(20_000));
   await connection.send(flood);
   expect((await post(rig, path, ask('other'))).status).toBe(200);
@@ -85,7 +85,7 @@ test.each([
       requests.flatMap((bytes) => [bytes.subarray(0, -10), bytes.subarray(-10)]),
   ],
 ])(
-  'a sixth that comes %s learns that it was not served, after the answers to the five before it',
+  'a sixth pipelined request that comes %s gets 503, after the answers to the five before it',
   async (_, pieces) => {
     for (const piece of pieces(Array.from({ length: 6 }, () => request('second'))))
       await connection.send(piece);
@@ -95,7 +95,7 @@ test.each([
   },
 );
 
-test('a caller that leaves with more than five is missed at once, and nothing more is served', async () => {
+test('a client that disconnects with more than five pipelined requests is noticed at once, and nothing more is served', async () => {
   await connection.send(Buffer.concat(Array.from({ length: 8 }, () => request('second'))));
   connection.abort();
   await wall.calls[0]?.clientClosed;

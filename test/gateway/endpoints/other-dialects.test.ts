@@ -92,7 +92,7 @@ describe.each(upstreams)('at an upstream of %s', (upstream) => {
     },
   );
 
-  test('what is only missing is no body of another address', async () => {
+  test('a missing member is reported as missing, and not as a body of another dialect', async () => {
     for (const [address, body, words] of [
       [chat, {}, "'messages' is required."],
       [responses, { instructions: 'x' }, "'input' is required."],
@@ -115,7 +115,7 @@ describe.each(upstreams)('at an upstream of %s', (upstream) => {
     }
   });
 
-  test('a list of tools that is too long to be looked at is judged where it is translated, else by its upstream', async () => {
+  test('a list of tools that is too long is checked by the translation, else by its upstream', async () => {
     const long = { ...flat, description: 'x'.repeat(20_000) };
     const answer = await ask(chat, { messages, tools: [long] });
     if (upstream === 'openai-chat') expect(answer.status).toBe(200);

@@ -48,8 +48,8 @@ async function metric(name: string): Promise<number | undefined> {
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }
 
-describe('requests over the bound', () => {
-  test('get 503 in the shape of their route, may be sent again, and their connection stays', async () => {
+describe('requests above the limit', () => {
+  test('get 503 in the shape of their route, may be retried, and keep their connection', async () => {
     await start({ inFlightMax: 1 });
     const running = post(rig, path, body);
     await wall.nextCall();
@@ -77,7 +77,7 @@ describe('requests over the bound', () => {
     expect(wall.calls).toHaveLength(2);
   });
 
-  test('are let in again when those that run end, also where their callers leave', async () => {
+  test('are admitted again after running ones end or their clients disconnect', async () => {
     await start({ inFlightMax: 3 });
     const leaving = await Promise.all([open(), open(), open()]);
     for (const connection of leaving) {
@@ -107,7 +107,7 @@ test('one key whose requests hang leaves places to others', async () => {
   expect((await post(rig, path, body)).status).toBe(200);
 });
 
-test('anyone who only sends, or is only reported a mistake, takes up no place', async () => {
+test('a client that is still sending, or only gets an error, takes up no place', async () => {
   await start({ inFlightMax: 1 });
   const unfinished = 'content-length: 1000\r\n\r\n{';
   for (const head of [
@@ -126,7 +126,7 @@ test('anyone who only sends, or is only reported a mistake, takes up no place', 
   expect((await running).status).toBe(200);
 });
 
-describe('bodies over the bound', () => {
+describe('bodies above the limit', () => {
   const otherKey = `psk_${'o'.repeat(49)}`;
   const other = { authorization: `Bearer ${otherKey}` };
   const announcing = ({ authorization }: typeof bearer, bytes: number): string =>
@@ -137,7 +137,7 @@ describe('bodies over the bound', () => {
     rig.offer({ keys: [keyEntry(testKey, 'team/key'), keyEntry(otherKey, 'team/other')] });
   }
 
-  test('get 503 before they are read, or where they become too large; smaller ones go on', async () => {
+  test('get 503 before they are read, or when they grow too large; smaller ones are served', async () => {
     await startWithTwoKeys();
     const running = post(rig, path, { ...body, x: 'x'.repeat(290_000) });
     await wall.nextCall();
@@ -173,7 +173,7 @@ describe('bodies over the bound', () => {
   const messages: Partial<RigTarget> = { dialects: ['anthropic-messages'] };
   const completion = (change: object) => post(rig, '/v1/completions', { model: 'm', ...change });
 
-  test('are sent to many calls at once as one, and others find room', async () => {
+  test('are kept once for many calls, so that others find room', async () => {
     await startWithTwoKeys(messages);
     const running = completion({ prompt: 'x'.repeat(30_000), n: 12 });
     for (let call = 0; call < 5; call++) await wall.nextCall();
@@ -186,7 +186,7 @@ describe('bodies over the bound', () => {
     expect(await metric('penstock_request_body_bytes')).toBe(0);
   });
 
-  test('wait for each other where calls send different ones: one key has half of the room', async () => {
+  test('take turns if their calls differ: one key has half of the room', async () => {
     await startWithTwoKeys(messages);
     const running = completion({ prompt: 'x'.repeat(45_000), n: 8, seed: 1 });
     for (let call = 0; call < 3; call++) await wall.nextCall();
@@ -199,7 +199,7 @@ describe('bodies over the bound', () => {
     expect(await metric('penstock_shed_total{reason="body_bytes"}')).toBe(0);
   });
 
-  test('get the error also where they are translated', async () => {
+  test('get the error if they are translated, too', async () => {
     await startWithTwoKeys(messages);
     const large = { prompt: 'x'.repeat(60_000) };
     const running = completion(large);
@@ -212,7 +212,7 @@ describe('bodies over the bound', () => {
     expect([(await running).status, (await completion(large)).status]).toEqual([200, 200]);
   });
 
-  test('that are only announced keep nobody out', async () => {
+  test('that are only announced take no room', async () => {
     await startWithTwoKeys();
     for (let idle = 0; idle < 20; idle++) await (await open()).send(announcing(bearer, 150_000));
     await expect.poll(() => metric('penstock_request_body_bytes')).toBe(20);
@@ -233,8 +233,8 @@ async function models(connection: RawConnection): Promise<number> {
   return answer.status;
 }
 
-describe('connections over the bound', () => {
-  test('in total are closed; those that there are go on, and others may come when they go', async () => {
+describe('connections above the limit', () => {
+  test('in total are closed; open ones go on, and new ones are accepted after they close', async () => {
     await start({ connectionsMax: 2 });
     const [first, second] = [await open(), await open()];
     expect(await gone()).toMatch(/fin|reset/);
@@ -257,7 +257,7 @@ describe('connections over the bound', () => {
     await expect.poll(async () => await models(await open()).catch(() => 0)).toBe(200);
   });
 
-  test('from a proxy are as many as there may be', async () => {
+  test('from a proxy are not limited by address', async () => {
     await start({ connectionsPerAddressMax: 1, proxies: ['127.0.0.0/8'] });
     for (const connection of [await open(), await open(), await open()])
       expect(await models(connection)).toBe(200);
@@ -267,7 +267,7 @@ describe('connections over the bound', () => {
 describe('bad keys from one address', () => {
   const bad = { authorization: `Bearer psk_${'x'.repeat(49)}` };
 
-  test('get 429 where they are too many; a good key from there is never slowed', async () => {
+  test('get 429 if there are too many; a valid key from there is never delayed', async () => {
     await start({ failedKeysPerMinute: 3 });
     for (let n = 0; n < 3; n++) expect((await post(rig, path, body, bad)).status).toBe(401);
     const limited = await post(rig, path, body, bad);
@@ -282,7 +282,7 @@ describe('bad keys from one address', () => {
     expect(await metric('penstock_authentication_failures_limited_total')).toBe(3);
   });
 
-  test('behind a proxy count for the address that it names, and only where it is one', async () => {
+  test('from a trusted proxy count for the address that it names, and only from a proxy', async () => {
     await start({ failedKeysPerMinute: 1, proxies: ['127.0.0.1'] });
     const from = async (address: string): Promise<number> =>
       (await post(rig, path, body, { ...bad, 'x-forwarded-for': address })).status;
@@ -317,7 +317,7 @@ function nextResponse(): Promise<ServerResponse> {
 test.each([
   ['', []],
   [', behind a proxy', ['127.0.0.1']],
-])('a bad key that came with the reset of its connection is judged like any other%s', async (_, proxies) => {
+])('a bad key on a connection that is reset is counted like any other%s', async (_, proxies) => {
   await start({ failedKeysPerMinute: 3, proxies });
   const headers = { authorization: `Bearer psk_${'x'.repeat(49)}`, 'x-forwarded-for': '192.0.2.1' };
   const bytes = writeRequest({ path, headers, body }).toString('base64');
@@ -333,7 +333,7 @@ test.each([
   expect([response.statusCode, response.writableEnded]).toEqual([401, true]);
 });
 
-describe('a request that is sent before the answer to the one before it', () => {
+describe('a pipelined request', () => {
   const request = writeRequest({ path, headers: bearer, body });
 
   test('waits for its turn, and is served', async () => {
@@ -349,7 +349,7 @@ describe('a request that is sent before the answer to the one before it', () => 
     expect(wall.calls).toHaveLength(3);
   });
 
-  test('is not begun for a caller who has left, and takes up no place', async () => {
+  test('is not started for a client that has disconnected, and takes up no place', async () => {
     await start({ inFlightMax: 2 });
     for (let round = 0; round < 3; round++) {
       const connection = await open();
@@ -363,7 +363,7 @@ describe('a request that is sent before the answer to the one before it', () => 
     expect((await post(rig, path, body)).status).toBe(200);
   });
 
-  test('is not begun after an answer that closes its connection: its caller sends it elsewhere', async () => {
+  test('is not started after an answer that closes its connection: its client sends it elsewhere', async () => {
     await start({}, { drainAcceptMs: 60_000 });
     const drained = rig.gateway.drain();
     const connection = await open();

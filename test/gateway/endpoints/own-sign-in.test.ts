@@ -13,7 +13,7 @@ afterEach(async () => {
   await wall.close();
 });
 
-test('no caller sends what a Provider is signed in with', async () => {
+test('no caller can send the headers that sign in at a Provider', async () => {
   wall = await startWall({ type: 'answer', text: 'hello' });
   const dialects = ['anthropic-messages' as const];
   const providerEntry = { dialects, isPlatform: false, auth: { header: 'Anthropic-Token', prefix: '' } };

@@ -37,7 +37,7 @@ async function readSent(sizes: readonly number[]) {
   return { body, kept };
 }
 
-test('200,000 chunks of one byte are a few buffers', async () => {
+test('200,000 chunks of one byte become a few buffers', async () => {
   const { body, kept } = await readSent(Array.from({ length: 200_000 }, () => 1));
   expect(Buffer.concat(kept).equals(body)).toBe(true);
   expect(kept.length).toBeLessThan(20);

@@ -93,7 +93,7 @@ describe('a field outside its bounds, or of a wrong type, is refused by name bef
   });
 });
 
-test("nothing of Codex's own headers goes on to the upstream", async () => {
+test('no header of Codex itself is sent to the upstream', async () => {
   await post(served.rig, path, minimal, {
     ...bearer,
     originator: 'codex_exec',
@@ -116,15 +116,15 @@ test("nothing of Codex's own headers goes on to the upstream", async () => {
   }
 });
 
-describe('what one provider has stored', () => {
-  test('can be asked of a model with one provider', async () => {
+describe('a reference to stored state', () => {
+  test('is accepted for a model with one provider', async () => {
     const answer = await post(served.rig, path, { ...minimal, previous_response_id: 'resp_1' });
     expect(sent().previous_response_id).toBe('resp_1');
     // This provider does not have it; that is its own to say.
     expect(answer.status).not.toBe(500);
   });
 
-  test('is refused where several providers serve the model', async () => {
+  test('is refused if several providers serve the model', async () => {
     const two = await serveFrom('openai-responses', {
       target: { keys: { a: 'key-of-provider-a', b: 'key-of-provider-b' } },
     });
@@ -142,7 +142,7 @@ describe('what one provider has stored', () => {
     { conversation: 'conv_1' },
     { background: true },
     { prompt: { id: 'p' } },
-  ])('cannot be asked of an upstream of another dialect: %j', async (more) => {
+  ])('is refused for an upstream of another dialect: %j', async (more) => {
     const chat = await serveFrom('openai-chat');
     try {
       const answer = await post(chat.rig, path, { ...minimal, ...more });
@@ -157,7 +157,7 @@ describe('what one provider has stored', () => {
 });
 
 describe('GET', () => {
-  test('with an upgrade is answered 426, so that Codex goes on with HTTP at once', async () => {
+  test('with an upgrade gets 426, so that Codex continues with HTTP at once', async () => {
     const answer = await get(served.rig, path, { ...bearer, connection: 'upgrade', upgrade: 'websocket' });
     expect([answer.status, errorOf(answer).code, answer.headers['x-should-retry']]).toEqual([
       426,

@@ -156,7 +156,7 @@ function textIn(value: Record<string, unknown>, isStream: boolean): string {
     .join('');
 }
 
-describe('a content-encoding that encodes nothing', () => {
+describe('a content-encoding of a plain body', () => {
   test.each(['', 'identity', 'none', 'utf-8', 'Identity, '])('%j is as none', async (encoding) => {
     answers(JSON.stringify(plain['openai-chat']), { ...json, 'content-encoding': encoding });
     expect(textOf(await ask('openai-chat', 'openai-chat'))).toBe('Hi');
@@ -166,14 +166,14 @@ describe('a content-encoding that encodes nothing', () => {
 });
 
 describe('a byte order mark before a plain answer', () => {
-  test.each(dialects)('%s: is no part of it, for a client of the same dialect either', async (dialect) => {
+  test.each(dialects)('%s: is removed, for a client of the same dialect too', async (dialect) => {
     answers(`\uFEFF${JSON.stringify(plain[dialect])}`, json);
     const answer = await ask(dialect, dialect);
     expect(textOf(answer)).toBe('Hi');
     expect(answer.body[0]).toBe('{'.charCodeAt(0));
   });
 
-  test('is no part of an error either', async () => {
+  test('is removed from an error, too', async () => {
     const body = Buffer.from(`\uFEFF${JSON.stringify({ error: { message: 'too hot' } })}`);
     const bytes = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     wall.script({ type: 'raw', bytes, followedBy: 'keep-alive' });
@@ -181,7 +181,7 @@ describe('a byte order mark before a plain answer', () => {
   });
 });
 
-describe('an error that is empty, beside an answer', () => {
+describe('an empty error beside an answer', () => {
   const empties = [{}, [], { code: 0, message: '' }, { message: null }];
   test.each(empties.map((error) => [JSON.stringify(error), error]))(
     '%s: the plain answer is served',
@@ -216,7 +216,7 @@ describe('an error that is empty, beside an answer', () => {
   });
 });
 
-describe('an event that holds nothing', () => {
+describe('an event with null', () => {
   test.each(['null', ' null ', '""'])(
     '%s as the first event: the stream behind it is served',
     async (data) => {
@@ -227,7 +227,7 @@ describe('an event that holds nothing', () => {
     },
   );
 
-  test('in the middle of a stream it is no loss', async () => {
+  test('in the middle of a stream is skipped', async () => {
     const [first, ...rest] = hi.split(/(?<=\n\n)/);
     answers([first, frame('null'), frame('null'), ...rest].join(''), events);
     for (const client of dialects) {
@@ -282,7 +282,7 @@ describe('the head of each chunk', () => {
       'no id, behind all else',
       [...text, end].map(without('id')).map(({ choices, ...rest }) => ({ choices, ...rest })),
     ],
-  ])('%s: one id, and a sound time and model, on all of them', async (_, sent) => {
+  ])('%s: all get one id, and a valid time and model', async (_, sent) => {
     const stream = sent.map(frame).join('') + done;
     const got = await chunksOf(stream);
     expect(got.map((one) => recordOf(choiceOf(one).delta).content ?? '').join('')).toBe('abc');
@@ -295,7 +295,7 @@ describe('the head of each chunk', () => {
     }
   });
 
-  test('a chunk that lacks nothing goes on as its own bytes, among others that do', async () => {
+  test('a complete chunk is forwarded unchanged among incomplete ones', async () => {
     const odd = frame(chunk({ content: 'b' })).replace('"created":1', '"created" : 1.0e0');
     answers(
       [
@@ -312,7 +312,7 @@ describe('the head of each chunk', () => {
     expect(sent).toContain(frame(chunk({ content: 'c' })));
   });
 
-  test('a plain answer has one too', async () => {
+  test('a plain answer gets one too', async () => {
     const { choices } = plain['openai-chat'];
     answers(JSON.stringify({ choices, id: '', created: 0 }), json);
     const answer = recordOf((await ask('openai-chat', 'openai-chat')).json);
@@ -333,11 +333,11 @@ describe('chunks without a choice', () => {
     ['usage before the finish reason', first + usageChunk + finish + done],
     ['many, without any finish reason', first + empty + usageChunk + empty + done],
   ];
-  test.each(streams)('%s: none reaches a client that has not asked for usage', async (_, stream) => {
+  test.each(streams)('%s: none is sent to a client that has not asked for usage', async (_, stream) => {
     for (const sent of await chunksOf(stream)) expect(sent.choices).toHaveLength(1);
   });
 
-  test.each(streams)('%s: one, behind the finish, where usage was asked for', async (_, stream) => {
+  test.each(streams)('%s: one is sent after the finish, if usage was asked for', async (_, stream) => {
     const sent = await chunksOf(stream, withUsage);
     expect(sent.map(({ choices }) => recordsOf(choices).length)).toEqual([...sent.slice(1).map(() => 1), 0]);
     expect(sent.at(-1)).toMatchObject({ usage });
@@ -365,7 +365,7 @@ describe('an end without a finish reason', () => {
     expect(sent.slice(0, -1).map((one) => choiceOf(one).finish_reason ?? null)).not.toContain('null');
   });
 
-  test('so it is for a client of completions', async () => {
+  test('a client of completions gets it too', async () => {
     answers(
       frame({ ...head, object: 'text_completion', choices: [{ index: 0, text: 'Hi' }] }) + done,
       events,
@@ -377,7 +377,7 @@ describe('an end without a finish reason', () => {
     expect(reasons).toEqual([undefined, 'stop']);
   });
 
-  test('a plain answer says it too', async () => {
+  test('a plain answer gets it too', async () => {
     const message = { role: 'assistant', content: null, tool_calls: [call] };
     answers(
       JSON.stringify({ ...plain['openai-chat'], choices: [{ index: 0, message, finish_reason: null }] }),
@@ -388,7 +388,7 @@ describe('an end without a finish reason', () => {
     );
   });
 
-  test('without the end mark the answer stays broken off', async () => {
+  test('without the end marker the answer is broken off', async () => {
     answers(text, events);
     const { events: sent } = await ask('openai-chat', 'openai-chat', { stream: true });
     expect(recordOf(JSON.parse(sent.at(-1)?.data ?? ''))).toHaveProperty('error');
@@ -469,7 +469,7 @@ describe('calls without ids', () => {
   });
 });
 
-describe('counts of tokens that are none', () => {
+describe('invalid counts of tokens', () => {
   const absurd = [
     [{ ...usage, prompt_tokens: -5 }, undefined],
     [{ ...usage, completion_tokens: 1e308 }, undefined],
@@ -490,14 +490,14 @@ describe('counts of tokens that are none', () => {
     expect(sent.at(-1)?.usage).toEqual(wanted);
   });
 
-  test('prices and times beside them stay', async () => {
+  test('prices and times beside them are kept', async () => {
     const reported = { ...usage, cost: 0.0014, queue_time: 0.25, completion_tokens_details: null };
     answers(JSON.stringify({ ...plain['openai-chat'], usage: reported }), json);
     expect(recordOf((await ask('openai-chat', 'openai-chat')).json).usage).toEqual(reported);
   });
 });
 
-describe('a plain answer where a stream was asked for', () => {
+describe('a plain answer to a request for a stream', () => {
   const labels = [json, events, {}];
   test.each(dialects.flatMap((upstream) => labels.map((headers) => ({ upstream, headers }))))(
     '$upstream, labelled $headers: every client gets it as a stream',
@@ -512,7 +512,7 @@ describe('a plain answer where a stream was asked for', () => {
     },
   );
 
-  test('blank lines before it are passed over', async () => {
+  test('blank lines before it are skipped', async () => {
     answers(`\n\n  \n${JSON.stringify(plain['openai-chat'])}`, json);
     expect(textOf(await ask('anthropic-messages', 'openai-chat', { stream: true }))).toBe('Hi');
   });
@@ -564,7 +564,7 @@ describe('a plain answer where a stream was asked for', () => {
   });
 });
 
-describe('events where a plain answer was asked for', () => {
+describe('a stream in answer to a plain request', () => {
   const only = (dialect: DialectName): string => frame(plain[dialect]);
   test.each(dialects)('%s: the plain answer as the only event is the answer', async (upstream) => {
     for (const headers of [json, events]) {
@@ -575,12 +575,12 @@ describe('events where a plain answer was asked for', () => {
     }
   });
 
-  test('a whole stream is put together', async () => {
+  test('a whole stream is joined to a plain answer', async () => {
     answers(hi, events);
     for (const client of dialects) expect(textOf(await ask(client, 'openai-chat'))).toBe('Hi');
   });
 
-  test('a stream that is cut is no answer, and the words say what came', async () => {
+  test('a truncated stream is not an answer, and the error says what arrived', async () => {
     answers(frame(chunk({ content: 'H' })) + frame(chunk({ content: 'i' })), events);
     const answer = await ask('openai-chat', 'openai-chat');
     expect(answer.status).toBe(502);
@@ -588,7 +588,7 @@ describe('events where a plain answer was asked for', () => {
   });
 });
 
-describe('what is wrong with an answer is asked to its caller, in the log and in the record', () => {
+describe('the error of an answer reaches its caller, the log and the record', () => {
   const page = '<!DOCTYPE html><p>sk-SECRET</p>';
   test.each<[string, string | Buffer, Record<string, string>, boolean, RegExp]>([
     ['gzip', gzipSync('{}'), { ...json, 'content-encoding': 'gzip' }, false, /encoded as gzip/],
@@ -620,7 +620,7 @@ describe('what is wrong with an answer is asked to its caller, in the log and in
     await rig.close();
   });
 
-  test('a header that repeats the key is not repeated', async () => {
+  test('a header that contains the key is not repeated', async () => {
     const key = 'sk-SECRET-0123456789';
     const rig = await startRig(tableOf([{ baseUrl: wall.baseUrl, keys: { main: key } }]));
     answers('x', { 'content-type': key });
@@ -631,7 +631,7 @@ describe('what is wrong with an answer is asked to its caller, in the log and in
   });
 });
 
-describe('a response whose last event holds less than was streamed', () => {
+describe('a response whose last event lacks streamed items', () => {
   const [message] = plain['openai-responses'].output;
   const call = {
     id: 'fc_1',
@@ -676,13 +676,13 @@ describe('a response whose last event holds less than was streamed', () => {
     });
   });
 
-  test.each(lasts)('%s: so does a plain answer that is put together', async (_name, last) => {
+  test.each(lasts)('%s: a joined plain answer has all of it', async (_name, last) => {
     answers(streamOf(last), events);
     const answer = recordOf((await ask('openai-responses', 'openai-responses')).json);
     expect(answer.output).toEqual([message, call]);
   });
 
-  test('a last event that holds all of it goes on as its own bytes', async () => {
+  test('a complete last event is forwarded unchanged', async () => {
     const stream = streamOf({ ...bare, output: [message, call], n: 1 }).replace('"n":1', '"n": 1.50');
     answers(stream, events);
     expect((await ask('openai-responses', 'openai-responses', { stream: true })).text).toBe(stream);
@@ -702,7 +702,7 @@ test.each(dialects)(
   },
 );
 
-describe('what servers are seen to send', () => {
+describe('answers that real servers send', () => {
   const [first = '', finish = ''] = hi.split(/(?<=\n\n)/);
   const errorText = JSON.stringify({ code: 503, message: 'gone', type: 'server_error' });
   const bare = JSON.stringify({ error: { code: 503, message: 'gone', status: 'UNAVAILABLE' } }, null, 2);

@@ -150,7 +150,7 @@ describe('a sender that stops', () => {
   });
 
   // With its side of the connection still open, the rest could make a whole request after all, served to nobody.
-  test('and goes on after it was informed is not listened to', async () => {
+  test('and goes on after its 408 is ignored', async () => {
     const connection = await openRaw({ port: portOf({ url }) });
     await connection.send(head);
     await expectTimeout(connection);
@@ -161,7 +161,7 @@ describe('a sender that stops', () => {
     connection.close();
   });
 
-  test('having sent nothing at all is released without a word or with one', async () => {
+  test('having sent nothing at all is closed with or without a 408', async () => {
     const connection = await openRaw({ port: portOf({ url }) });
     expect(await connection.closed).not.toBe('self');
     await expectGone();
@@ -190,7 +190,7 @@ describe('a sender that trickles', () => {
     connection.close();
   });
 
-  test('after an answer that it has got already is cut without a second one', async () => {
+  test('after an answer that was sent already is closed without a second one', async () => {
     const connection = await openRaw({ port: portOf({ url }) });
     await connection.send(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n`);
     const answer = await connection.answer();

@@ -34,7 +34,7 @@ test.each([false, true])('an answer ends before the sequence, and says so (strea
   expect(answer.text).not.toContain('three');
 });
 
-test('an answer that its upstream fails behind the sequence, in the same bytes, is whole', async () => {
+test('an answer whose upstream fails after the stop sequence, in the same bytes, is complete', async () => {
   const response = { id: 'resp_1', object: 'response', status: 'in_progress', model: 'served', output: [] };
   const error = { code: 'server_error', message: 'late' };
   const bytes = numbered([

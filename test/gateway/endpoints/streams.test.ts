@@ -59,7 +59,7 @@ function dataOf({ events }: Answered): string[] {
 
 const usage = '{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5}';
 
-describe('an upstream of the same dialect: its own frames go on as they were written', () => {
+describe('an upstream of the same dialect: its frames are forwarded unchanged', () => {
   const textFrame = (text: string, finish: string, more = ''): string =>
     `{ "id":"c-1","object":"text_completion", "created":1.0e9,"choices":[{"text":"${text}","index":0,"logprobs":null,"finish_reason":${finish}}],"model":"x"${more}}`;
   const deltaFrame = (delta: string, finish: string, more = ''): string =>
@@ -92,19 +92,19 @@ describe('an upstream of the same dialect: its own frames go on as they were wri
   const usageNull = ',"usage":null';
 
   describe.each(Object.entries(dialects))('%s', (_name, { rig, path, body, frames }) => {
-    test('who does not ask for usage sees no usage at all', async () => {
+    test('a client that does not ask for usage sees none', async () => {
       play([...frames(usageNull), usageChunk, '[DONE]']);
       const answer = await post(rig(), path, body);
       expect(answer.text).toBe(asStream([...frames(''), '[DONE]']));
     });
 
-    test('nor does one who says false', async () => {
+    test('a client that asks for no usage sees none', async () => {
       play([...frames(usageNull), usageChunk, '[DONE]']);
       const answer = await post(rig(), path, { ...body, stream_options: { include_usage: false } });
       expect(answer.text).toBe(asStream([...frames(''), '[DONE]']));
     });
 
-    test('who asks for usage gets null in each frame and one more frame with no choices', async () => {
+    test('a client that asks for usage gets null in each frame, and one more frame without choices', async () => {
       const sent = [...frames(usageNull), usageChunk, '[DONE]'];
       play(sent);
       const answer = await post(rig(), path, { ...body, ...withUsage });
@@ -124,19 +124,19 @@ describe('an upstream of the same dialect: its own frames go on as they were wri
       });
     });
 
-    test('an upstream that ends without [DONE] is given one, where every choice has its end', async () => {
+    test('an upstream that ends without [DONE] gets one added, if every choice has ended', async () => {
       play(frames(''));
       expect((await post(rig(), path, body)).text).toBe(asStream([...frames(''), '[DONE]']));
     });
 
-    test('frames behind [DONE] are not passed on', async () => {
+    test('frames after [DONE] are not forwarded', async () => {
       play([...frames(''), '[DONE]', '{"late":1}', '[DONE]']);
       expect((await post(rig(), path, body)).text).toBe(asStream([...frames(''), '[DONE]']));
     });
   });
 });
 
-describe('text completions from a chat-only upstream: frames of our own making', () => {
+describe('text completions from a chat-only upstream', () => {
   const frame = (answer: Answered, choices: readonly object[], more: object = {}): string =>
     JSON.stringify({
       id: `cmpl-${answer.headers['x-request-id']?.replace('req_', '')}`,
@@ -282,7 +282,7 @@ describe('every stream', () => {
       ['single bytes', { split: { body: [1] } }],
     ];
 
-    test.each(styles)('an upstream that writes %s: nothing but data lines go on', async (_style, answer) => {
+    test.each(styles)('an upstream that writes %s: only data lines are forwarded', async (_style, answer) => {
       wall.script({ type: 'answer', tokens: ['Hello ', 'ü😀'], ...answer });
       const { text, events, status } = await post(rig(), path, body);
       expect(status).toBe(200);
@@ -302,7 +302,7 @@ describe('every stream', () => {
       expect(errorOf(answer).message).toBe('not like this');
     });
 
-    test('an upstream that breaks off: an error frame, no [DONE], and a body that is visibly not whole', async () => {
+    test('an upstream that breaks off: an error frame, no [DONE], and a body without its end', async () => {
       wall.script({ type: 'cut', after: { contentEvents: 2 }, framing: 'close' });
       const answer = await post(rig(), path, body);
       expect(answer.status).toBe(200);

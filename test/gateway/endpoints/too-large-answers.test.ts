@@ -29,7 +29,7 @@ afterEach(async () => {
 /** More calls in a row than open a breaker. */
 const calls = 6;
 
-test('log probabilities beyond the bound get an error after one call each, and the model stays in service', async () => {
+test('log probabilities above the limit get an error after one call each, and the model stays in service', async () => {
   const word = { token: 'a', logprob: -1, bytes: [97] };
   const logprobs = { content: Array(6_200).fill({ ...word, top_logprobs: Array(20).fill(word) }) };
   const choice = { index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' };

@@ -57,7 +57,7 @@ async function takeMore(): Promise<void> {
   connection.pause();
 }
 
-test('one that takes nothing for a minute is released', async () => {
+test('a client that reads nothing for a minute is disconnected', async () => {
   await endUnread();
   clock.advance(60_000);
   expect(response.destroyed, 'the first look tells what has been taken so far').toBe(false);
@@ -68,7 +68,7 @@ test('one that takes nothing for a minute is released', async () => {
   expect(clock.pending()).toEqual([]);
 });
 
-test('one that takes a little now and then is released when the time for a whole answer is over', async () => {
+test('a client that reads a little now and then is disconnected when the time for a whole answer is over', async () => {
   hangUp();
   await ask(90_000);
   await endUnread();
@@ -79,7 +79,7 @@ test('one that takes a little now and then is released when the time for a whole
   }
 });
 
-test('one that takes a little in each minute is served to the end', async () => {
+test('a client that reads a little in each minute is served to the end', async () => {
   const answer = await endUnread();
   let looks = 0;
   for (; !response.writableFinished; looks++) {
@@ -92,7 +92,7 @@ test('one that takes a little in each minute is served to the end', async () => 
   expect((await answer.finished).ending).toBe('length-complete');
 });
 
-test('an answer that is still being written is not judged, and nobody is looked after once all is read', async () => {
+test('an answer that is still being written is not checked, and no timer is left after all is read', async () => {
   response.writeHead(200);
   response.write('beginning');
   clock.advance(600_000);

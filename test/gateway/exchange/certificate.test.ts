@@ -39,7 +39,7 @@ async function readiness({ gateway }: Rig): Promise<readonly [number, string]> {
   return [status, text];
 }
 
-test('without plain HTTP a gateway is ready when its certificate comes, and says what it waits for', async () => {
+test('without plain HTTP a gateway is ready when its certificate arrives, and says what it waits for', async () => {
   const rig = await start(false, 'of the pointer');
   expect(await readiness(rig)).toEqual([
     503,
@@ -51,10 +51,10 @@ test('without plain HTTP a gateway is ready when its certificate comes, and says
   expect(await readiness(rig)).toEqual([200, 'ok\n']);
 });
 
-test('beside plain HTTP, as in an upgrade under an earlier operator, it is ready without one', async () => {
+test('with plain HTTP, as in an upgrade under an earlier operator, it is ready without a certificate', async () => {
   expect((await readiness(await start(true, 'of the pointer')))[0]).toBe(200);
 });
 
-test('a container that starts while the API server is away serves callers without one', async () => {
+test('a container that starts during an outage of the API server serves callers without a certificate', async () => {
   expect((await readiness(await start(false)))[0]).toBe(200);
 });

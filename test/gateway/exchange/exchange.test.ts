@@ -157,7 +157,7 @@ const take = (rig: Rig, generation: number): void =>
   rig.status.taken({ version: { epoch: 1, generation }, source: 'api', loadMs: 1 });
 
 describe('a poll', () => {
-  test('that has seen nothing is answered at once, with all there is', async () => {
+  test('is answered at once, with the whole state, if it has seen none', async () => {
     const rig = await startRig();
     expect(await poll(rig, { waitMs: 30_000, readyPods: 12 })).toEqual({
       state: expect.any(String),
@@ -175,7 +175,7 @@ describe('a poll', () => {
     });
   });
 
-  test('waits, and is answered by the very event of a table that is taken', async () => {
+  test('waits, and is answered in the turn in which a table is taken', async () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     const { answer, isAnswered } = await waitingPoll(rig, state);
@@ -184,7 +184,7 @@ describe('a poll', () => {
     expect((await answer).table?.generation).toBe(8);
   });
 
-  test('is answered by a table that is refused, with its number and the reason', async () => {
+  test('is answered when a table is refused, with its number and the reason', async () => {
     const rig = await startRig();
     take(rig, 1);
     const { state } = await poll(rig);
@@ -201,7 +201,7 @@ describe('a poll', () => {
     expect((await poll(rig)).rejected).toBeUndefined();
   });
 
-  test('is answered as soon as a drill that it ordered is over', async () => {
+  test('is answered as soon as a drill that it ordered has ended', async () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     const { answer, isAnswered } = await waitingPoll(rig, state, 30_000, [order('one'), order('two')]);
@@ -211,7 +211,7 @@ describe('a poll', () => {
     expect((await answer).drills).toEqual([{ id: 'two', isPassed: true, message: 'played' }]);
   });
 
-  test('may order as many drills as there can be, of the longest names', async () => {
+  test('may order the maximum of drills, with the longest names', async () => {
     const rig = await startRig();
     const route = `${'n'.repeat(63)}/${'r'.repeat(253)}`;
     const drills = Array.from({ length: DRILL_ORDERS_MAX }, (_, index) => {
@@ -222,7 +222,7 @@ describe('a poll', () => {
     expect(rig.begun).toHaveLength(DRILL_ORDERS_MAX);
   });
 
-  test('begins no more drills than may run at once, also where it orders others at the same time', async () => {
+  test('starts no more drills than may run at once, also with other orders at the same time', async () => {
     const rig = await startRig();
     const orders = (name: string) =>
       Array.from({ length: DRILL_ORDERS_MAX }, (_, at) => order(`${name}${at}`));
@@ -234,7 +234,7 @@ describe('a poll', () => {
     expect(rig.begun).toHaveLength(DRILL_ORDERS_MAX + 1);
   });
 
-  test('orders a drill again and again, and it is run once; what is ordered no more is forgotten', async () => {
+  test('that repeats the order of a drill runs it once; a drill that is no longer ordered is forgotten', async () => {
     const rig = await startRig();
     await poll(rig, { drills: [order('one')] });
     rig.endDrill('one');
@@ -245,7 +245,7 @@ describe('a poll', () => {
     expect(rig.begun).toEqual(['one', 'one']);
   });
 
-  test('is answered when the wait is over, with what it has seen', async () => {
+  test('is answered at the end of the wait, with the state that it has seen', async () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     const { answer, isAnswered } = await waitingPoll(rig, state, 5_000);
@@ -256,14 +256,14 @@ describe('a poll', () => {
     expect(rig.clock.pending()).toEqual([]);
   });
 
-  test('is answered at once where what it has seen is another state', async () => {
+  test('is answered at once if it has seen another state', async () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     take(rig, 1);
     expect((await poll(rig, { seen: state, waitMs: 30_000 })).state).not.toBe(state);
   });
 
-  test('may be one of several: each gets the same answer', async () => {
+  test('may be one of several, which all get the same answer', async () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     const polls = [await waitingPoll(rig, state), await waitingPoll(rig, state)];
@@ -273,7 +273,7 @@ describe('a poll', () => {
     expect(rig.clock.pending()).toEqual([]);
   });
 
-  test('whose caller goes away leaves nothing behind', async () => {
+  test('leaves nothing open if its caller disconnects', async () => {
     const rig = await startRig();
     const { state } = await poll(rig);
     const calling = rawCall(
@@ -291,7 +291,7 @@ describe('a poll', () => {
     await expect.poll(() => rig.clock.pending()).toEqual([]);
   });
 
-  test('has the same state for the same facts, also in a pod that was started again', async () => {
+  test('has the same state for the same facts, also after a restart of the pod', async () => {
     const [one, two] = [await startRig(), await startRig()];
     for (const rig of [one, two]) take(rig, 4);
     expect((await poll(one)).state).toBe((await poll(two)).state);
@@ -331,7 +331,7 @@ describe('health', () => {
   });
 });
 
-test('times are reported by the time of day as it is set now; a small step of it makes no new times', async () => {
+test('times are reported by the current wall clock; a small step of the clock changes no times', async () => {
   const rig = await startRig();
   const restFor = (forMs: number): void =>
     rig.health.onEnd(
@@ -378,7 +378,7 @@ describe('without the token', () => {
     expect([rig.readyPods, rig.asked]).toEqual([[], []]);
   });
 
-  test.each(paths)('%s %s is 503 while the pod knows none', async (method, path) => {
+  test.each(paths)('%s %s is 503 while the pod has no token', async (method, path) => {
     const rig = await startRig();
     rig.token = undefined;
     const { status, text } = await rawCall(
@@ -388,7 +388,7 @@ describe('without the token', () => {
     expect([status, text]).toEqual([503, expect.stringContaining('has not read the pointer Secret')]);
   });
 
-  test('that is new the old one is 401', async () => {
+  test('after a rotation the old token is 401', async () => {
     const rig = await startRig();
     rig.token = 'n'.repeat(43);
     const call = (value: string) =>
@@ -398,7 +398,7 @@ describe('without the token', () => {
   });
 });
 
-describe('what is asked wrongly is reported', () => {
+describe('errors of a poll', () => {
   test.each<[string, Partial<RawRequest>, number, RegExp]>([
     ['no JSON', { body: '{"waitMs":' }, 400, /the body is not valid JSON/],
     ['a missing field', { body: { waitMs: 0 } }, 400, /readyPods: /],
@@ -429,7 +429,7 @@ describe('the journal', () => {
   const read = (rig: Rig, query = '') =>
     rawCall({ port: rig.port }, { path: JOURNAL_PATH + query, method: 'GET', headers: bearer() });
 
-  test('is handed out behind a cursor, with the next one', async () => {
+  test('is sent from a cursor on, with the next cursor', async () => {
     const rig = await startRig();
     rig.pages.set(undefined, page('{"a":1}\n', 'c.1'));
     rig.pages.set('c.1', page('{"a":2}\n', 'c.2'));
@@ -443,13 +443,13 @@ describe('the journal', () => {
     expect([second.text, second.headers[JOURNAL_CURSOR_HEADER]]).toEqual(['{"a":2}\n', 'c.2']);
   });
 
-  test('of another pod is 410, with a sentence', async () => {
+  test('of another pod is 410, with a message', async () => {
     const rig = await startRig();
     const { status, text } = await read(rig, '?after=strange');
     expect([status, text]).toEqual([410, expect.stringContaining("start again without 'after'")]);
   });
 
-  test('that has nothing new makes wait until it has', async () => {
+  test('without news waits for some', async () => {
     const rig = await startRig();
     rig.pages.set('c', page('', 'c'));
     const reading = read(rig, '?after=c&waitMs=30000');
@@ -460,7 +460,7 @@ describe('the journal', () => {
     expect(rig.clock.pending()).toEqual([]);
   });
 
-  test('that has nothing new for so long answers with nothing', async () => {
+  test('without news during the whole wait is an empty answer', async () => {
     const rig = await startRig();
     rig.pages.set('c', page('', 'c'));
     const reading = read(rig, '?after=c&waitMs=700');
@@ -471,7 +471,7 @@ describe('the journal', () => {
   });
 });
 
-test('a pod that is drained answers anyone who waits, and lets nobody wait any more', async () => {
+test('a draining pod answers all waiting polls, and lets none wait any more', async () => {
   const rig = await startRig();
   const { state } = await poll(rig);
   const { answer } = await waitingPoll(rig, state);

@@ -30,7 +30,7 @@ function isScanned(text: string): boolean {
 }
 
 describe('against JSON.parse', () => {
-  test(`of ${randomTexts.toLocaleString('en')} random texts the same are accepted`, () => {
+  test(`of ${randomTexts.toLocaleString('en')} random texts it accepts the same`, () => {
     const random = makeRandom(20_261_127);
     const seen = { accepted: 0, refused: 0 };
     for (let left = randomTexts; left > 0; left--) {
@@ -103,7 +103,7 @@ describe('against JSON.parse', () => {
     }
   });
 
-  test('what nests deeper than any body may is given up', () => {
+  test('a text that is deeper than the limit of bodies is not scanned', () => {
     expect(isScanned('['.repeat(59) + ']'.repeat(59))).toBe(true);
     expect(isScanned('['.repeat(60) + ']'.repeat(60))).toBe(false);
     expect(isScanned('['.repeat(60_000))).toBe(false);
@@ -112,7 +112,7 @@ describe('against JSON.parse', () => {
   });
 });
 
-describe('what is in it', () => {
+describe('members', () => {
   const textsInPieces = runs(40_000);
 
   test(`in ${textsInPieces.toLocaleString('en')} random texts in any cut: the members that a parser finds`, () => {
@@ -199,7 +199,7 @@ describe('what is in it', () => {
   });
 });
 
-describe('what may name something outside of the body', () => {
+describe('addresses outside of the body', () => {
   test.each([
     '{"file_id":"f"}',
     '{"type":"document","source":{"type":"url"}}',
@@ -215,7 +215,7 @@ describe('what may name something outside of the body', () => {
     expect(mayNameOutside()).toBe(true);
   });
 
-  test('what does not names nothing, by the exact search too', () => {
+  test('values without an address are none, by the exact search too', () => {
     const texts = [
       '{"model":"a","messages":[{"role":"user","content":"its url is a document, so"}]}',
       '{"a":"\\u1234\\n"}',
@@ -228,7 +228,7 @@ describe('what may name something outside of the body', () => {
   });
 });
 
-describe('values that begin like those that the gateway makes', () => {
+describe('values that begin like those of the gateway', () => {
   test.each([
     ['{"a":"penstock.1.abc"}', true],
     ['{"a":[{"id":"rs_penstock_1"}]}', true],
@@ -244,7 +244,7 @@ describe('values that begin like those that the gateway makes', () => {
     expect(mayBeginAsOurs()).toBe(mayBegin);
   });
 
-  test('in any cut none is missed', () => {
+  test('are all found in any cut', () => {
     const text = Buffer.from('{"model":"a","input":[{"id":"rs_penstock_1"}]}');
     for (let at = 1; at < text.length; at++) {
       expect(scanText([text.subarray(0, at), text.subarray(at)])).toBe(2);
@@ -253,6 +253,6 @@ describe('values that begin like those that the gateway makes', () => {
   });
 });
 
-test('what runs was compiled from json-scan.c as it is', async () => {
+test('the compiled scanner comes from the present json-scan.c', async () => {
   expect(sourceSha256).toBe(await sourceHash());
 });

@@ -57,7 +57,7 @@ test.each<[string, object, boolean]>([
   ['a PDF in chat', { url: `data:application/pdf;base64,JVBERi0xLjcK${base64(8_000)}` }, true],
   ['any file of chat', { file_data: `data:application/octet-stream;base64,${base64(8_000)}` }, true],
   ['a picture', { url: picture }, false],
-])('%s is reported by whether it has pages', (_, part, isDocument) => {
+])('%s is reported with or without pages', (_, part, isDocument) => {
   const media = [...mediaTexts([Buffer.from(JSON.stringify({ messages: [part] }))])];
   expect(media).toMatchObject([{ isDocument }]);
 });
@@ -85,7 +85,7 @@ describe('words', () => {
   });
 });
 
-test('a head of base64 may end in the middle of an escape', () => {
+test('a prefix of base64 may end in the middle of an escape', () => {
   const head = 'Q\\/\\n\\r\\u002b\\u002FQ=\\/';
   for (let end = 1; end <= head.length; end++)
     expect(looksLikeBase64(head.slice(0, end)), head.slice(0, end)).toBe(true);
@@ -93,7 +93,7 @@ test('a head of base64 may end in the middle of an escape', () => {
   expect(looksLikeBase64('\\t')).toBe(false);
 });
 
-test('of any members in any cut, it is those of media that are found', () => {
+test('of any members in any cut, only those of media are found', () => {
   const names = fc.constantFrom('url', 'data', 'text', 'content', 'file_data');
   const texts = fc.constantFrom(
     picture,

@@ -27,7 +27,7 @@ test.each([
   expect(JSON.stringify(parse(latin1(text)).value)).toBe(JSON.stringify(JSON.parse(text)));
 });
 
-test('of 20,000 random texts none is understood differently', () => {
+test('20,000 random texts are parsed as by JSON.parse', () => {
   const random = makeRandom(29);
   for (let run = 0; run < 20_000; run++) {
     const text = run % 4 === 0 ? damagedText(random) : objectText(random);
@@ -68,7 +68,7 @@ test('a string that is not UTF-8 is refused', () => {
   expect(() => parse('"\xc3"')).toThrow('not UTF-8');
 });
 
-test('a step looks at no more than it may, be it one long string', () => {
+test('a step reads no more than its limit, even inside one long string', () => {
   const text = `{"a":"${'\\"'.repeat(2 ** 20)}","b":[${'"x",'.repeat(1_000)}0]}`;
   expect(parse(text, 256 * 1024).steps).toBeGreaterThanOrEqual(8);
 });

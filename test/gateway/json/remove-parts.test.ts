@@ -53,7 +53,7 @@ describe('removeParts', () => {
     expect(remove(text, paths)).toBe(wanted);
   });
 
-  test('does what leaving them out before writing does, however the text is spaced', () => {
+  test('gives the same as leaving them out before writing, however the text is spaced', () => {
     const entries = fc.array(fc.record({ isGone: fc.boolean(), value: fc.jsonValue() }), { maxLength: 8 });
     fc.assert(
       fc.property(entries, fc.constantFrom('', ' ', '\n\t'), fc.boolean(), (list, indent, isObject) => {

@@ -45,7 +45,7 @@ describe('replaceValues', () => {
     ).toBe(wanted);
   });
 
-  test('does what writing the other values would have done, however the text is spaced', () => {
+  test('gives the same as writing the other values, however the text is spaced', () => {
     const entries = fc.array(fc.record({ other: fc.option(fc.jsonValue()), value: fc.jsonValue() }), {
       maxLength: 8,
     });

@@ -106,7 +106,7 @@ describe('edited', () => {
   });
 });
 
-test('whatever the object, the edits and the chunks: the changes are made, and every other byte is kept', () => {
+test('for any object, edits and chunks: the edits are made, and every other byte is kept', () => {
   const name = fc.oneof(fc.constantFrom('model', 'stream', 'n', 'ключ', 'a"b', '__proto__'), fc.string());
   const value = fc.oneof(
     fc.json({ noUnicodeString: false }),
@@ -177,7 +177,7 @@ describe('reading', () => {
     expect(body('{"a":1}').member('__proto__')).toBeUndefined();
   });
 
-  test('two bodies after each other do not see each other', () => {
+  test('two bodies after each other do not affect each other', () => {
     const chunks = (text: string): Buffer[] => chunked(Buffer.from(text), [3, 9]);
     const long = new RequestBody(chunks('{"model":"a long one","other":[1,2,3]}'));
     const short = new RequestBody(chunks('{"model":"b"}'));

@@ -16,7 +16,7 @@ import { damagedText, makeRandom, objectText } from './random-json.ts';
 const randomTexts = runs(200_000);
 
 describe('against JSON.parse', () => {
-  test(`of ${randomTexts.toLocaleString('en')} random texts none is understood differently`, () => {
+  test(`${randomTexts.toLocaleString('en')} random texts are scanned as JSON.parse reads them`, () => {
     const random = makeRandom(20_261_121);
     const seen = { accepted: 0, repeated: 0, refused: 0, notObject: 0 };
     for (let left = randomTexts; left > 0; left--) {
@@ -30,7 +30,7 @@ describe('against JSON.parse', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('invalid texts', () => {
   test.each([
     ['an empty text', '', 'not a JSON object'],
     ['only space', ' \n', 'not a JSON object'],
@@ -188,7 +188,7 @@ describe('in steps', () => {
     }
   };
 
-  test('of 20,000 random texts the same is found', () => {
+  test('of 20,000 random texts the same members are found', () => {
     const random = makeRandom(29);
     for (let left = 20_000; left > 0; left--) {
       const text = left % 4 === 0 ? damagedText(random) : objectText(random);
@@ -204,7 +204,7 @@ describe('in steps', () => {
     ['a string of escaped quotes', `{"a":"${'\\"'.repeat(2 ** 20)}"}`],
     ['a string of backslashes', `{"a":"${'\\\\"'.repeat(2 ** 19)}x"}`.replaceAll('\\\\"', '\\\\\\"')],
     ['a list of short strings', `{"a":[${'"xxxxxxxxxxxxxxxxxxx",'.repeat(100_000)}0]}`],
-  ])('%s is looked at in many', (_, text) => {
+  ])('%s takes many steps', (_, text) => {
     const { scan: found, steps } = scanSteps(text, 64 * 1024);
     expect(found).toEqual(scan(text));
     expect(steps).toBeGreaterThan(text.length / (80 * 1024));

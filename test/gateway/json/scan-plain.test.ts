@@ -15,7 +15,7 @@ const scanned = (text: string, encoding: BufferEncoding = 'utf8') => {
 
 const randomTexts = runs(100_000);
 
-test(`of ${randomTexts.toLocaleString('en')} random texts it takes none that they would not, and finds the same members`, () => {
+test(`of ${randomTexts.toLocaleString('en')} random texts it accepts none that the parsers refuse, and finds the same members`, () => {
   const random = makeRandom(20_261_127);
   let plain = 0;
   for (let left = randomTexts; left > 0; left--) {
@@ -48,11 +48,11 @@ test('bytes that are not UTF-8 are not valid', () => {
   expect(scanned('{"model":"\xe9"}')).toMatchObject({ isValid: true });
 });
 
-test('a name that is cut through is left to the scanner', () => {
+test('a name that is cut by a chunk is left to the scanner', () => {
   const [first, second] = [Buffer.from('{"mod'), Buffer.from('el":"a"}')];
   expect(scanPlain([first, second], first.length + second.length)).toBeUndefined();
 });
 
-test('more structural characters than a text of its size may have are left to the scanner', () => {
+test('a text with too many structural characters for its size is left to the scanner', () => {
   expect(scanned(`{"a":[${'1,'.repeat(40_000)}1]}`)).toBeUndefined();
 });

@@ -26,7 +26,7 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
   ),
 }));
 
-test('every object is the text that it came in', () => {
+test('the source of an object is the text that it was read from', () => {
   fc.assert(
     fc.property(json, (inner) => {
       const text = `{"first":1.0,"inner":${inner}}`;
@@ -56,14 +56,14 @@ test.each(['{"n": 1.5, "m":-12, "z":0, "a":0.25}', '{"t":"x"}'])('%s needs no so
   expect(textOfObject(value)).toBe(JSON.stringify(value));
 });
 
-test('a very long text is not looked at', () => {
+test('a very long text is not searched', () => {
   const text = `{"n":1.0,"t":"${'x'.repeat(sourceLengthMax)}"}`;
   const value = JSON.parse(text);
   keepSources(value, text);
   expect(textOfObject(value)).toBe(JSON.stringify(value));
 });
 
-describe('what an object becomes', () => {
+describe('the text of an object', () => {
   const text = '{"$schema":"s","minimum":1.0,"enum":[1e2],"properties":{"10":{"default":2.50},"9":{}}}';
   const written = (change: (value: unknown) => unknown): string => {
     const value = JSON.parse(text);
@@ -71,12 +71,12 @@ describe('what an object becomes', () => {
     return writeJson(changeAsWritten(value, change));
   };
 
-  test('is its own text where nothing changes', () => {
+  test('is its source if nothing changes', () => {
     expect(written((value) => value)).toBe(text);
     expect(written((value) => structuredClone(value))).toBe(text);
   });
 
-  test('keeps its numbers where something does', () => {
+  test('keeps its numbers if something changes', () => {
     const without = written((value) => {
       const { $schema: _, ...rest } = isRecord(value) ? value : {};
       return rest;

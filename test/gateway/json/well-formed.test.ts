@@ -34,7 +34,7 @@ function inPieces(
 }
 
 describe('a text', () => {
-  test('is what toWellFormed makes of the whole, however it is cut', () => {
+  test('becomes what toWellFormed makes of the whole, however it is cut', () => {
     fc.assert(
       fc.property(someText, fc.array(fc.nat(20)), (text, cuts) => {
         const [out, rest] = inPieces(text, cuts, mendText);
@@ -45,7 +45,7 @@ describe('a text', () => {
 });
 
 describe('JSON text', () => {
-  test('holds what toWellFormed makes of its texts, however it is cut', () => {
+  test('becomes what toWellFormed makes of its strings, however it is cut', () => {
     fc.assert(
       fc.property(someJson, fc.array(fc.nat(200)), (json, cuts) => {
         const wanted = JSON.parse(json).map((text: string) => text.toWellFormed());
@@ -58,7 +58,7 @@ describe('JSON text', () => {
     );
   });
 
-  test('without such halves stays as it is, escapes and all', () => {
+  test('without half characters is not changed, nor are its escapes', () => {
     for (const json of [
       '{"a":"\\u00e9\\n"}',
       '"\\ud83d\\ude00"',
@@ -71,7 +71,7 @@ describe('JSON text', () => {
 });
 
 describe('writing', () => {
-  test('is as JSON.stringify of plain data', () => {
+  test('of plain data equals JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(writeJson(value)).toBe(JSON.stringify(value));
@@ -81,7 +81,7 @@ describe('writing', () => {
     expect(writeJson(odd)).toBe(JSON.stringify(odd));
   });
 
-  test('gives JSON text as it is, and no half of a pair', () => {
+  test('keeps JSON text, and writes no half of a pair', () => {
     expect(
       writeJson({ a: new JsonText('{"2":1.0,"1":1e2}'), 'b\ud83d': ['x\ude00', new JsonText('"\\ud83d"')] }),
     ).toBe('{"a":{"2":1.0,"1":1e2},"b\ufffd":["x\ufffd","\ufffd"]}');

@@ -215,7 +215,7 @@ function allowedOf(count: number, unheard: number): number {
 describe('pods that share a budget', () => {
   const reserved = fc.array(step, { minLength: 30, maxLength: 120 });
 
-  test('never spend more than is said, whatever they hear and anyone who is killed', async () => {
+  test('never spend more than the status says, whatever they read of the ledger and whichever pod is killed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), reserved, async (count, steps) => {
         const { unheardMicrodollarsMax } = worstOvershoot({
@@ -230,7 +230,7 @@ describe('pods that share a budget', () => {
     );
   });
 
-  test('spend one request of each beyond it at most while they hear of everything', async () => {
+  test('spend at most one request each beyond it while they read the ledger', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), reserved, async (count, steps) => {
         const { spent } = await run(count, steps, true);
@@ -240,7 +240,7 @@ describe('pods that share a budget', () => {
     );
   });
 
-  test('spend all of it, and give back what was never spent', async () => {
+  test('spend all of it, and release what was reserved and not spent', async () => {
     const rounds = Array.from({ length: 60 }, () => [
       ...[0, 1, 2, 3].map((of) => ({ type: 'reserve' as const, pod: of, amount: requestMax })),
       ...[0, 1, 2, 3].map((of) => ({ type: 'finish' as const, pod: of, share: 0.1 })),
@@ -252,7 +252,7 @@ describe('pods that share a budget', () => {
 });
 
 describe('a pod', () => {
-  test('lets nobody spend before it knows what was spent, and waits a moment for that', async () => {
+  test('refuses requests until it knows the spend, and waits a moment for that', async () => {
     const ledger = makeLedger();
     ledger.state.isAway = true;
     const one = new Pod(ledger, 1);
@@ -264,7 +264,7 @@ describe('a pod', () => {
     await one.close();
   });
 
-  test('goes on with its share of what was left while the ledger is away', async () => {
+  test('goes on with its share of the rest while the ledger is away', async () => {
     const ledger = makeLedger();
     ledger.state.spent = 800;
     ledger.state.sequence = 1;
@@ -282,7 +282,7 @@ describe('a pod', () => {
     await one.close();
   });
 
-  test('counts what it spent until the ledger has it, however often that is asked', async () => {
+  test('counts its own spend until the ledger has it, however often it asks', async () => {
     const ledger = makeLedger();
     const one = new Pod(ledger, 1);
     await one.hear();
@@ -299,7 +299,7 @@ describe('a pod', () => {
     await one.close();
   });
 
-  test('that comes back waits until the ledger has what it spent before', async () => {
+  test('that returns waits until the ledger has its earlier spend', async () => {
     const ledger = makeLedger();
     const one = new Pod(ledger, 1);
     await one.hear();

@@ -53,7 +53,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('reported' as const) }) },
 );
 
-test('any steps come out the same in the store as in one gateway alone', async () => {
+test('any steps give the same result in the store as in a single gateway', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const budgets: Budget[] = [{ period: 'Total', limitMicrodollars: 1 }];
@@ -117,14 +117,14 @@ const spend = async (id: string, key: string, cost: number) => {
   await settle(id, { key, endMs: undefined, cost });
 };
 
-test('of fifty at once that ask for a tenth, ten are let in', async () => {
+test('of fifty requests at once that need a tenth each, ten are admitted', async () => {
   const reported = await Promise.all(
     Array.from({ length: 50 }, (_, index) => ask(`crowd.${index}`, claimOf('crowd', { amount: 10 }))),
   );
   expect(reported.filter(({ isGranted }) => isGranted)).toHaveLength(10);
 });
 
-test('of fifty at once that may cost more than they ask for, all fit in with the most but the last', async () => {
+test('of fifty requests at once that may cost more than reserved, all that fit at worst are admitted, and one more', async () => {
   const crowd = claimOf('unknown', { amount: 1, hold: 40 });
   const reported = await Promise.all(
     Array.from({ length: 50 }, (_, index) => ask(`unknown.${index}`, crowd)),
@@ -133,7 +133,7 @@ test('of fifty at once that may cost more than they ask for, all fit in with the
   expect(await ask('unknown.one', claimOf('unknown'))).toMatchObject({ budgets: [{ held: 120 }] });
 });
 
-test('a store that forgets knows again what the ledger knows, and what anyone who asks has spent since', async () => {
+test('a store that forgets learns again what the ledger knows, and what the asking gateways have spent since', async () => {
   await spend('f1', 'forgets', 90);
   await redis.flush();
   expect(await ask('f2', claimOf('forgets', { known: 100 }))).toMatchObject({ isGranted: false });
@@ -151,7 +151,7 @@ test('a store that forgets knows again what the ledger knows, and what anyone wh
   expect(await ask('f6', claimOf('forgets', { known: 40 }))).toMatchObject({ budgets: [{ spent: 50 }] });
 });
 
-test('what several gateways spent while the store was away counts as soon as each has asked, and until the ledger has reported', async () => {
+test('spend of several gateways during an outage of the store counts after each has asked, until the ledger reports it', async () => {
   const share = { known: 40, amount: 1 };
   expect(await ask('a1', claimOf('apart', { ...share, own: { spent: 25, held: 0 } }), 'a')).toMatchObject({
     isGranted: true,
@@ -168,7 +168,7 @@ test('what several gateways spent while the store was away counts as soon as eac
   });
 });
 
-test('what one gateway has heard of the ledger holds for all, also where it was refused', async () => {
+test('what one gateway has read of the ledger holds for all, also after a refusal', async () => {
   expect(await ask('n1', claimOf('newest', { amount: 1 }), 'c')).toMatchObject({ isGranted: true });
   expect(await ask('n2', claimOf('newest', { known: 95 }), 'a')).toMatchObject({ isGranted: false });
   const behind = claimOf('newest', { known: 10, own: { spent: 5, held: 0 } });
@@ -185,7 +185,7 @@ test('what one gateway has heard of the ledger holds for all, also where it was 
   });
 });
 
-test('what a gateway that was killed had reserved comes back when its lease is over', async () => {
+test('the reservations of a killed gateway end with its lease', async () => {
   expect(await ask('k0', claimOf('killed', { amount: 10 }))).toMatchObject({ isGranted: true });
   expect(await ask('k1', claimOf('killed', { amount: 80 }))).toMatchObject({ isGranted: true });
   expect(await ask('k2', claimOf('killed', { amount: 80 }))).toMatchObject({
@@ -214,7 +214,7 @@ test('budgets are kept until a day after their period', async () => {
   expect(Math.abs((await leftMs('places')) - 25 * 3_600_000)).toBeLessThan(60_000);
 });
 
-test('two gateways with one store spend a budget together, to one request, and each its share when the store is away', async () => {
+test('two gateways with one store spend a budget together, within one request, and each its share while the store is away', async () => {
   const guarded = parts.adopt(await startRedis(), (one) => one.close());
   const budget: Budget = { period: 'Total', limitMicrodollars: 100 };
   const subject = { kind: 'tenant' as const, id: 'team', limits: {}, budgets: [budget] };
@@ -256,7 +256,7 @@ test('two gateways with one store spend a budget together, to one request, and e
   expect(byShare.filter((type) => type === 'granted')).toHaveLength(3);
 });
 
-describe('what a gateway could not tell the store in time', () => {
+describe('spend that a gateway could not report to the store in time', () => {
   /** Two gateways, of which the first settles thirty of a hundred while it is cut off. */
   async function spendCutOff(id: string, isTold: boolean) {
     const microdollars = 1_000;
@@ -329,12 +329,12 @@ describe('what a gateway could not tell the store in time', () => {
     return { reading, microdollars };
   }
 
-  test('is not counted twice where the ledger has reported it at the same time', async () => {
+  test('is not counted twice if the ledger reports it at the same time', async () => {
     const { reading, microdollars } = await spendCutOff('team/reported', true);
     expect(reading).toMatchObject({ spent: 40 * microdollars, held: 0 });
   });
 
-  test('counts for all as soon as it can, also where the ledger has not reported of it', async () => {
+  test('counts for all as soon as possible, also before the ledger reports it', async () => {
     const { reading, microdollars } = await spendCutOff('team/untold', false);
     expect(reading).toMatchObject({ reckoned: 40 * microdollars, held: 0 });
   });

@@ -105,7 +105,7 @@ async function inTurn(steps: readonly (() => Promise<number>)[]): Promise<number
   return sum;
 }
 
-test('while the store is away each gateway lets one request end beyond the budget, as is said', async () => {
+test('while the store is away each gateway lets one request exceed the budget, as the status says', async () => {
   const { all, store } = await openHouse();
   store.isAway = true;
   const spent = await inTurn(all.map((one) => () => one.spend(900_000)));
@@ -114,7 +114,7 @@ test('while the store is away each gateway lets one request end beyond the budge
   expect(spent - limitMicrodollars).toBeLessThanOrEqual(beyond(undefined, 900_000));
 });
 
-test('a store that forgets while the ledger does not report lets each gateway spend the budget, as is said', async () => {
+test('a store that forgets during an outage of the ledger lets each gateway spend the budget, as the status says', async () => {
   const { all } = await openHouse();
   const tenth = limitMicrodollars / 10;
   const spent = await inTurn(
@@ -142,7 +142,7 @@ const step = fc.oneof(
   },
 );
 
-test('whatever the store does, more is never spent than is said', async () => {
+test('whatever the store does, spend never exceeds what the status says', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80 }), async (steps) => {
       const { all, store } = await openHouse();

@@ -48,7 +48,7 @@ const ask = (path: Path = '/v1/chat/completions', more: object = {}) =>
   post(rig, path, { ...dialects[path], ...more });
 
 describe.each(paths)('%s', (path) => {
-  test('is served until the budget is spent, then reported which one, how large it is, and when it begins again', async () => {
+  test('is served until the budget is used up; the error then names the budget, its size and its reset', async () => {
     rig = await startAtNoon(tableWith([month(0.5)]));
     wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 25 } });
     const first = await ask(path);
@@ -73,7 +73,7 @@ describe.each(paths)('%s', (path) => {
   });
 });
 
-test('the official SDKs see what they stop on', async () => {
+test('the official SDKs get the errors on which they stop', async () => {
   rig = await startAtNoon(tableWith([month(0)]));
   const openai = new OpenAI({ apiKey: testKey, baseURL: rig.baseUrl });
   const anthropic = new Anthropic({ apiKey: testKey, baseURL: rig.url });
@@ -99,7 +99,7 @@ test('the official SDKs see what they stop on', async () => {
   expect(wall.calls).toEqual([]);
 });
 
-test('of several budgets the one that is spent is named; a total never begins again', async () => {
+test('of several budgets the error names the one that is used up; a total never resets', async () => {
   rig = await startAtNoon(tableWith([month(1_000), { period: 'Total', limitMicrodollars: 150_001 }]));
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 20 } });
   expect((await ask()).status).toBe(200);
@@ -108,7 +108,7 @@ test('of several budgets the one that is spent is named; a total never begins ag
   );
 });
 
-test('what requests under way may need is set aside: the next one is asked to come back, and is served when they cost less', async () => {
+test('the reservations of requests in flight count: the next request gets Retry-After, and is served if they cost less', async () => {
   rig = await startAtNoon(tableWith([month(1)]));
   wall.script({ type: 'hang', when: 'before-headers' });
   const held = await openRaw({ port: Number(new URL(rig.url).port) });
@@ -136,7 +136,7 @@ test('what requests under way may need is set aside: the next one is asked to co
   await until(async () => (await ask()).status === 200);
 });
 
-test('a long prompt in Chinese is set aside by its length, so that many at a time spend no more than the budget', async () => {
+test('a long prompt in Chinese is reserved by its length, so that many at a time stay within the budget', async () => {
   // A microdollar a byte: 66,000 of them are 6.6 cents.
   const price: Price = { input: 4_000_000, output: 0, source: 'target' };
   const prompt = '水流过闸门，带动涡轮。'.repeat(2_000);
@@ -154,7 +154,7 @@ test('a long prompt in Chinese is set aside by its length, so that many at a tim
   held.abort();
 });
 
-describe('input that the body names and does not hold', () => {
+describe('input that the body refers to and does not hold', () => {
   const part = (one: object) => ({ messages: [{ role: 'user', content: [one] }] });
   const pdf = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x'.repeat(180_000) };
   const named: [string, Path, object][] = [
@@ -199,7 +199,7 @@ describe('input that the body names and does not hold', () => {
   );
 });
 
-test('a request that could cost more than is left is served where nothing else is under way', async () => {
+test('a request that could cost more than the rest is served if no other is in flight', async () => {
   rig = await startAtNoon(tableWith([month(0.5)]));
   wall.script({ type: 'answer', usage: { inputTokens: 5, outputTokens: 10 } });
   const statuses = [];
@@ -224,7 +224,7 @@ test('a new key of the same ApiKey, and a higher budget, act at once', async () 
   expect((await ask()).status).toBe(200);
 });
 
-test('what failed before it was delivered costs the budget nothing', async () => {
+test('a failure before delivery costs the budget nothing', async () => {
   rig = await startAtNoon(tableWith([month(0.1)]));
   wall.script({ type: 'status', status: 500 });
   for (let index = 0; index < 3; index++) expect((await ask()).status).toBeGreaterThanOrEqual(500);
@@ -232,7 +232,7 @@ test('what failed before it was delivered costs the budget nothing', async () =>
   await until(async () => (await ask()).status === 200);
 });
 
-test('calls of the own provider of a tenant cost it nothing, and pass when its budget is spent', async () => {
+test("calls to a tenant's own provider cost it nothing, and pass after its budget is used up", async () => {
   rig = await startAtNoon(tableWith([month(0)], { provider: 'team/own' }));
   expect((await ask()).status).toBe(200);
 });

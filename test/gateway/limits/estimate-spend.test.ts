@@ -55,7 +55,7 @@ test.each([
   expect(estimateSpend({ choices: 1, outputTokensMax: 50 }, small, { route })).toMatchObject({ output: 50 });
 });
 
-test('where the caller sets no bound, what its dialect takes then is that of targets that say nothing', () => {
+test('without a limit of the caller, the default of the dialect holds for targets without one', () => {
   const estimateAt = (...parameters: Record<string, number>[]) => {
     const targets = parameters.map((own) => ({ baseUrl: 'http://127.0.0.1:1/v1', parameters: own }));
     const [route] = buildTableView(tableOf(targets, { maxOutputTokens: 1_000 })).routes;
@@ -67,27 +67,27 @@ test('where the caller sets no bound, what its dialect takes then is that of tar
   expect(estimateAt({ max_tokens: 64_000 }, {})).toMatchObject({ output: 128_000 });
 });
 
-describe('what nobody can know of the input before', () => {
+describe('unknown input', () => {
   const named = Buffer.from(JSON.stringify({ messages: [{ content: [{ file: { file_id: 'file-1' } }] }] }));
   const pdf = Buffer.from(JSON.stringify({ source: { data: `JVBERi0x${'A'.repeat(1_500_000)}` } }));
   const bodyOf = (chunk: Buffer) => ({ bytes: chunk.length, chunks: [chunk] });
   const estimate = (facts: object, body: Parameters<typeof estimateSpend>[1], times = 1) =>
     estimateSpend({ choices: 1, ...facts }, body, planOf(), { inputTimes: times });
 
-  test('is as much as fits into the model, as often as it is sent, where it lies elsewhere', () => {
+  test('outside of the body counts as the whole context of the model, once for each call', () => {
     const all = { tokens: Number.POSITIVE_INFINITY, calls: 3 };
     expect(estimate({}, bodyOf(named), 3)).toMatchObject({ inputMost: all });
     expect(estimate({ hasStoredInput: true }, small, 3)).toMatchObject({ input: 300, inputMost: all });
   });
 
-  test('is what the pages of a document may have, which counts as a picture at the same time', () => {
+  test('of a document counts as its possible pages, while the document counts as a picture', () => {
     const { input, inputMost } = estimate({}, bodyOf(pdf));
     expect(input).toBeLessThan(5_100);
     expect(inputMost?.tokens).toBeGreaterThan(300_000);
     expect(inputMost?.tokens).toBeLessThan(350_000);
   });
 
-  test('is nothing of all others', () => {
+  test('of other requests is none', () => {
     expect(estimate({}, small).inputMost).toBeUndefined();
   });
 });
@@ -104,13 +104,13 @@ describe('a prompt with several answers', () => {
   }
   const inputOf = (body: object) => Math.ceil(JSON.stringify(body).length / 4);
 
-  test('is sent once for each, where an upstream gives one a call', async () => {
+  test('counts its input once for each, if an upstream gives one answer a call', async () => {
     const body = { ...prompt, n: 10 };
     expect(await tokensOf('anthropic-messages', body)).toBe(10 * inputOf(body) + 10 * 20);
     expect(await tokensOf('openai-completions', body)).toBe(inputOf(body) + 10 * 20);
   });
 
-  test('counts with those that are made and not given', async () => {
+  test('counts all answers that are generated, also those that are not returned', async () => {
     const body = { ...prompt, n: 2, best_of: 5 };
     expect(await tokensOf('openai-completions', body)).toBe(inputOf(body) + 5 * 20);
   });

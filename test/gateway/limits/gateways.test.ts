@@ -48,7 +48,7 @@ const noJournal: ReadableJournal = {
   onWritten: () => () => {},
 };
 
-test('four gateways without a store let through a limit by shares, and more where there are fewer of them', async () => {
+test('four gateways without a store admit a limit by shares, and larger shares if there are fewer gateways', async () => {
   const table = await tableWith(40);
   const rigs = await Promise.all(
     [0, 1, 2, 3].map(async () => {
@@ -124,7 +124,7 @@ test.each([
   expect(passed).toBeLessThanOrEqual(8);
 });
 
-test('three gateways with one store let through exactly the limit, and nobody fails while the store stops, forgets, dies and comes back', async () => {
+test('three gateways with one store admit exactly the limit, and no request fails while the store stops, forgets, dies and comes back', async () => {
   const redis = parts.adopt(await startRedis('pass-word'), (one) => one.close());
   const fleet = parts.adopt(await launchFleet(3, await tableWith(60), redis, 'pass-word'), (one) =>
     one.close(),

@@ -35,10 +35,10 @@ async function reserveInA(turnMs: number, budgetMs: number, store: LimitStore) {
   return { isAnswered: reserved !== undefined, turns };
 }
 
-test('a store is not given up because this process was busy for longer than the budget of a call', async () => {
+test('a store is kept if this process was busy for longer than the timeout of a call', async () => {
   expect(await reserveInA(150, 100, storeThatTakes(10))).toEqual({ isAnswered: true, turns: [true] });
 });
 
-test('a store that answers after the budget of a call is given up', async () => {
+test('a store that answers after the timeout of a call is not used', async () => {
   expect(await reserveInA(0, 20, storeThatTakes(2_000))).toEqual({ isAnswered: false, turns: [true, false] });
 });

@@ -35,7 +35,7 @@ async function passSeconds(count: number): Promise<void> {
 
 const settled = () => new Promise((turn) => setImmediate(turn));
 
-test('sums that never came are as old as the wait for them, and those that came as their question', async () => {
+test('sums that never came are as old as the wait for them; others are as old as their request', async () => {
   answer = async () => Promise.reject(new Error('away'));
   openReader();
   expect(reader.ageMs).toBeUndefined();
@@ -51,7 +51,7 @@ test('sums that never came are as old as the wait for them, and those that came 
   expect(reader.ageMs).toBe(70_000);
 });
 
-test('why the ledger is not heard is reported once until it changes, and once that it is heard again', async () => {
+test('the reason of a lost ledger is logged once until it changes, and its return once', async () => {
   const [away, refused] = [new Error('away'), new Error('the ledger answers with status 401')];
   answer = async () => Promise.reject(away);
   openReader().begin();
@@ -70,7 +70,7 @@ test('why the ledger is not heard is reported once until it changes, and once th
   ]);
 });
 
-test('a ledger that answers from the first is no news, nor is that nobody asks any more', async () => {
+test('a ledger that answers from the start is not logged, nor is the end of asking', async () => {
   answer = async () => empty;
   openReader().begin();
   await passSeconds(3);
@@ -84,7 +84,7 @@ test('a ledger that answers from the first is no news, nor is that nobody asks a
   expect(clock.pending()).toEqual([]);
 });
 
-test('sums are awaited from the first question on, until they are known or are late', async () => {
+test('sums are awaited from the first request on, until they arrive or are late', async () => {
   answer = async () => Promise.reject(new Error('away'));
   openReader();
   expect(reader.isAwaited).toBe(false);

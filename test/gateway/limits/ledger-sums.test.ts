@@ -23,7 +23,7 @@ function reportedOf(apiKey: string, atMs: number, spent: number): SpendPage['key
 const dayAt = (atMs: number) => periodAt('Day', atMs).start;
 
 describe('the sums of the ledger', () => {
-  test('are of the period that they learnt of, and of no later one', () => {
+  test('belong to the period in which they were read, and to no later one', () => {
     const sums = new LedgerSums();
     sums.take([reportedOf('team/key', monday, 10)]);
     const of = (period: 'Day' | 'Week' | 'Month' | 'Total', atMs: number) =>
@@ -36,7 +36,7 @@ describe('the sums of the ledger', () => {
     expect(sums.spentOf('api-key', 'team/other', 'Day', dayAt(monday))).toBe(0);
   });
 
-  test('of a day stay known while the ledger, and not we, are in the next one', () => {
+  test("of a day stay known while only the ledger's clock is in the next one", () => {
     const sums = new LedgerSums();
     sums.take([reportedOf('team/key', monday, 10)]);
     sums.take([reportedOf('team/key', monday + dayMs, 1)]);
@@ -44,7 +44,7 @@ describe('the sums of the ledger', () => {
     expect(sums.spentOf('api-key', 'team/key', 'Day', dayAt(monday + dayMs))).toBe(1);
   });
 
-  test('of two days go on side by side while clocks disagree which one it is', () => {
+  test('of two days are kept side by side while the clocks disagree on the day', () => {
     const sums = new LedgerSums();
     const tuesday = monday + dayMs;
     for (const [key, atMs, spent] of [
@@ -65,7 +65,7 @@ describe('the sums of the ledger', () => {
     ]);
   });
 
-  test('of a tenant are those of its keys, however they come', () => {
+  test('of a tenant are those of its keys, in any order of arrival', () => {
     const reported = fc.record({
       key: fc.constantFrom('a/one', 'a/two', 'b/one'),
       day: fc.integer({ min: 0, max: 3 }),
@@ -90,7 +90,7 @@ describe('the sums of the ledger', () => {
     );
   });
 
-  test('are never less than the ledger has, however little or much it is', () => {
+  test('are never below those of the ledger, however small or large', () => {
     const sums = new LedgerSums();
     sums.take([{ ...reportedOf('team/key', monday, 0), total: { costPicodollars: '1' } }]);
     expect(sums.spentOf('api-key', 'team/key', 'Total', '')).toBe(1);

@@ -60,7 +60,7 @@ describe('the share of a pod', () => {
     expect(limiterOf(pods).letIn({ maxConcurrentRequests })).toBe(share);
   });
 
-  test('lets in what the whole limit allows, and then owes it', () => {
+  test('admits what the whole limit allows, and then waits for its share', () => {
     const { reserve, clock } = limiterOf(4);
     const limits = { tokensPerMinute: 4_000 };
     expect(reserve(limits, 3_000).type).toBe('granted');
@@ -69,7 +69,7 @@ describe('the share of a pod', () => {
     expect(reserve(limits, 1).type).toBe('granted');
   });
 
-  test('in the long run all pods together let through the limit and no more', () => {
+  test('in the long run all pods together admit exactly the limit', () => {
     const { clock, letIn } = limiterOf(4);
     let passed = letIn({ requestsPerMinute: 2 });
     for (let minute = 0; minute < 10; minute++) {
@@ -96,7 +96,7 @@ describe('the share of a pod', () => {
 describe('a limit that changes', () => {
   const perMinute = (requestsPerMinute: number) => ({ requestsPerMinute });
 
-  test('is waited for no longer than if it had always been as low', () => {
+  test('delays no request longer than if it had always been as low', () => {
     const { clock, reserve, letIn } = limiterOf();
     expect(letIn(perMinute(120), 200)).toBe(120);
     expect(reserve(perMinute(6))).toMatchObject({ type: 'refused', waitMs: 10_000 });
@@ -104,12 +104,12 @@ describe('a limit that changes', () => {
     expect(letIn(perMinute(6))).toBe(1);
   });
 
-  test('lets in what it was raised by, at once', () => {
+  test('admits the difference at once after a raise', () => {
     const { letIn } = limiterOf();
     expect([letIn(perMinute(6)), letIn(perMinute(20))]).toEqual([6, 14]);
   });
 
-  test('is owed the same part for what the limit before let in, when that is settled', () => {
+  test('counts the same fraction for requests of the earlier limit, when they are settled', () => {
     const { clock, reserve } = limiterOf();
     const tokens = (tokensPerMinute: number) => ({ tokensPerMinute });
     const granted = reserve(tokens(1_000_000), 500_000);
@@ -121,7 +121,7 @@ describe('a limit that changes', () => {
     expect(reserve(tokens(50_000), 25_000).type).toBe('granted');
   });
 
-  test('is not a share that changes: what a pod let in before there were more of them counts as it is', () => {
+  test('counts earlier requests of a pod unchanged if there are more pods now', () => {
     const { state, reserve } = limiterOf();
     for (let index = 0; index < 8; index++) reserve(perMinute(8));
     state.pods = 4;
@@ -129,8 +129,8 @@ describe('a limit that changes', () => {
   });
 });
 
-describe('a refusal', () => {
-  test('names the limit that takes longest', () => {
+describe('a refused request', () => {
+  test('gets the limit with the longest wait in its error', () => {
     const { reserve, limited } = limiterOf();
     const limits = { requestsPerMinute: 60, tokensPerMinute: 60, maxConcurrentRequests: 1 };
     expect(reserve(limits, 60).type).toBe('granted');
@@ -138,7 +138,7 @@ describe('a refusal', () => {
     expect(limited).toEqual(['api-key tokens']);
   });
 
-  test('takes nothing of the limits that had room', () => {
+  test('uses nothing of the limits that had room', () => {
     const { limiter, reserve } = limiterOf();
     const narrow = { kind: 'api-key' as const, id: 'team/key', limits: { requestsPerMinute: 1 } };
     const wide = { kind: 'model-route' as const, id: 'team/m', limits: { requestsPerMinute: 2 } };
@@ -151,7 +151,7 @@ describe('a refusal', () => {
     expect(limiter.reserve([wide], wanted, 1)).toMatchObject({ type: 'granted' });
   });
 
-  test('passes with the time that it names, and not before', () => {
+  test('is admitted after the time in its error, and not before', () => {
     const { reserve, clock } = limiterOf();
     const limits = { requestsPerMinute: 7 };
     for (let index = 0; index < 7; index++) reserve(limits);
@@ -164,7 +164,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('what is held', () => {
+describe('a reservation', () => {
   const limits = { tokensPerMinute: 100, maxConcurrentRequests: 1 };
 
   test('is settled once', () => {
@@ -179,7 +179,7 @@ describe('what is held', () => {
     expect(reserve(limits, 60).type).toBe('granted');
   });
 
-  test('keeps its place for as long as it is under way', () => {
+  test('keeps its place as long as its request is in flight', () => {
     const { reserve, clock } = limiterOf();
     const granted = reserve(limits, 0, 3_600_000);
     clock.advance(3_500_000);
@@ -188,7 +188,7 @@ describe('what is held', () => {
     expect(reserve(limits).type).toBe('granted');
   });
 
-  test('is renewed in a store every half minute for as long as it is under way', async () => {
+  test('is renewed in a store every half minute as long as its request is in flight', async () => {
     const renewed: string[][] = [];
     const { clock, limiter } = limiterOf(1, {
       reserve: async () => ({ isGranted: true, nowMs: 0, readings: [{ used: [], held: 0 }] }),
@@ -213,7 +213,7 @@ describe('what is held', () => {
     expect(renewed).toEqual([['api-key:team/key'], ['api-key:team/key']]);
   });
 
-  test('and is never settled comes back a minute and a half after it must have ended', () => {
+  test('that is never settled ends a minute and a half after its request must have ended', () => {
     const { reserve, clock, limiter } = limiterOf();
     reserve(limits, 0, 100_000);
     clock.advance(159_000);
@@ -223,7 +223,7 @@ describe('what is held', () => {
     expect(reserve(limits).type).toBe('granted');
   });
 
-  test('leaves no timer behind when all is quiet', () => {
+  test('leaves no timer after the last request', () => {
     const { reserve, clock } = limiterOf();
     const granted = reserve(limits, 100);
     if (granted.type === 'granted') granted.settle({ tokens: 100 });
@@ -233,7 +233,7 @@ describe('what is held', () => {
   });
 });
 
-test('counts that are absurd close a key for eleven minutes, not for ever', () => {
+test('with absurd counts blocks a key for eleven minutes, not for ever', () => {
   const { reserve, clock } = limiterOf();
   const limits = { tokensPerMinute: 100 };
   const granted = reserve(limits, 1);

@@ -61,7 +61,7 @@ test('limits_unavailable: with onStoreError Deny, limited requests get the error
 });
 
 describe.each(paths)('%s', (path) => {
-  test('is let through up to the limit of its key, reported how it is, then reported which limit it is and when to come back', async () => {
+  test('is served up to the limit of its key, with headers; then the error names the limit and when to retry', async () => {
     await start({ key: { requestsPerMinute: 2, tokensPerMinute: 1_000 }, route: { requestsPerMinute: 50 } });
     const first = await ask(path);
     expect(first.status).toBe(200);
@@ -110,7 +110,7 @@ describe.each(paths)('%s', (path) => {
   });
 });
 
-test('the official SDKs see a rate limit', async () => {
+test('the official SDKs get a rate limit error', async () => {
   await start({ key: { requestsPerMinute: 1 } });
   expect((await ask()).status).toBe(200);
   const openai = new OpenAI({ apiKey: testKey, baseURL: rig.baseUrl, maxRetries: 0 });
@@ -125,13 +125,13 @@ test('the official SDKs see a rate limit', async () => {
   );
 });
 
-test('nothing learns of limits where there are none', async () => {
+test('without limits no limit headers are sent', async () => {
   await start({});
   const { headers } = await ask();
   expect(Object.keys(headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
 });
 
-test('the limit of a model holds for all of its callers, and is asked to those that have none themselves', async () => {
+test('the limit of a model holds for all of its callers, and is shown to callers without limits of their own', async () => {
   await start({ route: { requestsPerMinute: 1 } });
   expect((await ask()).headers['x-ratelimit-limit-requests']).toBe('1');
   const refused = await ask();
@@ -141,7 +141,7 @@ test('the limit of a model holds for all of its callers, and is asked to those t
   ]);
 });
 
-test('tokens are settled with what was used, not with what was feared', async () => {
+test('tokens are settled with the actual use, not with the estimate', async () => {
   await start({ key: { tokensPerMinute: 1_000 } });
   wall.script({ type: 'answer', usage: { inputTokens: 10, outputTokens: 40 } });
   // Each asks for nearly all of it.
@@ -152,7 +152,7 @@ test('tokens are settled with what was used, not with what was feared', async ()
   }
 });
 
-test('what was used beyond the estimate is owed, and keeps the next request out', async () => {
+test('tokens used beyond the estimate delay the next request', async () => {
   await start({ key: { tokensPerMinute: 1_000 } });
   wall.script({ type: 'answer', usage: { inputTokens: 10, outputTokens: 2_000 } });
   expect((await ask()).status).toBe(200);
@@ -190,7 +190,7 @@ test('counting tokens counts as a request, and as nothing else', async () => {
   expect([third.status, messagesErrorOf(third).error.type]).toEqual([429, 'rate_limit_error']);
 });
 
-test('a key keeps its limits when it is replaced: they are those of its ApiKey', async () => {
+test('a new key of the same ApiKey keeps its limits', async () => {
   const limits = { requestsPerMinute: 1 };
   const nextKey = `psk_${'n'.repeat(49)}`;
   const table = tableOf([{ baseUrl: wall.baseUrl }]);
@@ -201,7 +201,7 @@ test('a key keeps its limits when it is replaced: they are those of its ApiKey',
   expect((await post(rig, '/v1/messages', dialects['/v1/messages'], withNext)).status).toBe(429);
 });
 
-test('as many requests are under way as may be, and each that ends makes room', async () => {
+test('requests in flight stay within the maximum, and each that ends makes room', async () => {
   await start({ key: { maxConcurrentRequests: 2 } });
   wall.script({ type: 'hang', when: 'before-headers' });
   const hanging = [ask(), ask()];
@@ -220,7 +220,7 @@ test('as many requests are under way as may be, and each that ends makes room', 
   expect(await heldOf()).toBe('0');
 });
 
-describe('a namespace that the platform bounds', () => {
+describe('a namespace with limits from the platform', () => {
   const otherKey = `psk_${'o'.repeat(49)}`;
   const neighbourKey = `psk_${'b'.repeat(49)}`;
 
@@ -248,7 +248,7 @@ describe('a namespace that the platform bounds', () => {
     ['a Provider of the platform', 'platform/p0'],
     ['a Provider of its own', 'team/own'],
   ])(
-    'shares its requests per minute among its keys, also at %s; others are not held to it',
+    'shares its requests per minute among its keys, also at %s; other namespaces are not limited by it',
     async (_, provider) => {
       await startBounded({ requestsPerMinute: 2 }, { provider });
       const first = await askAs(testKey);

@@ -17,7 +17,7 @@ function spend(own: OwnBudgets, cost: number, recordsBefore: number): void {
   own.settle(asked(own), cost, cost, recordsBefore);
 }
 
-test('what was spent is forgotten as soon as the ledger has its records, and not before', () => {
+test('own spend is forgotten as soon as the ledger has its records, and not before', () => {
   const own = new OwnBudgets();
   for (const records of [1, 2, 2, 3]) spend(own, 10, records);
   own.see(1);
@@ -28,7 +28,7 @@ test('what was spent is forgotten as soon as the ledger has its records, and not
   expect(spentOf(own)).toBe(0);
 });
 
-test('however long the ledger is away, what waits for it is bounded, and nothing is forgotten before it was seen', () => {
+test('during any outage of the ledger own spend takes bounded memory, and none is forgotten before the ledger has it', () => {
   const own = new OwnBudgets();
   const requests = 100_000;
   for (let records = 1; records <= requests; records++) spend(own, 10, records);

@@ -67,7 +67,7 @@ function lookedAt(seats: readonly Seat[], asked: Amounts): readonly Reading[] {
   }));
 }
 
-test('any steps come out the same in memory and in the store, to the last bit', async () => {
+test('any steps give the same result in memory and in the store, to the last bit', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 24 }), async (steps) => {
       const run = ++runs;
@@ -154,7 +154,7 @@ function partsOf(key: string) {
   };
 }
 
-test('of a limit that is lowered the same part is used as before, of one that is raised as much', async () => {
+test('after a lower limit the same fraction is used; after a higher limit the same amount', async () => {
   const { reserve, expectUsed } = partsOf('lowered');
   await reserve('lowered.1', 120_000, 60_000);
   await expectUsed(6_000, 0.5);
@@ -167,7 +167,7 @@ test('of a limit that is lowered the same part is used as before, of one that is
   await expectUsed(12_000, 1);
 });
 
-test('what was let in by another limit is settled by the one that holds now', async () => {
+test('a request that was admitted by another limit is settled by the present one', async () => {
   const { reserve, settle, expectUsed } = partsOf('changed');
   await reserve('changed.1', 120_000, 60_000);
   await reserve('changed.2', 6_000, 3_000);
@@ -178,7 +178,7 @@ test('what was let in by another limit is settled by the one that holds now', as
   await expectUsed(120_000, 0.6);
 });
 
-test('what the version before has written counts as it is', async () => {
+test('values written by the version before count unchanged', async () => {
   await store.reserve({ claims: [perMinute('older', 6_000)], amounts: { requests: 6_000, tokens: 0 } });
   const [key] = String(await redis.command('KEYS', '*older:levels')).match(/\{\S*/) ?? [''];
   expect(await redis.command('HDEL', key, 'requests.limit')).toBe(1);
@@ -202,7 +202,7 @@ test('a reservation is held at all of its subjects or at none', async () => {
   expect(await ask('3', wide)).toMatchObject({ isGranted: true, readings: [{ used: [0], held: 0 }] });
 });
 
-test('of fifty at once that ask for a tenth, ten are let in', async () => {
+test('of fifty requests at once that need a tenth each, ten are admitted', async () => {
   const claims = [{ key: 'z', limits: { tokensPerMinute: 10_000 } }];
   const reported = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
@@ -212,7 +212,7 @@ test('of fifty at once that ask for a tenth, ten are let in', async () => {
   expect(reported.filter(({ isGranted }) => isGranted)).toHaveLength(10);
 });
 
-test('a store is signed in to by name, in a database of its own, and with no other password', async () => {
+test('a store is used with its user name, in its own database, and refuses another password', async () => {
   await using parts = new AsyncDisposableStack();
   const guarded = parts.adopt(await startRedis('pass-word'), (one) => one.close());
   const password = 'p@ss/w:rd%41';
@@ -232,7 +232,7 @@ test('a store is signed in to by name, in a database of its own, and with no oth
   stranger.close();
 });
 
-test('a store that has forgotten its scripts is reported them again', async () => {
+test('a store that has lost its scripts gets them again', async () => {
   await redis.command('SCRIPT', 'FLUSH');
   expect(await store.reserve({ claims: [], amounts: one })).toMatchObject({ isGranted: true });
 });

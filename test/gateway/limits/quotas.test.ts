@@ -49,13 +49,13 @@ function twoKeys(limits: RateLimits): Pick<RigTarget, 'keys' | 'providerEntry'> 
 const keysUsed = (rig: Rig) => rig.records.map(({ providerKey }) => providerKey);
 const targetsUsed = (rig: Rig) => rig.records.map(({ target }) => target);
 
-describe('where nothing with a limit may pass without the store, and that is away', () => {
+describe('during an outage of a store without which no limited request may pass', () => {
   // Nobody answers there.
   const store = { url: 'redis://127.0.0.1:9', prefix: 'test', password: undefined };
   const closed = { limits: { store, callBudgetMs: 100, onStoreError: 'Deny', gateways: 1 } } as const;
   const limited = { providerEntry: { limits: { requestsPerMinute: 5 } } };
 
-  test('a provider with a quota is passed over, and one without answers', async () => {
+  test('a provider with a quota is skipped, and a provider without one answers', async () => {
     const [first, second] = [await wallOf(), await wallOf()];
     const rig = await rigOf(
       tableOf([{ ...limited, baseUrl: first.baseUrl }, { baseUrl: second.baseUrl }]),
@@ -65,7 +65,7 @@ describe('where nothing with a limit may pass without the store, and that is awa
     expect([first.calls.length, targetsUsed(rig)]).toEqual([0, ['t1']]);
   });
 
-  test('the failure of the one that could be asked is reported', async () => {
+  test('the failure of the provider that could be asked is reported', async () => {
     const [first, second] = [await wallOf({ type: 'status', status: 501 }), await wallOf()];
     const rig = await rigOf(
       tableOf([{ baseUrl: first.baseUrl }, { ...limited, baseUrl: second.baseUrl }]),
@@ -75,7 +75,7 @@ describe('where nothing with a limit may pass without the store, and that is awa
     expect([answer.status, errorOf(answer).code, second.calls.length]).toEqual([502, 'upstream_error', 0]);
   });
 
-  test('it learns where there is no other', async () => {
+  test('the error names the store if there is no other provider', async () => {
     const wall = await wallOf();
     const rig = await rigOf(tableOf([{ ...limited, baseUrl: wall.baseUrl }]), closed);
     const answer = await ask(rig);
@@ -88,7 +88,7 @@ describe('where nothing with a limit may pass without the store, and that is awa
   });
 });
 
-test('a key without requests left is skipped like a key in cooldown', async () => {
+test('a key without requests left is skipped, like a key in cooldown', async () => {
   const wall = await wallOf();
   const rig = await rigOf(tableOf([{ baseUrl: wall.baseUrl, ...twoKeys({ requestsPerMinute: 2 }) }]));
   for (let index = 0; index < 4; index++) {
@@ -101,7 +101,7 @@ test('a key without requests left is skipped like a key in cooldown', async () =
   expect(keysUsed(rig)).toEqual(['one', 'one', 'two', 'two']);
 });
 
-test('a key has its tokens, estimated while a request is under way and real when it has ended', async () => {
+test('a key uses estimated tokens while a request is in flight, and actual tokens after its end', async () => {
   const wall = await wallOf({ type: 'answer', usage: { inputTokens: 10, outputTokens: 10 } });
   const rig = await rigOf(tableOf([{ baseUrl: wall.baseUrl, ...twoKeys({ tokensPerMinute: 110 }) }]));
   // Each is expected to use some 75.
@@ -109,7 +109,7 @@ test('a key has its tokens, estimated while a request is under way and real when
   expect(keysUsed(rig)).toEqual(['one', 'one', 'two']);
 });
 
-test('a key that is busy with as many requests as it may have leaves the next one to another', async () => {
+test('a key with its maximum of requests in flight leaves the next one to another key', async () => {
   const wall = await wallOf({ type: 'hang', when: 'before-headers' });
   const rig = await rigOf(tableOf([{ baseUrl: wall.baseUrl, ...twoKeys({ maxConcurrentRequests: 1 }) }]));
   const first = await openRaw({ port: portOf(rig) });
@@ -148,7 +148,7 @@ test('a provider without quota is passed over for the next target; with none lef
   expect(first.calls.length + second.calls.length).toBe(6);
 });
 
-test('a provider has tokens, of which a failed attempt uses none, and places', async () => {
+test('a provider has tokens and places; a failed attempt uses no tokens', async () => {
   const [first, second] = [await wallOf({ type: 'status', status: 500 }), await wallOf()];
   const limits = { tokensPerMinute: 100, maxConcurrentRequests: 1 };
   const rig = await rigOf(
@@ -172,7 +172,7 @@ test('a provider has tokens, of which a failed attempt uses none, and places', a
   expect(targetsUsed(rig).slice(9)).toEqual(['t0', 't1']);
 });
 
-describe('nothing is held of a request that', () => {
+describe('nothing stays reserved by a request that', () => {
   const one = { maxConcurrentRequests: 1 };
   /** One place everywhere: whatever were left behind would keep the next request out. */
   const narrow = async (): Promise<{ rig: Rig; wall: Wall }> => {
@@ -226,7 +226,7 @@ describe('nothing is held of a request that', () => {
   test.each([
     ['before an answer', { type: 'hang', when: 'before-headers' }],
     ['in its stream', { type: 'hang', when: 'after-headers' }],
-  ] as const)('is given up by its caller %s', async (_, behaviour) => {
+  ] as const)('is cancelled by its caller %s', async (_, behaviour) => {
     const { rig, wall } = await narrow();
     wall.script(behaviour);
     for (let index = 0; index < 3; index++) {

@@ -73,7 +73,7 @@ describe.each([
   ['stops', () => redis.pause(), () => redis.resume()],
   ['dies', () => redis.kill(), () => redis.startAgain()],
 ] as const)('a store that %s', (_, harm, mend) => {
-  test('is replaced by the share of each gateway, and asked again when it is back', async () => {
+  test('is replaced by the share of each gateway, and used again when it is back', async () => {
     const limiter = await limiterOf();
     expect((await ask(limiter)).type).toBe('granted');
     await harm();
@@ -91,7 +91,7 @@ describe.each([
     expect(turns.map((turn) => turn.split(':')[0])).toEqual(['on', 'off', 'on']);
   });
 
-  test('lets nothing pass where it is set so', async () => {
+  test('lets no limited request pass if so configured', async () => {
     const limiter = await limiterOf('Deny');
     await harm();
     expect((await ask(limiter)).type).toBe('unavailable');
@@ -101,7 +101,7 @@ describe.each([
   });
 });
 
-test('a gateway that has used up a limit in the store has no share of it besides', async () => {
+test('a gateway that has used up a limit in the store gets no share on top', async () => {
   const limiter = await limiterOf();
   expect(await letIn(limiter)).toBe(10);
   await redis.kill();
@@ -110,7 +110,9 @@ test('a gateway that has used up a limit in the store has no share of it besides
 });
 
 // Well before a lease is over, with which all of it would go by itself.
-test('what ends while the store is away is settled when it is back', { timeout: 30_000 }, async () => {
+test('a request that ends during an outage of the store is settled when the store is back', {
+  timeout: 30_000,
+}, async () => {
   const limiter = await limiterOf();
   const held = await Promise.all([ask(limiter), ask(limiter)]);
   expect(await placesInStore()).toBe(2);
@@ -124,7 +126,7 @@ test('what ends while the store is away is settled when it is back', { timeout: 
   await until(async () => (await placesInStore()) === 0);
 });
 
-test('a store that forgets everything goes on as one that is new', async () => {
+test('a store that forgets everything goes on as an empty one', async () => {
   const limiter = await limiterOf();
   expect(await letIn(limiter)).toBe(10);
   await redis.flush();
@@ -132,7 +134,7 @@ test('a store that forgets everything goes on as one that is new', async () => {
   expect(turns).toEqual(['on: it answers']);
 });
 
-test('a store that does not let us in learns of without what we said', async () => {
+test('the log names a store that refuses our password, without the password', async () => {
   const limiter = await limiterOf('LocalShare', 'wrong-pass-word');
   expect(limiter.mode).toBe('local');
   expect(await letIn(limiter)).toBe(5);

@@ -12,8 +12,8 @@ function writtenBy(groups: number): AcknowledgedRecords {
   return records;
 }
 
-describe('records that are taken over', () => {
-  test('are those of the groups up to the place', () => {
+describe('acknowledged records', () => {
+  test('are those of the groups up to the cursor', () => {
     const records = writtenBy(3);
     expect(records.taken()).toBe(0);
     records.onTaken(at(2));
@@ -22,7 +22,7 @@ describe('records that are taken over', () => {
     expect(records.taken()).toBe(3);
   });
 
-  test('are fewer than none until what an earlier process left is taken over', () => {
+  test('are -1 until the records of an earlier process are acknowledged', () => {
     const records = new AcknowledgedRecords(at(5), false);
     records.onWritten(at(6), 1);
     records.onTaken(at(4));
@@ -31,7 +31,7 @@ describe('records that are taken over', () => {
     expect(records.taken()).toBe(1);
   });
 
-  test('take no more memory, however long nobody takes them over, and are all known in the end', () => {
+  test('take bounded memory, however long none is acknowledged, and are all counted in the end', () => {
     const records = writtenBy(100_000);
     expect(records.size).toBe(1_000);
     records.onTaken(at(99_999));
@@ -40,7 +40,7 @@ describe('records that are taken over', () => {
     expect([records.taken(), records.size]).toEqual([100_000, 0]);
   });
 
-  test('are never more than the reader has, and all of them when it has all', () => {
+  test('are never more than the reader has, and all of them after it has read everything', () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ type: fc.constant('write' as const), groups: fc.integer({ min: 1, max: 2_000 }) }),

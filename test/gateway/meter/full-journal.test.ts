@@ -55,8 +55,8 @@ function attemptsIn(lines: Buffer): number[] {
 const numbers = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
-describe('a folder that is full', () => {
-  test('gives up its oldest records, each reported of once, and keeps the others', async () => {
+describe('a folder at its limit', () => {
+  test('gives up its oldest records, each logged once, and keeps the others', async () => {
     const { journal, unacknowledged, write } = open(16_000);
     await write(1, 100);
     // The last full file may not be sent yet.
@@ -73,7 +73,7 @@ describe('a folder that is full', () => {
     expect(journal.figures.unacknowledgedRecords).toBe(unacknowledged.length);
   });
 
-  test('tells a reader whose place is gone to begin again', async () => {
+  test('has a reader with a lost cursor begin again', async () => {
     const { journal, write } = open(16_000);
     await write(1, 1);
     const page = await journal.read(undefined);
@@ -81,7 +81,7 @@ describe('a folder that is full', () => {
     await until(async () => (await journal.read(page?.cursor)) === undefined, 2);
   });
 
-  test('has given up nothing where a reader keeps up', async () => {
+  test('loses nothing if its reader keeps up', async () => {
     const { journal, unacknowledged, write } = open(16_000);
     let cursor: string | undefined;
     for (let from = 1; from < 100; from += 3) {
@@ -92,15 +92,15 @@ describe('a folder that is full', () => {
   });
 });
 
-describe('a process that goes', () => {
-  test('waits for nobody where nobody has ever asked, and hands all to its log', async () => {
+describe('a process that shuts down', () => {
+  test('without any reader waits for none, and writes all records to its log', async () => {
     const { journal, unacknowledged, write, clock } = open(1_000_000);
     await write(1, 10);
     await journal.handOver(10_000);
     expect([unacknowledged, clock.now()]).toEqual([numbers(1, 10), 0]);
   });
 
-  test('waits for a reader that there is, though it has not asked yet', async () => {
+  test('waits for a known reader, though it has not asked yet', async () => {
     const { journal, unacknowledged, write, clock } = open(1_000_000);
     await write(1, 10);
     const leaving = journal.handOver(10_000, true);
@@ -111,13 +111,13 @@ describe('a process that goes', () => {
     expect([unacknowledged, clock.now()]).toEqual([[], 0]);
   });
 
-  test('with nothing written waits for no reader', async () => {
+  test('without records waits for no reader', async () => {
     const { journal, unacknowledged, clock } = open(1_000_000);
     await journal.handOver(10_000, true);
     expect([unacknowledged, clock.now()]).toEqual([[], 0]);
   });
 
-  test('hands nothing to its log where all was taken over', async () => {
+  test('writes nothing to its log after all was acknowledged', async () => {
     const { journal, unacknowledged, write } = open(1_000_000);
     await write(1, 10);
     const page = await journal.read(undefined);
@@ -126,7 +126,7 @@ describe('a process that goes', () => {
     expect(unacknowledged).toEqual([]);
   });
 
-  test('waits for the reader to come to the end', async () => {
+  test('waits for its reader to reach the end', async () => {
     const { journal, unacknowledged, write } = open(1_000_000);
     await write(1, 10);
     const page = await journal.read(undefined);
@@ -136,7 +136,7 @@ describe('a process that goes', () => {
     expect(unacknowledged).toEqual([]);
   });
 
-  test('hands what the reader has not taken over in ten seconds to its log, and no more', async () => {
+  test('writes what its reader has not acknowledged in ten seconds to its log, and no more', async () => {
     const { journal, unacknowledged, write, clock } = open(1_000_000);
     await write(1, 10);
     const page = await journal.read(undefined);
@@ -151,7 +151,7 @@ describe('a process that goes', () => {
   });
 });
 
-test('a process that goes hands what its disk does not take to its log', async () => {
+test('writes what its disk refuses to its log', async () => {
   const unacknowledged: number[] = [];
   const report = {
     failed() {},
@@ -166,7 +166,7 @@ test('a process that goes hands what its disk does not take to its log', async (
   await mkdir(folder);
 });
 
-test('in the log each record is a line of its own that can be read back', async () => {
+test('the log has one line for each record, which can be read back', async () => {
   let text = '';
   const lines = numbers(1, 120).map((number) => `${JSON.stringify(makeRecord({ number }))}\n`);
   await writeUnacknowledged(Buffer.from(lines.join('')), (piece) => {

@@ -86,7 +86,7 @@ describe('records', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('wait for each other: one timer for a group, none when nothing waits', async () => {
+  test('are written in groups: one timer for a group, none while nothing waits', async () => {
     const { journal, clock } = open();
     expect(clock.pending()).toEqual([]);
     journal.append(ended(record(1)));
@@ -99,7 +99,7 @@ describe('records', () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  test('that come while a group is written are in the next, behind it', async () => {
+  test('that arrive during a write are in the next group', async () => {
     const { journal } = open();
     const flushes: Promise<void>[] = [];
     for (const number of numbers(1, 50)) {
@@ -111,7 +111,7 @@ describe('records', () => {
     expect(await writtenNumbers()).toEqual(numbers(1, 50));
   });
 
-  test('that come while a group is written are on disk when the flush after them resolves', async () => {
+  test('that arrive during a write are on disk when the next flush resolves', async () => {
     const { journal } = open();
     journal.append(ended(record(1)));
     const first = journal.flush();
@@ -129,7 +129,7 @@ describe('records', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('of an earlier run are kept, and half a line at their end, which is no record, is not', async () => {
+  test('of an earlier run are kept, but for half a line at the end', async () => {
     const first = open();
     first.journal.append(ended(record(1)));
     await first.journal.close();
@@ -142,8 +142,8 @@ describe('records', () => {
   });
 });
 
-describe('while the disk takes none', () => {
-  test('it is reported, records are kept, and written by itself when it takes them again', async () => {
+describe('on a disk that accepts nothing', () => {
+  test('the error is reported, records are kept, and are written when the disk accepts them', async () => {
     const { journal, clock, failed, dropped, nextFailure } = open();
     await rm(folder, { recursive: true });
     journal.append(ended(record(1)));
@@ -162,7 +162,7 @@ describe('while the disk takes none', () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  test('what a group that failed has left of itself is cut off before it is written again', async () => {
+  test('the rest of a failed write is cut off before the next write', async () => {
     const { journal } = open();
     await rm(folder, { recursive: true });
     journal.append(ended(record(1)));
@@ -199,7 +199,7 @@ describe('while the disk takes none', () => {
     expect(await writtenNumbers()).toEqual([1, 2, 3]);
   });
 
-  test('what could not be written to the end is counted as lost', async () => {
+  test('records that could not be written at the end are counted as lost', async () => {
     const { journal, dropped } = open();
     await rm(folder, { recursive: true });
     for (const number of numbers(1, 3)) journal.append(ended(record(number)));
@@ -266,7 +266,7 @@ describe('a reader', () => {
     expect((await readAll(journal, cursor)).attempts).toEqual([1]);
   });
 
-  test('gets no record that is not on disk', async () => {
+  test('gets no record that is not yet on disk', async () => {
     const { journal } = open();
     journal.append(ended(record(1)));
     expect((await readAll(journal)).attempts).toEqual([]);
@@ -294,7 +294,7 @@ describe('a reader', () => {
     expect((await readAll(journal)).attempts).toEqual([1, 2]);
   });
 
-  test('takes over what it has read: full files behind its cursor go, and only they', async () => {
+  test('acknowledges what it has read: full files before its cursor are deleted, and only they', async () => {
     const { journal } = open(3_000);
     await writeAll(journal, numbers(1, 41));
     const before = await segments();
@@ -305,7 +305,7 @@ describe('a reader', () => {
     expect((await readAll(journal, cursor)).attempts).toEqual([42]);
   });
 
-  test('that lost an answer asks with its old cursor again and misses nothing', async () => {
+  test('that lost an answer asks with its old cursor and misses nothing', async () => {
     const { journal } = open(3_000);
     await writeAll(journal, numbers(1, 2));
     const { cursor } = await readAll(journal);
@@ -336,7 +336,7 @@ describe('a reader', () => {
     ['a place inside a line', (cursor: string) => cursor.replace(/\d+$/, '7')],
     ['a place after the end', (cursor: string) => `${cursor}0`],
     ['a file that is not there', (cursor: string) => cursor.replace(/\.1\./, '.99.')],
-  ])('with a cursor of %s learns that it is none', async (_, make) => {
+  ])('with a cursor of %s gets an error', async (_, make) => {
     const { journal } = open();
     await writeAll(journal, [1]);
     const { cursor = '' } = await readAll(journal);
@@ -369,7 +369,7 @@ describe('a reader', () => {
     expect(seen).toEqual(numbers(1, 200));
   });
 
-  test('gets no record twice of a group that the disk took in part', async () => {
+  test('gets no record twice of a group that was written in part', async () => {
     const { journal } = open();
     await writeAll(journal, [1]);
     const { cursor } = await readAll(journal);
@@ -382,7 +382,7 @@ describe('a reader', () => {
     expect((await readAll(second.journal, cursor)).attempts).toEqual([2, 3]);
   });
 
-  test('learns when more has been written', async () => {
+  test('is woken when more has been written', async () => {
     const { journal } = open();
     let reported = 0;
     const stop = journal.onWritten(() => reported++);
@@ -396,7 +396,7 @@ describe('a reader', () => {
   });
 });
 
-test('a rotation that a crash cut in two is made whole at the next start', async () => {
+test('a rotation that a crash cut in two is completed at the next start', async () => {
   const first = open();
   await writeAll(first.journal, [1]);
   const { cursor } = await readAll(first.journal);

@@ -54,7 +54,7 @@ const key = fc.record({
   metadata: maybe(fc.dictionary(word, fc.string())),
 });
 
-test('a line says what its record says, whatever there is to say', () => {
+test('a line equals its record, for any values', () => {
   fc.assert(
     fc.property(entry, key, fc.array(course, { minLength: 1, maxLength: 4 }), (target, caller, courses) => {
       const known = makeFacts({ entry: target, key: caller });
@@ -68,7 +68,7 @@ test('a line says what its record says, whatever there is to say', () => {
   );
 });
 
-test('a key that has gone to another owner is written with that one', () => {
+test('a key with a new owner is written with the new one', () => {
   const facts = makeFacts({ key: { owner: { team: 'red' } } });
   const next = { ...facts.caller.key, owner: { team: 'blue' } };
   const lines = [facts, { ...facts, caller: { ...facts.caller, key: next } }].map((one) =>

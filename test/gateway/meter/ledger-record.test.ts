@@ -12,7 +12,7 @@ function written(more: Differing = {}): LedgerRecord {
   return ledgerRecordSchema.parse(JSON.parse(ledgerLine(facts, rateAttempt(facts))));
 }
 
-test('everything that a bill or a question may need is in it', () => {
+test('it has everything that a bill or a question may need', () => {
   expect(written({ providerKey: 'main', key: { owner: { team: 'x' }, metadata: { a: 'b' } } })).toEqual({
     id: 'req_1.1',
     request: 'req_1',
@@ -50,7 +50,7 @@ const noUsage = { usage: undefined } as const;
 const begun = { input: 100, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0 } as const;
 const nothingCame = { status: undefined, firstContentMs: undefined, ...noUsage, outputEstimate: 0 } as const;
 
-describe('who pays what', () => {
+describe('the payer of an attempt', () => {
   test.each<[string, Differing, object]>([
     ['answered: the tenant, all of it', { outcome: 'answered' }, { payer: 'tenant', costPicodollars: 6_007 }],
     [
@@ -254,14 +254,14 @@ describe('who pays what', () => {
   });
 });
 
-test('what is not known is left out', () => {
+test('unknown values are left out', () => {
   const record = written({ status: undefined, failure: undefined, firstContentMs: undefined });
   for (const name of ['status', 'failure', 'firstContentMs', 'providerKey', 'owner', 'metadata']) {
     expect(record).not.toHaveProperty(name);
   }
 });
 
-test('a model is written down by its own id, and an alias that it was asked for by beside it', () => {
+test('a model is written with its own id, and the requested alias beside it', () => {
   expect(written({ model: 'also-m' })).toMatchObject({ model: 'm', requestedModel: 'also-m' });
   expect(written({ model: 'm' })).not.toHaveProperty('requestedModel');
 });

@@ -85,7 +85,7 @@ const request = {
 };
 
 describe('a counter', () => {
-  test('has for every combination of labels the sum of what was added', async () => {
+  test('has the sum of all increments for every combination of labels', async () => {
     const label = fc.constantFrom('a', 'b', '', 'a"b', 'a\\b', 'a\nb', '\n', 'é😀', '{},=');
     const step = fc.tuple(fc.nat({ max: 1_000_000 }), label, label);
     await fc.assert(
@@ -179,7 +179,7 @@ describe('the metrics of a gateway', () => {
     penstock_provider: 'platform/p',
   };
 
-  test('count an attempt by the conventions for generative AI, by the upstream and by the failure', async () => {
+  test('count an attempt by the conventions for generative AI, by upstream and failure', async () => {
     const metrics = makeMetrics();
     const usage = { input: 100, cachedInput: 30, cacheWrite: 0, output: 50, reasoning: 20 };
     metrics.onAttempt(makeRecord({ usage, durationMs: 1_200, firstContentMs: 220 }), route);
@@ -246,7 +246,7 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
-  test('tell a cost in dollars, by who pays, and how many attempts have none', async () => {
+  test('report cost in dollars, by payer, and the number of attempts without a price', async () => {
     const metrics = makeMetrics();
     metrics.onAttempt(makeRecord(), route);
     metrics.onAttempt(makeRecord({ outcome: 'failed', failure: 'truncated' }), route);
@@ -263,7 +263,7 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
-  test('forget what is no longer in the table, and go on counting what is', async () => {
+  test('forget series of objects that left the table, and keep the others', async () => {
     const metrics = makeMetrics();
     const count = (model: string, provider: string, upstreamModel: string): void => {
       metrics.onRequest({ ...request, model });
@@ -290,7 +290,7 @@ describe('the metrics of a gateway', () => {
     expect(requests.map(({ value }) => value)).toEqual([4]);
   });
 
-  test('have a series at 0 for calls without a price where there may be some: an alert sees only what grows', async () => {
+  test('start at 0 for calls without a price if there may be some, so that an alert sees the first', async () => {
     const metrics = makeMetrics();
     const upstream = { baseUrl: 'http://127.0.0.1:9/v1' };
     const priced = tableOf([
@@ -304,7 +304,7 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
-  test('have series of costs at 0 for anyone who may come to pay, so that the first call of each is growth', async () => {
+  test('start at 0 for costs of every possible payer, so that the first call of each is an increase', async () => {
     const metrics = makeMetrics();
     const upstream = { baseUrl: 'http://127.0.0.1:9/v1' };
     const own = { ...upstream, provider: 'team/own', providerEntry: { isPlatform: false } };
@@ -329,7 +329,7 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
-  test('count attempts and tokens, and no series for kinds that were not used', async () => {
+  test('count attempts and tokens, without series for kinds that were not used', async () => {
     const metrics = makeMetrics();
     const usage = { input: 10, cachedInput: 4, cacheWrite: 3, output: 5, reasoning: 2 };
     metrics.onAttempt(makeRecord({ usage }), route);
@@ -367,7 +367,7 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
-  test('tell how streams of upstreams began and ended', async () => {
+  test('report how streams of upstreams began and ended', async () => {
     const metrics = makeMetrics();
     const first = { firstContentMs: 30 };
     metrics.onAttempt(makeRecord(first), route);
@@ -400,7 +400,7 @@ describe('the metrics of a gateway', () => {
     expect(firsts.at(-2)?.value).toBeCloseTo(0.03 * (2 + ends.length), 9);
   });
 
-  test('show breakers and resting keys as they are when they are read', async () => {
+  test('show breakers and keys in cooldown as they are when read', async () => {
     const metrics = makeMetrics();
     for (const _ of [1, 2]) {
       const breakers = await samplesOf(metrics, 'penstock_breaker_state');
@@ -436,7 +436,7 @@ describe('the metrics of a gateway', () => {
     ]);
   });
 
-  test('show alarms as zero before they ever ring, and count them', async () => {
+  test('start alarms at 0, and count them', async () => {
     const metrics = makeMetrics();
     const alarms = [
       ['penstock_authentication_failures_total', () => metrics.onAuthenticationFailure(), 1],
@@ -450,7 +450,7 @@ describe('the metrics of a gateway', () => {
     }
   });
 
-  test('count refused tables by reason, every reason from the start', async () => {
+  test('count refused tables by reason, with every reason from the start', async () => {
     const metrics = makeMetrics();
     const counts = async () => {
       const samples = await samplesOf(metrics, 'penstock_tables_refused_total');
@@ -475,7 +475,7 @@ describe('the metrics of a gateway', () => {
     expect(await counts()).toEqual({ failed: 0, late: 1 });
   });
 
-  test('tell where the table came from, how long it took, and how old the news of it is', async () => {
+  test('report the source of the table, its delay and its age', async () => {
     const metrics = makeMetrics();
     metrics.onTableLoaded(250);
     metrics.onReadyGateways(4);
@@ -490,7 +490,7 @@ describe('the metrics of a gateway', () => {
     expect((await samplesOf(metrics, 'penstock_ready_gateways'))[0]?.value).toBe(4);
   });
 
-  test('show no age where nobody is asked, and no source before the first table', async () => {
+  test('show no age without a source to ask, and no source before the first table', async () => {
     const metrics = new Metrics({
       tableGeneration: () => 0,
       requestsInFlight: () => 0,
@@ -528,7 +528,7 @@ describe('the metrics of a gateway', () => {
   });
 
   // A label that a caller can fill would let one key with a loop take the memory of the pod, and of Prometheus.
-  test('grow no series with what callers send', async () => {
+  test('gain no series by what callers send', async () => {
     const metrics = makeMetrics();
     const ours = async (): Promise<number> =>
       (await familiesOf(metrics))
@@ -592,7 +592,7 @@ describe('the table of metrics', () => {
   });
 });
 
-test('a new counter takes its row alone: it is registered, begins at 0, and loses series of models that are gone', async () => {
+test('a new counter needs its row alone: it is registered, starts at 0, and loses series of removed models', async () => {
   const registry = new Registry();
   const row = { type: 'counter', unit: '', help: 'h', meaning: 'm' } as const;
   const { counters, retain } = openCounted(registry, {

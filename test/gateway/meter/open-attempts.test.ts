@@ -64,8 +64,8 @@ async function recordsOf({ journal }: Life): Promise<readonly LedgerRecord[]> {
 const reported = (records: readonly LedgerRecord[]) =>
   records.map(({ attempt, outcome, usage }) => `${attempt} ${outcome} ${usage.output}`);
 
-describe('an attempt that was under way at a crash', () => {
-  test('has a record that says so, with an estimate, and who pays', async () => {
+describe('an attempt in flight at a crash', () => {
+  test('has a record with the outcome interrupted, an estimate and a payer', async () => {
     const { journal, attempts } = live();
     attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
@@ -83,7 +83,7 @@ describe('an attempt that was under way at a crash', () => {
     expect(next.replayed).toEqual([1]);
   });
 
-  test('has it once, however often the gateway starts and crashes after that', async () => {
+  test('has that record once, however often the gateway starts and crashes afterwards', async () => {
     const { journal, attempts } = live();
     attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
@@ -91,7 +91,7 @@ describe('an attempt that was under way at a crash', () => {
     expect(reported(await recordsOf(live()))).toEqual(['1 interrupted 5']);
   });
 
-  test('is there with what had been seen of it some seconds before', async () => {
+  test('has what was seen of it up to some seconds before', async () => {
     const { journal, attempts, clock } = live();
     let output = 1;
     attempts.begin('req_1.1', () => cutOff(1, output));
@@ -107,7 +107,7 @@ describe('an attempt that was under way at a crash', () => {
     expect(reported(await recordsOf(live()))).toEqual(['1 interrupted 800']);
   });
 
-  test('and had ended, though its record could not be appended yet, is there as it ended', async () => {
+  test('that had ended before its record could be written is recorded as it ended', async () => {
     const { journal, attempts, replayed } = live();
     for (const number of [1, 2]) attempts.begin(`req_1.${number}`, () => cutOff(number, 5));
     await journal.flush();
@@ -118,7 +118,7 @@ describe('an attempt that was under way at a crash', () => {
     expect([reported(await recordsOf(live())), replayed]).toEqual([['1 answered 50', '2 answered 50'], []]);
   });
 
-  test('and had ended within the group of its record, has no other', async () => {
+  test('that had ended within the group of its record has no second one', async () => {
     const { journal, attempts } = live(1_000);
     attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
@@ -133,7 +133,7 @@ describe('an attempt that was under way at a crash', () => {
     expect(live(1_000).replayed).toEqual([]);
   });
 
-  test('that had its own record in the journal has no other', async () => {
+  test('that has its own record in the journal has no second one', async () => {
     const { journal, attempts } = live();
     attempts.begin('req_1.1', () => cutOff(1, 5));
     attempts.begin('req_1.2', () => cutOff(2, 6));
@@ -145,7 +145,7 @@ describe('an attempt that was under way at a crash', () => {
     expect(next.replayed).toEqual([1]);
   });
 
-  test('has no other either where the crash came between its record and the word that it has ended', async () => {
+  test('has no second one either after a crash between its record and the note of its end', async () => {
     const { journal, attempts } = live();
     attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
@@ -158,7 +158,7 @@ describe('an attempt that was under way at a crash', () => {
     expect(next.replayed).toEqual([]);
   });
 
-  test('has no other either where its record has been taken over and is gone', async () => {
+  test('has no second one either after its record was acknowledged and deleted', async () => {
     const { journal, attempts } = live(1_000);
     for (const number of [1, 2]) attempts.begin(`req_1.${number}`, () => cutOff(number, number));
     await journal.flush();
@@ -172,7 +172,7 @@ describe('an attempt that was under way at a crash', () => {
     expect(reported(await recordsOf(live(1_000)))).toEqual(['2 interrupted 2']);
   });
 
-  test('is not forgotten when its record comes while a group is being written', async () => {
+  test('is not forgotten if its record arrives during the write of a group', async () => {
     const { journal, attempts } = live();
     attempts.begin('req_1.1', () => cutOff(1, 5));
     await journal.flush();
@@ -187,7 +187,7 @@ describe('an attempt that was under way at a crash', () => {
 });
 
 describe('the file beside the journal', () => {
-  test('holds nothing of attempts that end within a group', async () => {
+  test('holds no attempts that end within a group', async () => {
     const { journal, attempts } = live();
     for (let number = 1; number <= 100; number++) {
       attempts.begin(`req_1.${number}`, () => expect.unreachable('nobody has to estimate'));
@@ -204,7 +204,7 @@ describe('the file beside the journal', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('does not grow with how many there have been', async () => {
+  test('does not grow with the number of attempts', async () => {
     const { journal, attempts } = live();
     const key = { id: 'team/key', metadata: { long: 'x'.repeat(500_000) } };
     attempts.begin('req_1.99', () => cutOff(99, 5));
@@ -219,7 +219,7 @@ describe('the file beside the journal', () => {
     expect(live().replayed).toEqual([1]);
   });
 
-  test('is read as far as it is sound: half a line is left out, a damaged one is set aside and counted', async () => {
+  test('is read as far as it is valid: half a line is left out, a damaged one is quarantined and counted', async () => {
     const { journal, attempts } = live();
     for (const number of [1, 2, 3]) attempts.begin(`req_1.${number}`, () => cutOff(number, number));
     await journal.flush();
@@ -232,7 +232,7 @@ describe('the file beside the journal', () => {
   });
 });
 
-describe('a record that is not as it was written', () => {
+describe('a damaged record', () => {
   async function damage(): Promise<Life> {
     const { journal, attempts } = live();
     for (const number of [1, 2, 3]) attempts.append(makeRecord({ number }));
@@ -242,7 +242,7 @@ describe('a record that is not as it was written', () => {
     return live();
   }
 
-  test('is not handed out, but counted once and set aside', async () => {
+  test('is not sent, but counted once and quarantined', async () => {
     const life = await damage();
     expect((await recordsOf(life)).map(({ attempt }) => attempt)).toEqual([1, 3]);
     expect((await recordsOf(life)).map(({ attempt }) => attempt)).toEqual([1, 3]);
@@ -250,7 +250,7 @@ describe('a record that is not as it was written', () => {
     expect(await readFile(join(folder, 'damaged.jsonl'), 'utf8')).toContain('"attempt":7');
   });
 
-  test('keeps no reader from what is behind it', async () => {
+  test('does not stop a reader from the records after it', async () => {
     const { journal, attempts } = await damage();
     const page = await journal.read(undefined);
     attempts.append(makeRecord({ number: 4 }));

@@ -33,7 +33,7 @@ function open(progress?: RefusalJournal['progress']) {
   };
 }
 
-test('a refusal has a line with who, what for and why, and none of what the caller wrote', () => {
+test('a refusal has a line with key, model and reason, and no text of the caller', () => {
   const { counter, singles, lines } = open();
   const route = { id: 'platform/small', model: 'penstock/small' };
   counter.add('req_1', limited, { caller: ci, model: 'small', route, clientDialect: 'openai-chat' });
@@ -61,7 +61,7 @@ test('a refusal has a line with who, what for and why, and none of what the call
   expect(lines.join()).not.toContain('canary');
 });
 
-test('a window ends with its ten seconds, and without refusals there is neither a line nor a timer', () => {
+test('a window ends after ten seconds, and without refusals there is neither a line nor a timer', () => {
   const { counter, clock, sums } = open();
   expect(clock.pending()).toEqual([]);
   for (let at = 0; at < 3; at++) counter.add(`req_${at}`, limited, { caller: ci });
@@ -75,7 +75,7 @@ test('a window ends with its ten seconds, and without refusals there is neither 
   expect([sums().length, clock.pending()]).toEqual([1, []]);
 });
 
-test('lines are twenty a second at most, and a mebibyte until the ledger has taken them; all are counted', () => {
+test('lines are limited to twenty a second, and to a mebibyte until the ledger has them; all refusals are counted', () => {
   let taken = 0;
   const { counter, clock, lines, singles, sums } = open({
     appended: (): number => lines.length,
@@ -102,7 +102,7 @@ test('lines are twenty a second at most, and a mebibyte until the ledger has tak
   expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(100 + 601 * 25);
 });
 
-test('of models that nobody has fifty are named in a window, cut, and those of an unknown key never', () => {
+test('fifty unknown models are named in a window, cut to a length; those of an unknown key never', () => {
   const { counter, clock, sums } = open();
   const missing = new GatewayError('model_not_found', 'No.');
   for (let at = 0; at < 80; at++) counter.add(`a${at}`, missing, { caller: ci, model: `no-such-${at}` });
@@ -117,7 +117,7 @@ test('of models that nobody has fifty are named in a window, cut, and those of a
   expect(second?.counts[0]?.model).toBe(`[31m${'é'.repeat(96)}`);
 });
 
-test('a path that is none is counted for a key, and for nobody else', () => {
+test('an unknown path is counted for a key, and for nobody else', () => {
   const { counter, sums } = open();
   for (const code of ['not_found', 'method_not_allowed'] as const) {
     const wrong = new GatewayError(code, 'No.');
@@ -131,7 +131,7 @@ test('a path that is none is counted for a key, and for nobody else', () => {
   ]);
 });
 
-test('counts are exact whatever comes, with windows, clocks that jump, and an end at any time', () => {
+test('counts are exact for any refusals, with windows, clocks that jump, and an end at any time', () => {
   const step = fc.oneof(
     {
       weight: 8,
@@ -184,7 +184,7 @@ test('refusals after the end are written at once', () => {
   expect(sums()).toHaveLength(1);
 });
 
-test('a window of very many is written in parts, each with an id of its own', () => {
+test('a very large window is written in parts, each with its own id', () => {
   const { counter, sums } = open();
   for (let at = 0; at < 5_300; at++)
     counter.add(`req_${at}`, limited, { caller: ci, route: { id: 'r', model: `m-${at}` } });

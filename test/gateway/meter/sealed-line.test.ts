@@ -1,4 +1,4 @@
-// Is a line that is not as it was written reported from one that is?
+// Is a line that is not as it was written distinguished from one that is?
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ describe('a sealed line', () => {
     expect(sealLine('{"id":"a.1"}')).toMatch(/^\{"id":"a\.1","crc":"[0-9a-f]{8}"\}$/);
   });
 
-  test('is sound, whatever its object says, and reads as that object', () => {
+  test('is valid for any object, and reads as that object', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), (object) => {
         const line = sealLine(JSON.stringify(object));
@@ -21,7 +21,7 @@ describe('a sealed line', () => {
     );
   });
 
-  test('is damaged when any bit of what it says is another', () => {
+  test('is damaged after any change of a bit', () => {
     const line = sealLine('{"id":"a.1","tokens":12345,"words":"grün"}');
     const said = Buffer.from(line).length - ',"crc":"00000000"}'.length;
     fc.assert(
@@ -35,7 +35,7 @@ describe('a sealed line', () => {
   });
 });
 
-test('of several lines those that are sound are kept, in their order', () => {
+test('of several lines the valid ones are kept, in their order', () => {
   const [a, b, c] = ['{"a":1}', '{"b":2}', '{"c":3}'].map(sealLine);
   const wrong = String(b).replace('2', '3');
   const { sound, damaged } = sortLines(linesOf(String(a), wrong, String(c)));
@@ -43,7 +43,7 @@ test('of several lines those that are sound are kept, in their order', () => {
   expect(damaged.map(String)).toEqual([`${wrong}\n`]);
 });
 
-test('a line without a checksum, of an earlier version, is sound as long as it is JSON', () => {
+test('a line without a checksum, of an earlier version, is valid if it is JSON', () => {
   const { sound, damaged } = sortLines(linesOf('{"id":"a.1"}', '{"id":"a.', '', '7'));
   expect(sound.toString()).toBe('{"id":"a.1"}\n');
   expect(damaged.map(String)).toEqual(['{"id":"a.\n', '\n', '7\n']);

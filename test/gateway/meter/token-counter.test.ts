@@ -18,24 +18,24 @@ describe('a request', () => {
   };
   const url = `data:image/png;base64,${'iVBORw0KGgo'.repeat(1_000)}`;
 
-  test('is the strings of its JSON, names of members too', () => {
+  test('counts the strings of its JSON, names of members too', () => {
     const text = JSON.stringify({ messages: [{ role: 'user', content: 'three "plain" words' }], n: 1 });
     expect(count(text)).toBe(4 + 3 + 1);
   });
 
-  test('is read as it was meant, however it was escaped', () => {
+  test('is counted without its escapes', () => {
     const seen: string[] = [];
     count('{"a":"\\u00fcber\\nall"}', (text) => seen.push(text));
     expect(seen).toEqual(['a', 'über\nall']);
   });
 
-  test('has a picture of any size for what a picture costs', () => {
+  test('counts a picture of any size with the price of a picture', () => {
     const text = JSON.stringify({ content: [{ text: 'what is it' }, { url }] });
     for (const chunkBytes of [7, 4_096, 65_536])
       expect(count(text, words, chunkBytes)).toBe(1_000 + 1 + 1 + 3 + 1);
   });
 
-  test('is taken to go on as it begins', () => {
+  test('is extrapolated from its beginning', () => {
     const text = JSON.stringify({ a: 'word '.repeat(sampleMax) });
     const tokens = count(text);
     expect(tokens).toBeGreaterThan(sampleMax * 0.99);
@@ -46,7 +46,7 @@ describe('a request', () => {
     ['begins with', (picture: string, text: string) => [{ url: picture }, { text }]],
     ['ends with', (picture: string, text: string) => [{ text }, { url: picture }]],
     ['is full of', (picture: string, text: string) => [{ url: picture }, { text }, { url: picture }]],
-  ])('that %s megabytes of a picture has no more words for them', (_, contentOf) => {
+  ])('that %s megabytes of a picture is not counted larger', (_, contentOf) => {
     const text = 'word '.repeat(2 * sampleMax);
     const content = contentOf(`data:image/png;base64,${'A'.repeat(2_000_000)}`, text);
     const tokens = count(JSON.stringify({ content }), words, 65_536);
@@ -54,7 +54,7 @@ describe('a request', () => {
     expect(tokens).toBeLessThan(2 * sampleMax * 1.01 + 2_000);
   });
 
-  test('has long words without a blank for words', () => {
+  test('with long words without a blank is counted as words', () => {
     expect(count(JSON.stringify({ content: '水'.repeat(9_000) }), (text) => text.length)).toBe(7 + 9_000);
     expect(count(JSON.stringify({ content: 'A'.repeat(9_000) }), (text) => text.length)).toBe(7 + 9_000);
   });
@@ -65,7 +65,7 @@ describe('a request', () => {
   });
 });
 
-test('an answer is taken to go on as it begins', () => {
+test('an answer is extrapolated from its beginning', () => {
   expect(countAnswer('one two ', 16, words)).toBe(4);
   expect(countAnswer('', 0, words)).toBe(0);
 });
@@ -84,7 +84,7 @@ test.each([
   expect(isCountable(model)).toBe(wanted);
 });
 
-describe('the thread', () => {
+describe('the thread of the tokenizer', () => {
   const counters: TokenCounter[] = [];
   afterEach(() => {
     for (const counter of counters.splice(0)) counter.end();
@@ -108,7 +108,7 @@ describe('the thread', () => {
     expect(counted).toEqual({ input: 14, output: 2 });
   });
 
-  test('takes the words of control for words, and long nonsense for what it is', async () => {
+  test('reads control tokens as text, and long nonsense as it is', async () => {
     const clock = { ...makeFakeClock(), wallMs: () => 0 };
     const one = counter(clock);
     expect((await one.count(chat('a<|endoftext|>b')))?.input).toBe(4 + 9);
@@ -116,7 +116,7 @@ describe('the thread', () => {
     expect(nonsense?.input).toBeGreaterThan(10_000);
   });
 
-  test('that does not answer in time is given up; the next request has another', async () => {
+  test('that does not answer in time is stopped; the next request starts another', async () => {
     const clock = makeFakeClock();
     const one = counter({ ...clock, wallMs: () => 0 });
     const late = one.count(chat('hello'));
@@ -126,7 +126,7 @@ describe('the thread', () => {
     await one.settled();
   });
 
-  test('is ended when nobody has asked for five minutes', async () => {
+  test('ends after five minutes without a request', async () => {
     const clock = makeFakeClock();
     const one = counter({ ...clock, wallMs: () => 0 });
     await one.count(chat('hello'));
@@ -136,7 +136,7 @@ describe('the thread', () => {
     expect(await one.count(chat('hello'))).toEqual({ input: 5 });
   });
 
-  test('is asked for so many at a time, and the others are estimated', async () => {
+  test('gets a limited number of requests at a time, and the others are estimated', async () => {
     const one = counter({ ...makeFakeClock(), wallMs: () => 0 });
     const all = await Promise.all(Array.from({ length: 70 }, () => one.count(chat('hello'))));
     expect(all.filter((counted) => counted === undefined)).toHaveLength(6);

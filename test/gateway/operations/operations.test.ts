@@ -61,7 +61,7 @@ async function serveVectors(parts: PipelineParts, exchange: Exchange): Promise<v
   response.end(answer?.body);
 }
 
-test('an imaginary operation is asked, limited and answered with a row alone', async () => {
+test('an imaginary operation is routed, limited and answered with a row alone', async () => {
   await using parts = new AsyncDisposableStack();
   const cloud = parts.adopt(await startCloud((response) => response.end('[0.5]')), (one) => one.close());
   const table = tableOf([{ baseUrl: cloud.baseUrl, keys: { main: 'sk-vectors-0123456789' } }]);

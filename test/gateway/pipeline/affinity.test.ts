@@ -27,11 +27,11 @@ function textOf(
 const user = (content: string) => ({ role: 'user', content });
 const assistant = (content: string) => ({ role: 'assistant', content });
 
-test('none: nothing', () => {
+test('None: a request has no affinity', () => {
   expect(textOf({ messages: [user('hi')] }, {}, 'None')).toBeUndefined();
 });
 
-test('ApiKey: the key, whatever is asked', () => {
+test('ApiKey: all requests of a key belong together', () => {
   expect(textOf({ messages: [user('a')] }, {}, 'ApiKey')).toBe(
     textOf({ messages: [user('b')] }, {}, 'ApiKey'),
   );
@@ -112,7 +112,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
       'x-anthropic-billing-header: cch=0;\nbe brief',
       'x-anthropic-billing-header: cch=a7f31;\nbe brief',
     ],
-  ])('what a client says of itself, %s, does not count', (_name, one, other) => {
+  ])('what a client says about itself, %s, does not count', (_name, one, other) => {
     const of = (system: unknown) =>
       textOf({ system, messages: [user('hi')] }, { dialect: 'anthropic-messages' });
     expect(of(one)).toBe(of(other));
@@ -120,7 +120,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
     expect(of('be brief')).not.toBe(of('be long'));
   });
 
-  test('a mark for the prompt cache that moves on does not count, wherever it is', () => {
+  test('a cache mark that moves does not count, wherever it is', () => {
     const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } };
     const block = (text: string) => ({ type: 'text', text });
     const of = (...content: readonly object[]) =>
@@ -135,7 +135,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
     expect(of(block('say "cache_control": {}'))).not.toBe(of(block('say ')));
   });
 
-  test('a text that was a list only to carry a mark gives the same text, whatever its length', () => {
+  test('a text in a list with only a cache mark equals the plain text, whatever its length', () => {
     const of = (content: unknown, ...more: readonly object[]) =>
       textOf({ messages: [{ role: 'user', content }, ...more] }, { dialect: 'anthropic-messages' });
     for (let length = 0; length < 1_700; length++) {
@@ -151,7 +151,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
     ).not.toBe(of('a'));
   });
 
-  test('the turns that Claude Code sends', () => {
+  test('the turns of Claude Code have the same text', () => {
     const of = (turn: string) => {
       const path = join(import.meta.dirname, '../../fixtures/clients/claude-code', `${turn}.json`);
       return textOf(JSON.parse(readFileSync(path, 'utf8')).body, { dialect: 'anthropic-messages' });
@@ -159,25 +159,25 @@ describe('PromptPrefix: every turn of a conversation', () => {
     expect(of('tool-result')).toBe(of('first-turn'));
   });
 
-  test('what is whole counts, also where it does not say whose it is', () => {
+  test('a complete message counts, also without its role', () => {
     const of = (...input: readonly object[]) => textOf({ input }, { dialect: 'openai-responses' });
     const begun = of(user('hi'), answered);
     expect(begun).toContain('rain');
     expect(of(user('hi'), answered, assistant('rain'))).toBe(begun);
   });
 
-  test('of a caller who begins with two turns the cut one counts', () => {
+  test('of a conversation that begins with two turns, the cut one counts', () => {
     const rules = { role: 'system', content: 'r'.repeat(900) };
     const of = (words: string) => textOf({ messages: [rules, user(words.padEnd(2_000, '.'))] });
     expect(of('a')).not.toBe(of('b'));
   });
 
-  test('another beginning gives another text', () => {
+  test('another beginning is another text', () => {
     const texts = ['a', 'b', 'ab', 'x'.repeat(900)].map((words) => textOf({ messages: [user(words)] }));
     expect(new Set(texts).size).toBe(texts.length);
   });
 
-  test('what comes after the first kilobyte does not count: prompts with one long beginning belong together', () => {
+  test('text after the first kilobyte does not count: prompts with the same long beginning belong together', () => {
     const rules = { role: 'system', content: 'r'.repeat(1_100) };
     expect(textOf({ messages: [rules, user('a')] })).toBe(textOf({ messages: [rules, user('b')] }));
   });
@@ -196,7 +196,7 @@ describe('PromptPrefix: every turn of a conversation', () => {
     ['openai-responses', { instructions: 'one', input: 'a' }, { instructions: 'two', input: 'a' }],
     ['openai-responses', { input: 'a' }, { input: 'b' }],
     ['openai-completions', { prompt: 'a' }, { prompt: 'b' }],
-  ])('%s: all members that begin a prompt count', (dialect, one, other) => {
+  ])('%s: all members at the beginning of a prompt count', (dialect, one, other) => {
     expect(textOf(one, { dialect })).not.toBe(textOf(other, { dialect }));
     expect(textOf({ ...one, temperature: 1 }, { dialect })).toBe(textOf(one, { dialect }));
   });

@@ -50,7 +50,7 @@ function mostOfTokens(
   return costAtMost({ caller }, { candidates, route }, tokens);
 }
 
-test('input that nobody knows is as much as fits into the model of each target, else of the route, else 200,000 tokens', () => {
+test('unknown input counts as the context of the model of each target, else of the route, else 200,000 tokens', () => {
   const unknown = { input: 100, inputMost: { tokens: Number.POSITIVE_INFINITY, calls: 1 }, output: 0 };
   const small = { price: price(1_000, 0), contextLength: 50_000 };
   const large = { price: price(1_000, 0) };
@@ -62,7 +62,7 @@ test('input that nobody knows is as much as fits into the model of each target, 
   expect(mostOfTokens({ ...unknown, input: 60_000 }, [small])).toBe(60_000);
 });
 
-test('at most it costs what the dearest of its targets takes, with its input written to a cache and all output reasoning', () => {
+test('the highest cost is that of the dearest target, with all input written to a cache and all output reasoning', () => {
   expect(mostOf({ price: price(1_000, 2_000) }, { price: price(3_000, 1_000) })).toBe(310);
   expect(mostOf({ price: price(1_000, 2_000, { cacheWrite: 5_000 }) })).toBe(520);
   expect(mostOf({ price: price(1_000, 2_000, { cacheWrite: 5_000, cacheWriteHour: 8_000 }) })).toBe(820);
@@ -70,11 +70,11 @@ test('at most it costs what the dearest of its targets takes, with its input wri
   expect(mostOf({ price: price(0, 0, { perRequest: 1 }) })).toBe(1);
 });
 
-test('its own providers, and targets without a price, cost it nothing', () => {
+test("a tenant's own providers, and targets without a price, cost it nothing", () => {
   expect(mostOf({ price: price(1_000, 1_000), provider: 'team/own' }, { price: null })).toBe(0);
 });
 
-test('a price that nobody can count has no room in any budget', () => {
+test('a price that exceeds all numbers fits into no budget', () => {
   expect(mostOf({ price: price(Number.MAX_SAFE_INTEGER, 1) })).toBe(nanodollarsOf(Number.MAX_SAFE_INTEGER));
 });
 

@@ -60,7 +60,7 @@ function bodiesOf(conversations: readonly Conversation[]) {
   return new CallBodies({ body: request, room, translation });
 }
 
-test('equal calls send one and the same body, which is there until the last of them has ended', () => {
+test('equal calls share one body, which is kept until the last of them has ended', () => {
   const one = asking('x');
   const bodies = bodiesOf(Array.from({ length: 8 }, () => one));
   const sent = Array.from({ length: 8 }, (_, call) => {
@@ -74,14 +74,14 @@ test('equal calls send one and the same body, which is there until the last of t
   expect(taken).toBe(0);
 });
 
-test('a call that is tried again keeps its body with another key, and has another one elsewhere', () => {
+test('a retried call keeps its body for another key, and gets another body at another target', () => {
   const bodies = bodiesOf([asking('x')]);
   const sent = [first, otherKey, elsewhere].map((candidate) => bodies.open(0, candidate, encode));
   expect([sent[0] === sent[1], sent[1] === sent[2], made.length]).toEqual([true, false, 2]);
   expect(taken, 'the one before is gone').toBe(sent[2]?.body.length);
 });
 
-test('calls that begin count as the whole request until it is known what they send', () => {
+test('calls that begin count as the whole request until their body is known', () => {
   const bodies = bodiesOf([asking('x'), asking('y')]);
   bytesMax = 1_500;
   expect([bodies.begin(0), taken, bodies.begin(1)]).toEqual([true, 1_000, false]);
@@ -89,7 +89,7 @@ test('calls that begin count as the whole request until it is known what they se
   expect([taken, bodies.begin(1), taken]).toEqual([length, true, length + 1_000]);
 });
 
-test('a call finds room beside others or waits, alone it is refused', () => {
+test('a call waits for room beside other calls; a single one is refused', () => {
   const bodies = bodiesOf([asking('x'.repeat(900)), asking('y'.repeat(900))]);
   bytesMax = 1_500;
   bodies.begin(0);

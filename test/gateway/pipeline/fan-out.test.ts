@@ -23,7 +23,7 @@ function untilLeft(caller: CancelSignal): Promise<Outcome> {
   return new Promise((resolve) => void caller.onCancel(() => resolve(cancelled)));
 }
 
-test('a call that throws takes the others with it, and none begins any more', async () => {
+test('a call that throws cancels the others, and no further call begins', async () => {
   const broken = new Error('nobody had thought of this');
   const begun: number[] = [];
   const left: number[] = [];
@@ -45,7 +45,7 @@ test('a call that throws takes the others with it, and none begins any more', as
   ]);
 });
 
-test('a call that was turned away waits for another to end, as long as there is one', async () => {
+test('a call without room waits for another to end, as long as there is one', async () => {
   const tries: number[] = [];
   let isTaken = false;
   const outcomes = await runCalls<number>(
@@ -66,7 +66,7 @@ test('a call that was turned away waits for another to end, as long as there is 
   expect(tries.length).toBeGreaterThan(5);
 });
 
-test('where all are turned away there is nothing to wait for', async () => {
+test('without a running call there is nothing to wait for', async () => {
   const tries: number[] = [];
   const outcomes = await runCalls<number>(
     5,
@@ -82,7 +82,7 @@ test('where all are turned away there is nothing to wait for', async () => {
   expect(outcomes.filter(({ type }) => type === 'failed')).toEqual([turnedAway]);
 });
 
-test('those that wait go with their caller', async () => {
+test('waiting calls end if their client disconnects', async () => {
   const caller = new Cancellation();
   const last = Promise.withResolvers<void>();
   const outcomes = runCalls<number>(
@@ -100,7 +100,7 @@ test('those that wait go with their caller', async () => {
   expect(await outcomes).toEqual([cancelled, cancelled, cancelled]);
 });
 
-test('each begins in a turn of its own, so that others are served while many are written', async () => {
+test('each call begins in its own turn, so that other requests are served in between', async () => {
   const seen: (number | 'turn')[] = [];
   const ended = Promise.withResolvers<Outcome>();
   const outcomes = runCalls<number>(
@@ -119,7 +119,7 @@ test('each begins in a turn of its own, so that others are served while many are
   expect(seen.slice(0, 5)).toEqual([0, 'turn', 1, 'turn', 2]);
 });
 
-test('a call for which there is no room waits until another one has ended', async () => {
+test('a call without room waits until another one has ended', async () => {
   const inFlight = new Set<number>();
   let most = 0;
   const room = {
@@ -148,7 +148,7 @@ test('a call for which there is no room waits until another one has ended', asyn
   ]);
 });
 
-test('a call that waits for room goes with one that fails', async () => {
+test('a call that waits for room ends if another one fails', async () => {
   const failed: Outcome = {
     type: 'failed',
     failures: [{ kind: 'timeout', timer: 'total' }],

@@ -105,7 +105,7 @@ test.each<[string, HealthSignal, HealthSignal]>([
   expect(signal).toEqual(expected);
 });
 
-test('an answer is a success, and a caller that went away says nothing', () => {
+test('an answer is a success, and a cancelled attempt does not count', () => {
   const facts = { rateLimitCooldownMs: 1, hasStoredState: false };
   const cancelled = { outcome: 'cancelled', firstContentMs: undefined, durationMs: 5 } as const;
   expect(healthSignal({ outcome: 'answered', firstContentMs: 3, durationMs: 5 }, undefined, facts)).toEqual({
@@ -114,28 +114,28 @@ test('an answer is a success, and a caller that went away says nothing', () => {
   expect(healthSignal(cancelled, undefined, facts)).toEqual({ type: 'none' });
 });
 
-describe('where a route of another namespace waits', () => {
+describe('a route of another namespace that waits', () => {
   const connect: AttemptFailure = { kind: 'transport', code: 'connect_timeout', detail: '' };
   const failures = [timeout('first-event'), timeout('liveness'), timeout('total'), connect];
   const givenOf = (givenMs: number) => () => ({ givenMs, ownersMs: 1_000 });
 
-  test.each(failures)('less than the owner of the upstream would: %o says nothing', (failure) => {
+  test.each(failures)('less than the owner of the upstream allows: %o does not count', (failure) => {
     expect(signalOf(failure, { patience: givenOf(999), durationMs: 1_000 })).toEqual({ type: 'none' });
   });
 
-  test.each(failures)('as long: %o is a failure', (failure) => {
+  test.each(failures)('as long as the owner of the upstream allows: %o is a failure', (failure) => {
     expect(signalOf(failure, { patience: givenOf(1_000), durationMs: 950 })).toMatchObject({
       type: expect.stringMatching(/-failure$/),
     });
   });
 
-  test('as long, but others have used up the time of the request: that says nothing', () => {
+  test('as long, but for a request whose time earlier attempts have used: does not count', () => {
     expect(signalOf(timeout('total'), { patience: givenOf(1_000), durationMs: 500 })).toEqual({
       type: 'none',
     });
   });
 
-  test('what is no timer says the same as ever', () => {
+  test('for anything but a timeout counts as always', () => {
     const patience = givenOf(1);
     expect(signalOf(status(500), { patience })).toMatchObject({ type: 'target-failure' });
     expect(signalOf({ kind: 'transport', code: 'connect_refused', detail: '' }, { patience })).toMatchObject({

@@ -9,7 +9,7 @@ const stream = (...events: readonly object[]) =>
   Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
 const chunk = (delta: object) => ({ model: 'content', choices: [{ index: 0, delta }] });
 
-describe('the text of events', () => {
+describe('the text in events', () => {
   test.each([
     ['chat', chunk({ role: 'assistant', content: 'one' })],
     ['chat, in parts', chunk({ content: [{ type: 'text', text: 'one' }] })],
@@ -34,7 +34,7 @@ describe('the text of events', () => {
     expect(sampledText(stream(event))).toEqual({ text: '', events: 0 });
   });
 
-  test('is that of whole events; of one that is cut where there is no other', () => {
+  test('is that of complete events, or of a truncated one if there is no other', () => {
     const bytes = stream(chunk({ content: 'one ' }), chunk({ content: 'two and more' }));
     expect(sampledText(bytes.subarray(3, -6))).toEqual({ text: 'two and more', events: 1 });
     expect(sampledText(bytes.subarray(0, -12))).toEqual({ text: 'one ', events: 1 });
@@ -44,7 +44,7 @@ describe('the text of events', () => {
     expect(sampledText(created.subarray(0, -20))).toEqual({ text: '', events: 0 });
   });
 
-  test('is found or not, wherever a stream is cut, and whatever it is, without an error', () => {
+  test('is found or not, wherever a stream is cut, and never throws', () => {
     const bytes = stream(chunk({ content: 'ü one ' }), { type: 'x.delta', delta: 'two' });
     const anything = fc.oneof(fc.uint8Array({ maxLength: 400 }), fc.string().map(Buffer.from));
     const cut = fc.tuple(fc.nat({ max: bytes.length }), fc.nat({ max: bytes.length }));
@@ -57,7 +57,7 @@ describe('the text of events', () => {
   });
 });
 
-describe('an answer', () => {
+describe('an answer without counts', () => {
   const sentence = 'The gate opens and the water runs down to the turbine. ';
   const of = (contents: readonly string[], outputEstimate = contents.length) =>
     uncountedAnswer({
@@ -65,11 +65,11 @@ describe('an answer', () => {
       outputEstimate,
     });
 
-  test('whose events are about a token each has as many tokens as events', () => {
+  test('with events of about a token each has as many tokens as events', () => {
     expect(of(['The ', 'gate ', 'opens '], 40).tokens).toBe(40);
   });
 
-  test('in sentences is taken to go on as it begins', () => {
+  test('in sentences is extrapolated from its beginning', () => {
     expect(of([sentence, sentence], 20)).toEqual({
       tokens: 280,
       text: sentence + sentence,
@@ -77,12 +77,12 @@ describe('an answer', () => {
     });
   });
 
-  test('of one event longer than the sample has at least what the sample says', () => {
+  test('of one event longer than the sample has at least the tokens of the sample', () => {
     const sample = stream(chunk({ content: sentence.repeat(200) })).subarray(0, 8 * 1024);
     expect(uncountedAnswer({ sample, outputEstimate: 1 }).tokens).toBeGreaterThan(1_900);
   });
 
-  test('that is all at hand, or of which nothing is, is left as it was estimated', () => {
+  test('that is fully known, or not at all, keeps its estimate', () => {
     expect(uncountedAnswer({ uncounted: 'all of it', outputEstimate: 3 })).toEqual({
       tokens: 3,
       text: 'all of it',

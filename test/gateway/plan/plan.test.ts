@@ -67,7 +67,7 @@ async function planOf(more: object = {}): Promise<PlanAnswer> {
 
 const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 
-test('a plan names the targets in their order, how each is spoken to and what is lost, and nothing is sent', async () => {
+test('a plan names the targets in order, their dialects and what is lost, and sends nothing', async () => {
   await start([
     { name: 'first', keys: { a: 'secret-a' } },
     {
@@ -118,7 +118,7 @@ const weather = {
   function: { name: 'weather', parameters: { type: 'object', properties: {} } },
 };
 
-test('the input and its cost are estimated, at the first target, and with the longest answer at the dearest', async () => {
+test('a plan estimates the input, its cost at the first target, and the highest cost at the dearest', async () => {
   const price = { input: 3_000_000, output: 4_000_000, source: 'target' };
   await start([{}, { price }]);
   const { estimate } = await planOf({ body: { messages: chat.messages, max_tokens: 10 } });
@@ -134,13 +134,13 @@ test('the input and its cost are estimated, at the first target, and with the lo
   expect((await planOf()).estimate?.isOfExample).toBe(true);
 });
 
-test('capacity that is paid for costs nothing by the call, and the plan says that it is no price of zero', async () => {
+test('a plan shows provisioned capacity as such, and not as a price of zero', async () => {
   await start([{ price: { input: 0, output: 0, source: 'provisioned' } }]);
   const { estimate } = await planOf({ body: { messages: chat.messages, max_tokens: 10 } });
   expect(estimate).toMatchObject({ costPicodollars: 0, costPicodollarsMax: 0, isProvisioned: true });
 });
 
-test('what is out of service is skipped, and the plan says why and for how long', async () => {
+test('a plan names skipped targets, with reason and duration', async () => {
   await start([{ name: 'first', keys: { a: 'A', b: 'B' } }, { name: 'second' }]);
   wall.script({ type: 'status', status: 429 });
   await post(rig, '/v1/chat/completions', chat);
@@ -154,7 +154,7 @@ test('what is out of service is skipped, and the plan says why and for how long'
   for (const { state } of resting) expect(state).toBe('wouldBeSkipped');
 });
 
-test('of peers each has its share of the first attempts, and the plan says that it was drawn', async () => {
+test('a plan shows the share of each peer, and that its order was drawn', async () => {
   await start([
     { priority: 0, weight: 3 },
     { priority: 0, weight: 1 },
@@ -164,11 +164,11 @@ test('of peers each has its share of the first attempts, and the plan says that 
   expect(targets[0]?.reasons[0]).toMatch(/chosen by weight, like 75 % of the calls/);
 });
 
-describe('limits', () => {
+describe('limits in a plan', () => {
   const limits = { requestsPerMinute: 2, tokensPerMinute: 100_000, maxConcurrentRequests: 3 };
   const budgets = [{ period: 'Month' as const, limitMicrodollars: 2_000_000 }];
 
-  test('stand as a request would find them, are not used up by plans, and refuse in the words of the request', async () => {
+  test('are as for a request, are not used up by plans, and refuse with the message of the request', async () => {
     await start([{}], (table) => ({
       ...table,
       keys: table.keys.map((key) => ({ ...key, limits, budgets })),
@@ -194,7 +194,7 @@ describe('limits', () => {
     expect(targets).toHaveLength(1);
   });
 
-  test('of a namespace that the platform bounds stand beside those of the key', async () => {
+  test('of a namespace are shown beside those of the key', async () => {
     await start([{}], (table) => ({
       ...table,
       settings: { ...table.settings, tenantLimits: [{ namespace: 'team', limits }] },
@@ -211,7 +211,7 @@ describe('limits', () => {
     });
   });
 
-  test('of upstreams that nobody can look up are reported: such a target is passed over, and with no other it is 503', async () => {
+  test('of upstreams that cannot be read are reported: such a target is skipped, and without another it is 503', async () => {
     const store = { url: 'redis://127.0.0.1:9', prefix: 'test', password: undefined };
     const closed = { store, callBudgetMs: 100, onStoreError: 'Deny', gateways: 1 } as const;
     const limited = { providerEntry: { limits: { requestsPerMinute: 5 } } };
@@ -226,7 +226,7 @@ describe('limits', () => {
     expect((await planOf()).refusal).toMatchObject({ status: 503, code: 'limits_unavailable' });
   });
 
-  test('of a budget that is spent are reported with the refusal of its dialect', async () => {
+  test('of a budget that is used up are shown with the refusal of its dialect', async () => {
     await start([{}], (table) => ({
       ...table,
       keys: table.keys.map((key) => ({ ...key, budgets: [{ period: 'Day', limitMicrodollars: 0 }] })),
@@ -236,7 +236,7 @@ describe('limits', () => {
   });
 });
 
-test('what would choose another model is among what a plan says is lost', async () => {
+test('fields that would choose another model are among the lost fields of a plan', async () => {
   await start([{ providerEntry: { modelMembers: ['models', 'route'] } }]);
   const { targets } = await planOf({ body: { messages: chat.messages, models: ['dear'], route: null } });
   expect(targets).toMatchObject([{ verdict: 'lossy', lostFields: ['models'] }]);
@@ -252,7 +252,7 @@ test.each([
   [{ apiKey: 'narrow' }, 404, 'model_not_found'],
   [{ namespace: 'other', apiKey: undefined }, 404, 'model_not_found'],
   [{ body: { messages: 'no list' }, dialect: 'messages' }, 400, 'invalid_parameter'],
-])('%j would be refused, and the answer says so', async (more, status, code) => {
+])('a plan for %j has the refusal that the request would get', async (more, status, code) => {
   await start([{}], (table) => ({
     ...table,
     keys: [
@@ -267,12 +267,12 @@ test.each([
   expect(plan.targets.every(({ state }) => state === 'wouldBeSkipped')).toBe(true);
 });
 
-test('without an ApiKey it is that of any of the namespace', async () => {
+test('without an ApiKey, a plan is that of any caller of the namespace', async () => {
   await start([{}]);
   expect((await planOf({ apiKey: undefined })).targets[0]?.state).toBe('wouldBeTried');
 });
 
-test('fifty plans and catalogs leave a gateway as it was', async () => {
+test('fifty plans and catalogs change nothing in a gateway', async () => {
   const limits = { requestsPerMinute: 1, tokensPerMinute: 5_000, maxConcurrentRequests: 1 };
   await start([{ keys: { a: 'A' }, providerEntry: { limits } }, {}], (table) => ({
     ...table,
@@ -293,7 +293,7 @@ test('fifty plans and catalogs leave a gateway as it was', async () => {
 });
 
 describe('a catalog', () => {
-  test('is what GET /v1/models tells the key, with what becomes of each dialect', async () => {
+  test('has the models that GET /v1/models shows to the key, with the verdict of each dialect', async () => {
     await start([{ name: 'a' }, { name: 'b', dialects: ['anthropic-messages'] }], (table) => ({
       ...table,
       routes: table.routes.flatMap((route) => [
@@ -324,15 +324,15 @@ describe('a catalog', () => {
     expect(catalog.models.map(({ own }) => own)).toEqual([false, false]);
   });
 
-  test('of a key that is not there says so', async () => {
+  test('of an unknown key is an error that says so', async () => {
     await start([{}]);
     const { status, json } = await ask(CATALOG_PATH, { namespace: 'team', apiKey: 'nobody' });
     expect([status, json]).toEqual([404, { error: expect.stringContaining("'team/nobody'") }]);
   });
 });
 
-describe('anyone who asks otherwise', () => {
-  test('without the token learns nothing', async () => {
+describe('a wrong call of the plan', () => {
+  test('without the token gets 401', async () => {
     await start([{}]);
     for (const path of [PLAN_PATH, CATALOG_PATH]) expect((await ask(path, question, 'x')).status).toBe(401);
   });
@@ -343,7 +343,7 @@ describe('anyone who asks otherwise', () => {
     [PLAN_PATH, { ...question, body: { text: 'x'.repeat(65_536) } }, 413, /larger than 65536 bytes/],
     [PLAN_PATH, '{', 400, /not valid JSON/],
     [CATALOG_PATH, { namespace: '' }, 400, /^namespace: must not be empty/],
-  ])('%s with something wrong learns what', async (path, body, status, message) => {
+  ])('%s with a wrong member gets an error that names it', async (path, body, status, message) => {
     await start([{}]);
     const answer = await ask(path, body);
     expect([answer.status, answer.json]).toEqual([status, { error: expect.stringMatching(message) }]);

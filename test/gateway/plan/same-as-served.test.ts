@@ -95,7 +95,7 @@ const scene = fc.record({
 });
 type Scene = typeof scene extends fc.Arbitrary<infer Made> ? Made : never;
 
-test('the first target of a plan is the first that is asked, and the plan leaves no trace', async () => {
+test('the first target of a plan is the first that a request asks, and the plan changes nothing', async () => {
   const seen = { asked: 0, refused: 0, skipped: 0 };
   await fc.assert(
     fc.asyncProperty(scene, async (made) => {

@@ -6,7 +6,7 @@ import { TableHolder } from '../../../gateway/table/holder.ts';
 import { buildTableView } from '../../../gateway/table/view.ts';
 import { tableOf } from '../rig.ts';
 
-test('health and metrics adopt a table once where only its keys change', () => {
+test('health and metrics adopt a table once if only its keys change', () => {
   const adopted: string[] = [];
   const view = buildTableView(tableOf([{ baseUrl: 'https://api.upstream.test/v1' }]));
   const holder = new TableHolder();

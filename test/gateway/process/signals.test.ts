@@ -70,13 +70,13 @@ async function refusing(): Promise<void> {
 /** `npm test` sends the first alone; the others two by two, to a process with a stream, below. */
 const endings = some(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const, 5);
 
-test.each(endings)('nothing under way: %s ends it with 0', async (name) => {
+test.each(endings)('without requests, %s ends it with 0', async (name) => {
   await launched();
   gateway.process.signal(name);
   expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
 });
 
-test('a running stream ends by itself, and every answer is in the journal', async () => {
+test('a running stream ends normally, and every answer is in the journal', async () => {
   await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '400' });
   expect(await readyz()).toBe(200);
   const stream = await openStream();
@@ -102,7 +102,7 @@ test('a running stream ends by itself, and every answer is in the journal', asyn
   expect(gateway.process.stderr()).toBe('');
 });
 
-test('a second SIGTERM breaks running streams off with a word, at once, and still ends with 0, though clients keep their connections', async () => {
+test('a second SIGTERM breaks running streams off with an error, at once, and the process ends with 0, though clients keep their connections', async () => {
   await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '60000' });
   const streams = [await openStream(), await openStream()];
   gateway.process.signal('SIGTERM');
@@ -122,7 +122,7 @@ test('a second SIGTERM breaks running streams off with a word, at once, and stil
 test.each([
   ['SIGUSR2', 'SIGQUIT'],
   ['SIGINT', 'SIGHUP'],
-] as const)('%s and %s are counted together: the second one loses no record', async (first, second) => {
+] as const)('%s and %s are counted together: the second signal loses no record', async (first, second) => {
   await launched({ PENSTOCK_DRAIN_ACCEPT_MS: '60000' });
   const { answer, close } = await openStream();
   gateway.process.signal(first);
@@ -149,7 +149,7 @@ async function fail(times: number): Promise<void> {
   }
 }
 
-test('what fails while it drains is reported without its words, and cuts nobody: streams end, every record is kept, and it ends with 1', async () => {
+test('an error during the drain is logged without its message, and breaks no stream: every record is kept, and it ends with 1', async () => {
   await launched({}, failing);
   const { answer, close } = await openStream();
   await fail(3);
@@ -177,7 +177,7 @@ test('a process that fails again and again does not wait for its streams', async
   close();
 });
 
-test('what still runs when the grace is over is broken off with a word', async () => {
+test('a stream that still runs after the grace period is broken off with an error', async () => {
   await launched({ PENSTOCK_DRAIN_GRACE_MS: '1' });
   const stream = await openStream();
   gateway.process.signal('SIGTERM');
@@ -188,7 +188,7 @@ test('what still runs when the grace is over is broken off with a word', async (
   expect(await gateway.process.exit).toEqual({ code: 0, signal: null });
 });
 
-test('connections that say nothing, are inside their headers or inside their body do not hold the process', async () => {
+test('connections that are idle, or stop inside their headers or body, do not keep the process', async () => {
   await launched({ PENSTOCK_DRAIN_GRACE_MS: '300' });
   const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n';
   const rest = `authorization: Bearer ${testKey}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"model":`;

@@ -41,7 +41,7 @@ async function generation(): Promise<string | undefined> {
   return headers['x-penstock-generation'];
 }
 
-test('a table that is there is served, and the answer is written down', async () => {
+test('a table that exists is served, and the answer is recorded', async () => {
   await folder.putTable(tableFor(7));
   gateway = await launchListening(folder);
   await gateway.process.line(/"routing table in use","generation":7/);
@@ -54,7 +54,7 @@ test('a table that is there is served, and the answer is written down', async ()
   ]);
 });
 
-test('before there is a table everything is 503, never 401; it is served from the moment it comes', async () => {
+test('before there is a table every request is 503, never 401, and is served from its arrival on', async () => {
   gateway = await launchListening(folder);
   await gateway.process.line(/routing table refused.*ENOENT/);
   await gateway.process.answering(`${gateway.metricsUrl}/readyz`, 503);
@@ -74,7 +74,7 @@ test('before there is a table everything is 503, never 401; it is served from th
   expect(wall.calls).toHaveLength(1);
 });
 
-test('a table that takes the name of the old one is in use, a bad one is reported and changes nothing', async () => {
+test('a table that replaces the file is used, and a bad one is logged and changes nothing', async () => {
   await folder.putTable(tableFor(1));
   gateway = await launchListening(folder);
   await gateway.process.line(/in use","generation":1/);

@@ -126,7 +126,7 @@ async function metric({ metricsUrl }: ListeningProcess, name: string): Promise<n
   );
 }
 
-test('a table in Secrets is served, the exchange tells of it, and the journal of what was served', async () => {
+test('a table in Secrets is served; the exchange reports the table and the journal of served requests', async () => {
   await place.put(publishNumber(7));
   const gateway = await launch();
   await gateway.process.line(/"routing table in use","generation":7,"source":"api"/);
@@ -154,7 +154,7 @@ test('a table in Secrets is served, the exchange tells of it, and the journal of
   expect(gateway.process.stdout()).not.toMatch(/sk-upstream|eeeeeeee/);
 });
 
-test('records that nobody has taken over are in the log when the gateway has ended', async () => {
+test('records that nobody has acknowledged are in the log after the end of the gateway', async () => {
   await place.put(publishNumber(8));
   const gateway = await launch();
   await gateway.process.line(/"routing table in use","generation":8/);
@@ -163,7 +163,7 @@ test('records that nobody has taken over are in the log when the gateway has end
   expect(gateway.process.stdout()).toMatch(/"a ledger record was not acknowledged","record":\{"id":"req_/);
 });
 
-test('a ledger that has not asked yet is waited for, and takes over what would else be in the log', async () => {
+test('a ledger that has not asked yet is waited for, and acknowledges what would otherwise be logged', async () => {
   await place.put(publishNumber(9));
   const gateway = await launch({ PENSTOCK_LEDGER_ADDRESS: 'http://127.0.0.1:1' });
   await gateway.process.line(/"routing table in use","generation":9/);
@@ -206,7 +206,7 @@ describe('no request fails', () => {
   }, 60_000);
 });
 
-test('started while the API server is away, it serves from its copy within 3 s, and goes on from there', async () => {
+test('a gateway that starts during an outage of the API server serves from its copy within 3 s, and goes on from there', async () => {
   await place.put(publishNumber(1));
   const first = await launch();
   await first.process.line(/"routing table in use"/);
@@ -228,7 +228,7 @@ test('started while the API server is away, it serves from its copy within 3 s, 
   expect((await exchange(second)).status).toBe(200);
 }, 60_000);
 
-test('started while the API server is frozen, it serves from its copy within 3 s', async () => {
+test('a gateway that starts while the API server is frozen serves from its copy within 3 s', async () => {
   await place.put(publishNumber(1));
   const first = await launch();
   await first.process.line(/"routing table in use"/);

@@ -6,7 +6,7 @@ import { openMemoryJournal } from '../../../gateway/meter/journal.ts';
 import { startGateway } from '../../../gateway/process/start.ts';
 import { TableHolder } from '../../../gateway/table/holder.ts';
 
-test('a gateway that cannot start leaves nothing behind', async () => {
+test('a gateway that cannot start leaves nothing open', async () => {
   const metrics = await listening(0);
   const probe = await listening(0);
   await new Promise((resolve) => probe.server.close(resolve));

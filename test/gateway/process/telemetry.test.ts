@@ -88,7 +88,7 @@ async function ask({ url }: ListeningProcess): Promise<void> {
   expect(status).toBe(200);
 }
 
-test('without an endpoint nothing of OpenTelemetry is loaded, and upstreams hear of no trace', async () => {
+test('without an endpoint no code of OpenTelemetry is loaded, and upstreams get no trace', async () => {
   const running = await launched({ OTEL_TRACES_SAMPLER: 'always_on', PENSTOCK_USAGE_EVENTS: 'true' });
   await ask(running);
   await running.process.stop();
@@ -96,7 +96,7 @@ test('without an endpoint nothing of OpenTelemetry is loaded, and upstreams hear
   expect(wall.calls[0]?.headers).not.toHaveProperty('traceparent');
 });
 
-test('with one it is, and its headers are sent and stand in no log', async () => {
+test('with an endpoint it is loaded, and its headers are sent and in no log', async () => {
   const secret = 'canary-of-the-collector-key';
   const running = await launched({
     OTEL_EXPORTER_OTLP_ENDPOINT: hole.url,
@@ -113,7 +113,7 @@ test('with one it is, and its headers are sent and stand in no log', async () =>
 });
 
 // The SDK of OpenTelemetry, left to itself, took eight seconds and threw.
-test('a collector that never answers holds an end up for two seconds, behind the ledger', async () => {
+test('a collector that never answers delays the end by two seconds, after the ledger', async () => {
   const running = await launched({
     OTEL_EXPORTER_OTLP_ENDPOINT: hole.url,
     PENSTOCK_USAGE_EVENTS: 'true',
@@ -132,7 +132,7 @@ test('a collector that never answers holds an end up for two seconds, behind the
   expect(running.process.stderr()).toBe('');
 });
 
-test('what does not fit is reported at the start', async () => {
+test('a setting that does not fit is reported at the start', async () => {
   await expect(
     launchListening(folder, { OTEL_EXPORTER_OTLP_ENDPOINT: hole.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }),
   ).rejects.toThrow('OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf');

@@ -88,7 +88,7 @@ function requestOf(more: object): string {
   ].join('\r\n');
 }
 
-test('answers, streams and requests that follow on one connection come over TLS', async () => {
+test('answers, streams and further requests on one connection work over TLS', async () => {
   expect(rig.url).toMatch(/^https:/);
   const socket = await opened(first.cert);
   const text = await ask(socket, [{}, { stream: true }, {}]);
@@ -97,7 +97,7 @@ test('answers, streams and requests that follow on one connection come over TLS'
   expect(rig.records).toHaveLength(3);
 });
 
-test('a renewed certificate is shown to new connections, and those that are open go on', async () => {
+test('new connections get a renewed certificate, and open ones go on', async () => {
   const early = await opened(first.cert);
   const next = makeCertificate(named);
   await put(next);
@@ -111,7 +111,7 @@ test('a renewed certificate is shown to new connections, and those that are open
   await expect(opened(first.cert)).rejects.toThrow();
 });
 
-test('a certificate that cannot be used is reported once, and the one before serves on', async () => {
+test('an unusable certificate is logged once, and the earlier one stays in use', async () => {
   await put({ cert: makeCertificate(named).cert, key: first.key });
   look();
   look();
@@ -119,7 +119,7 @@ test('a certificate that cannot be used is reported once, and the one before ser
   (await opened(first.cert)).destroy();
 });
 
-test('a folder without a certificate ends the start, and says what belongs there', async () => {
+test('a folder without a certificate ends the start, with a message that says what belongs there', async () => {
   await rm(join(folder, 'tls.key'));
   expect(() => readCertificate(folder)).toThrow(/ENOENT.*Put a Secret of type kubernetes.io\/tls there/);
 });

@@ -33,7 +33,7 @@ const isReady = async (): Promise<boolean> => {
   return (await rawCall({ port }, { path: '/readyz' })).status === 200;
 };
 
-test('a process that hangs is ended with one line about it, and leaves no dump', async () => {
+test('a process that hangs ends with one log line, and leaves no dump', async () => {
   await launchThatHangs(600_000, { PENSTOCK_WATCHDOG_MS: '1000' });
   gateway.process.signal('SIGWINCH');
   expect(await gateway.process.exit).toEqual({ code: null, signal: 'SIGKILL' });
@@ -45,7 +45,7 @@ test('a process that hangs is ended with one line about it, and leaves no dump',
   });
 });
 
-test('a process that hangs for less goes on', async () => {
+test('a process that hangs for a shorter time goes on', async () => {
   await launchThatHangs(1_200);
   gateway.process.signal('SIGWINCH');
   await gateway.process.line(/it hung/);
@@ -80,7 +80,7 @@ test.each([
     '--report-on-fatalerror --max-heap-size=200',
     "process.on('SIGWINCH',()=>{const all=[];for(;;)all.push({all:[...all]})})",
   ],
-])('a process that %s writes no report, whatever its environment says', async (_, options, code) => {
+])('a process that %s writes no report, whatever its environment sets', async (_, options, code) => {
   gateway = await launchListening(folder, {
     NODE_OPTIONS: `${options} --report-directory=${folder.path} --import=data:text/javascript,${encodeURIComponent(code)}`,
   });

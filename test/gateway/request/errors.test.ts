@@ -59,7 +59,7 @@ describe('docs/errors.md', () => {
     },
   );
 
-  test('no two rows say the same', () => {
+  test('no two rows have the same text', () => {
     const whens = [...documented.values()].map((cells) => cells[6]);
     expect(new Set(whens).size).toBe(whens.length);
   });
@@ -78,19 +78,19 @@ describe('the table', () => {
     expect(error.toErrorObject('openai')).toEqual({ message: 'message', type, code, param: null });
   });
 
-  test.each(rows)('%s: the status fits whose fault it is', (name, { status, fault }) => {
+  test.each(rows)('%s: the status fits the side at fault', (name, { status, fault }) => {
     const isCallers = status < 500;
     expect(isCallers, `${name} is the fault of the ${fault}`).toBe(fault === 'caller');
   });
 
-  test('only 401 says 401: a provider that rejects us is never the key of the caller', () => {
+  test('only 401 has type 401: a provider that rejects the platform never looks like a bad key of the caller', () => {
     expect(rows.filter(([, { status }]) => status === 401).map(([name]) => name)).toEqual([
       'invalid_api_key',
     ]);
   });
 });
 
-describe('what is sent', () => {
+describe('the body of an error', () => {
   test.each(rows)(
     '%s: x-should-retry is false where trying again cannot help, and never true',
     (name, row) => {
@@ -119,7 +119,7 @@ describe('what is sent', () => {
     });
   });
 
-  test("an upstream's own status, type and code are kept where it judged the request", () => {
+  test("an upstream's own status, type and code are kept if it rejected the request", () => {
     const upstream = { status: 422, type: 'their_type', code: null };
     const error = new GatewayError('invalid_parameter', 'theirs', { upstream });
     expect(error.status).toBe(422);
@@ -154,7 +154,7 @@ describe('retry-after', () => {
     expect(headersFor(seconds)).toEqual(reported);
   });
 
-  test('is a whole number from 1 to 60 whatever is asked for, and never shorter than asked within that', () => {
+  test('is a whole number from 1 to 60 for any wait, and never below it within that range', () => {
     fc.assert(
       fc.property(fc.double(), (seconds) => {
         const [reported = Number.NaN, reportedMs = Number.NaN] = headersFor(seconds).map(Number);
@@ -166,13 +166,13 @@ describe('retry-after', () => {
     );
   });
 
-  test('is not sent where nobody knows', () => {
+  test('is not sent if the wait is unknown', () => {
     const { headers } = new GatewayError('rate_limit_exceeded', 'm');
     for (const name of ['retry-after', 'retry-after-ms']) expect(headers).not.toHaveProperty(name);
   });
 });
 
-test('the words of an upstream are asked to 4,096 characters, both ends of them; a parameter to 256', () => {
+test('the text of an upstream is cut to 4,096 characters, with both ends kept; a parameter to 256', () => {
   const words = `Because of ${'x'.repeat(60_000)} (send less)`;
   const { message, param } = new GatewayError('invalid_parameter', words, {
     param: 'p'.repeat(300),

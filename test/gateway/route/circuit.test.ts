@@ -39,13 +39,13 @@ const open = failed(5, 0);
 /** Closed again at 5.2 s. */
 const closedAgain = trial(trial(open, 5_100), 5_200);
 
-test('four failures are borne, the fifth opens it', () => {
+test('four failures do not open it, the fifth does', () => {
   expect(mayTry(failed(4, 0), 0)).toBe(true);
   expect(mayTry(open, 0)).toBe(false);
   expect(open.cause).toBe('status_500');
 });
 
-test('a failure is no longer one in a row after an answer', () => {
+test('an answer ends a row of failures', () => {
   expect(mayTry(failed(4, 2, onAnswered(failed(4, 0), 1, 1)), 2)).toBe(true);
 });
 
@@ -78,53 +78,53 @@ test.each([0, 0.5, 0.999])(
   },
 );
 
-describe('what began before it opened is old news', () => {
-  test('failures do not open it for longer', () => {
+describe('an attempt that began before it opened', () => {
+  test('does not keep it open longer if it fails', () => {
     expect(failed(20, 0)).toEqual(open);
   });
 
-  test('nor do they open it again once it is closed', () => {
+  test('does not open it again after it is closed', () => {
     const late = Array.from({ length: 9 }).reduce<Circuit>((one) => fail(one, -1, 6_000), closedAgain);
     expect(late).toEqual(closedAgain);
   });
 
-  test('content opens no way', () => {
+  test('does not close it with content', () => {
     expect(onAnswered(open, -1, 100)).toEqual(open);
     expect(onAnswered(onAnswered(open, -1, 5_001), -1, 5_001)).toEqual(open);
   });
 });
 
-describe('half-open', () => {
-  test('it is forgotten where nobody has tried it for ten minutes', () => {
+describe('a half-open circuit', () => {
+  test('is forgotten if nobody has tried it for ten minutes', () => {
     expect([604_999, 605_000].map((nowMs) => isForgettable(open, nowMs))).toEqual([false, true]);
     const tried = onTried(open, 65_000);
     expect([664_999, 665_000].map((nowMs) => isForgettable(tried, nowMs))).toEqual([false, true]);
     expect([0, 4_999].map((nowMs) => isForgettable(open, nowMs))).toEqual([false, false]);
   });
 
-  test('one trial that is answered makes room for the next, and is not enough', () => {
+  test('needs more than one answered trial, and admits the next after it', () => {
     const once = trial(open, 5_000);
     expect(phaseOf(once, 5_001)).toBe('half-open');
     expect(mayTry(once, 5_001)).toBe(true);
     expect(mayTry(onTried(once, 5_001), 5_001)).toBe(false);
   });
 
-  test('two close it', () => {
+  test('closes after two answered trials', () => {
     expect(phaseOf(closedAgain, 5_200)).toBe('slow-start');
     expect(mayTry(onTried(onTried(closedAgain, 5_201), 5_201), 5_201)).toBe(true);
   });
 
-  test('a failure of the second opens it for longer', () => {
+  test('opens for longer if the second trial fails', () => {
     const again = fail(onTried(trial(open, 5_000), 5_100), 5_100, 5_200);
     expect(phaseOf(again, 5_200)).toBe('open');
     expect(again.openUntilMs).toBe(15_200);
   });
 
-  test('a stream that breaks off after its content was no answer', () => {
+  test('opens again if a stream breaks off after its content', () => {
     expect(phaseOf(breakOff(trial(open, 5_000), 5_000, 5_300), 5_300)).toBe('open');
   });
 
-  test('a trial that has reported nothing for five seconds keeps nobody out, and is heard all the same', () => {
+  test('admits another trial after five seconds without news, and still counts the first', () => {
     const tried = onTried(open, 5_000);
     expect([mayTry(tried, 9_999), mayTry(tried, 10_000)]).toEqual([false, true]);
     const both = onTried(tried, 10_000);
@@ -134,14 +134,14 @@ describe('half-open', () => {
   });
 });
 
-describe('the last resort, tried while it is open,', () => {
-  test('opens the way with its answer', () => {
+describe('a last resort while it is open', () => {
+  test('makes it half-open with an answer', () => {
     const answered = onAnswered(open, 1_000, 1_100);
     expect(phaseOf(answered, 1_100)).toBe('half-open');
     expect(mayTry(answered, 1_100)).toBe(true);
   });
 
-  test('changes nothing with its failure, be it late', () => {
+  test('changes nothing with a failure, even a late one', () => {
     expect(fail(open, 1_000, 1_100)).toEqual(open);
     expect(fail(open, 4_900, 5_100)).toEqual(open);
   });
@@ -154,12 +154,12 @@ describe('a slow start', () => {
     expect([closedCircuit, open, failed(4, 0)].map((one) => shareOf(one, 5_200))).toEqual([1, 1, 1]);
   });
 
-  test('bears four failures as ever; the fifth opens it for longer than before', () => {
+  test('bears four failures as always; the fifth opens it for longer than before', () => {
     expect(phaseOf(failed(4, 6_000, closedAgain), 6_000)).toBe('slow-start');
     expect(failed(5, 6_000, closedAgain).openUntilMs).toBe(16_000);
   });
 
-  test('that was borne to its end forgets how often it has opened', () => {
+  test('that ended resets the number of openings', () => {
     expect(phaseOf(closedAgain, 35_200)).toBe('closed');
     expect(failed(5, 36_000, closedAgain).openUntilMs).toBe(41_000);
     expect([isForgettable(closedAgain, 35_199), isForgettable(closedAgain, 35_200)]).toEqual([false, true]);
@@ -170,15 +170,15 @@ describe('streams that break off', () => {
   const broken = (times: number, from: Circuit = closedCircuit): Circuit =>
     Array.from({ length: times }).reduce<Circuit>((one) => breakOff(onAnswered(one, 0, 0), 0), from);
 
-  test('three in a row open it, whatever content they brought before', () => {
+  test('three in a row open it, whatever content they had before', () => {
     expect([phaseOf(broken(2), 0), phaseOf(broken(3), 0)]).toEqual(['closed', 'open']);
   });
 
-  test('one that comes to its end between them starts the count again', () => {
+  test('a complete stream between them resets the count', () => {
     expect(phaseOf(broken(2, onStreamEnded(broken(2), 0)), 0)).toBe('closed');
   });
 
-  test('further apart than five minutes are no row, and are forgotten', () => {
+  test('more than five minutes apart are no row, and are forgotten', () => {
     const apart = (ms: number): Circuit =>
       [0, ms, 2 * ms].reduce<Circuit>((one, at) => breakOff(onAnswered(one, at, at), at), closedCircuit);
     expect(phaseOf(apart(299_999), 600_000)).toBe('open');
@@ -196,7 +196,7 @@ test('a closed circuit counts no trials', () => {
 describe.each([
   ['failures before content', onFailure],
   ['broken streams', onStreamFailure],
-] as const)('where no number of %s opens it', (_, step) => {
+] as const)('if no number of %s may open it', (_, step) => {
   test.each<[string, Circuit, number]>([
     ['it never opens', closedCircuit, 0],
     ['it does not stay open', open, 0],
@@ -233,11 +233,11 @@ describe('an upstream that fails now and then', () => {
     expect(history(300, (n) => n % 3 === 0, 100).openings).toBe(0);
   });
 
-  test('is not held against it half a minute later: too few calls in the window never open it', () => {
+  test('is forgiven after half a minute: too few calls in the window never open it', () => {
     expect(history(100, threeOfFour, 2_000).openings).toBe(0);
   });
 
-  test('is forgotten when it closes again', () => {
+  test('starts at zero when it closes again', () => {
     const shut = history(21, threeOfFour, 100);
     const closed = trial(trial(shut, shut.openUntilMs), shut.openUntilMs + 1);
     expect(phaseOf(failed(4, shut.openUntilMs + 2, closed), shut.openUntilMs + 2)).toBe('slow-start');

@@ -115,7 +115,7 @@ describe('the recent calls of a target', () => {
     expect(health.targetCalls(2, 0)).toMatchObject([{ state: 'failing', calls: 1, failed: 1 }]);
   });
 
-  test('are news when their state or cause changes, and not with each call', () => {
+  test('are news when state or cause change, and not with each call', () => {
     const health = newHealth();
     const said = (): number => health.revision(0);
     const first = said();
@@ -147,22 +147,22 @@ describe('the recent calls of a target', () => {
   });
 });
 
-test('everybody is welcome at first', () => {
+test('at first every target is usable', () => {
   expect(usable(newHealth(), 0)).toEqual(['t0/a', 't0/b', 't1']);
 });
 
 describe('a key in cooldown', () => {
   const health = healthAfter({ type: 'key-cooldown', forMs: 2_000, reason: 'rate-limit' }, 1);
-  test('is left alone until its time, its sister is not', () => {
+  test('is skipped until its cooldown ends; other keys are not', () => {
     expect(usable(health, 1_999)).toEqual(['t0/b', 't1']);
     expect(usable(health, 2_000)).toEqual(['t0/a', 't0/b', 't1']);
   });
-  describe('whose time is up', () => {
+  describe('whose cooldown has ended', () => {
     const rested = (reason: 'rate-limit' | 'out-of-money' | 'rejected'): Health =>
       healthAfter({ type: 'key-cooldown', forMs: 2_000, reason }, 1);
     const reasons = ['rate-limit', 'out-of-money', 'rejected'] as const;
 
-    test.each(reasons)('(%s) is tried by one at a time, until one is answered', (reason) => {
+    test.each(reasons)('(%s) gets one trial at a time, until one is answered', (reason) => {
       const again = rested(reason);
       for (const signal of [{ type: 'none' }, targetFailure] satisfies HealthSignal[]) {
         const trial = again.onStart(keyA, false, 2_000);
@@ -189,7 +189,7 @@ describe('a key in cooldown', () => {
       expect(again.isUsable(keyA, 11_000)).toBe(true);
     });
 
-    test('is not believed to work for an answer to what was asked before', () => {
+    test('is not restored by the answer to an earlier call', () => {
       const again = newHealth();
       const early = again.onStart(keyA, false, 0);
       attempt(again, keyA, { type: 'key-cooldown', forMs: 2_000, reason: 'rejected' }, 0);
@@ -198,7 +198,7 @@ describe('a key in cooldown', () => {
       expect(again.isUsable(keyA, 2_000)).toBe(false);
     });
 
-    test('works again where nobody has refused it for five seconds', () => {
+    test('works again after five seconds without a refusal', () => {
       const again = rested('rejected');
       again.onStart(keyA, false, 2_000);
       expect(again.isUsable(keyA, 6_999)).toBe(false);
@@ -212,7 +212,7 @@ describe('a key in cooldown', () => {
       ['rate-limit', true],
       ['out-of-money', false],
       ['rejected', false],
-    ] as const)('long ago (%s): as if nothing had been: %s', (reason, isForgotten) => {
+    ] as const)('long ago (%s) starts afresh: %s', (reason, isForgotten) => {
       const again = rested(reason);
       again.revision(1e6);
       again.onStart(keyA, false, 1e6);
@@ -242,7 +242,7 @@ describe('a key in cooldown', () => {
       },
     );
 
-    test('does not rest for what was asked before others were answered', () => {
+    test('does not cool down for a call that began before others were answered', () => {
       const health = newHealth();
       const late = health.onStart(keyA, false, 0);
       const answered = health.onStart(keyA, false, 5);
@@ -265,7 +265,7 @@ describe('a key in cooldown', () => {
       return health;
     };
 
-    test('cools down for a second, and needs no trial for the others', () => {
+    test('cools down for a second, and others need no trial', () => {
       const health = answered();
       as(health, 'one', limited(), 999);
       expect(health.restMs(keyA, 999)).toBe(1_000);
@@ -273,7 +273,7 @@ describe('a key in cooldown', () => {
       expect(health.isUsable(keyA, 1_999)).toBe(true);
     });
 
-    test('cools down no longer when the same caller is limited again, and twice as long for each further caller', () => {
+    test('cools down no longer if the same caller is limited again, and twice as long for each further caller', () => {
       const health = answered();
       const restAfter = (caller: string, nowMs: number): number | undefined => {
         as(health, caller, limited(5_000), nowMs);
@@ -309,10 +309,10 @@ describe('a key in cooldown', () => {
     });
   });
 
-  describe('that is asked to wait for nothing', () => {
+  describe('without an announced wait', () => {
     const own: HealthSignal = { type: 'key-cooldown', forMs: 20_000, reason: 'rate-limit', isOwnRule: true };
 
-    test('cools down by our own rule: for a second, and twice as long each time, until it is answered', () => {
+    test('cools down for a second, and twice as long each time, until it is answered', () => {
       const health = newHealth();
       const waits: (number | undefined)[] = [];
       let nowMs = 0;
@@ -334,7 +334,7 @@ describe('a key in cooldown', () => {
       expect(health.restMs(keyA, 5)).toBe(1_000);
     });
 
-    test('is forgotten after half a minute', () => {
+    test('starts afresh after half a minute', () => {
       const health = newHealth();
       attempt(health, keyA, own, 0);
       attempt(health, keyA, own, 31_000);
@@ -345,7 +345,7 @@ describe('a key in cooldown', () => {
   describe('for one model', () => {
     const limited: HealthSignal = { type: 'key-cooldown', forMs: 9_000, reason: 'rate-limit' };
 
-    test('serves other models, and learns of with the model', () => {
+    test('serves other models, and reports the cooldown with its model', () => {
       const health = newHealth();
       attempt(health, otherModel, { type: 'success' }, 0);
       attempt(health, keyA, limited, 0);
@@ -382,7 +382,7 @@ describe('a key in cooldown', () => {
       expect(health.usableInMs([otherModel], 1_000)).toBe(8_000);
     });
 
-    test('has its trial for itself', () => {
+    test('has its own trial', () => {
       const health = newHealth();
       attempt(health, keyA, limited, 0);
       health.onStart(keyA, false, 9_000);
@@ -395,7 +395,7 @@ describe('a key in cooldown', () => {
     });
   });
 
-  test('says when it may be used again', () => {
+  test('reports when it may be used again', () => {
     expect(health.usableInMs([keyA], 500)).toBe(1_500);
     expect(health.usableInMs([keyA, keyB], 500)).toBe(0);
     expect(health.usableInMs([], 500)).toBe(0);
@@ -403,30 +403,30 @@ describe('a key in cooldown', () => {
 });
 
 describe('the breaker', () => {
-  test('of a model concerns all keys of the provider, and no other model', () => {
+  test('of a model covers all keys of the provider, and no other model', () => {
     const health = healthAfter(targetFailure, 5);
     expect(usable(health, 0)).toEqual(['t1']);
     expect(health.isUsable(otherModel, 0)).toBe(true);
   });
 
-  test('of an endpoint concerns all its models', () => {
+  test('of an endpoint covers all its models', () => {
     const health = healthAfter(endpointFailure, 5);
     expect(usable(health, 0)).toEqual(['t1']);
     expect(health.isUsable(otherModel, 0)).toBe(false);
   });
 
-  test('needs five in a row: a success starts again', () => {
+  test('opens after five failures in a row: a success resets the count', () => {
     const health = healthAfter(targetFailure, 4);
     attempt(health, keyB, { type: 'success' }, 0);
     attempt(health, keyA, targetFailure, 0);
     expect(usable(health, 0)).toEqual(['t0/a', 't0/b', 't1']);
   });
 
-  test('does not hear of mistakes and leavers', () => {
+  test('ignores errors of callers, and cancelled calls', () => {
     expect(usable(healthAfter({ type: 'none' }, 50), 0)).toEqual(['t0/a', 't0/b', 't1']);
   });
 
-  test('lets one trial through when its time is up, and closes with the success of the second', () => {
+  test('admits one trial when its time is up, and closes with the second success', () => {
     const health = healthAfter(targetFailure, 5);
     expect(usable(health, 4_999)).toEqual(['t1']);
     expect(usable(health, 5_000)).toEqual(['t0/a', 't0/b', 't1']);
@@ -439,7 +439,7 @@ describe('the breaker', () => {
     expect(health.isClosed(keyA, 5_200)).toBe(true);
   });
 
-  test('gives what has closed again a part of its calls, and more by the second', () => {
+  test('gives a closed target a growing part of its calls', () => {
     const health = healthAfter(endpointFailure, 5);
     expect(health.shareOf(keyA.target, 0)).toBe(1);
     for (const nowMs of [5_000, 5_100]) attempt(health, keyA, { type: 'success' }, nowMs);
@@ -481,7 +481,7 @@ describe('a trial of a half-open breaker', () => {
     return { health, trial: health.onStart(keyA, false, 5_000) };
   };
 
-  test('makes room for the next with its first content; its end does not count once more', () => {
+  test('admits the next with its first content; its end does not count again', () => {
     const { health, trial } = opened();
     health.onContent(trial, 5_010);
     expect(health.isUsable(keyB, 5_020)).toBe(true);
@@ -495,7 +495,7 @@ describe('a trial of a half-open breaker', () => {
     expect(health.revision(5_050)).not.toBe(revision);
   });
 
-  test('is reported from other attempts: it wants one that gives a verdict', () => {
+  test('is wanted where a verdict is missing, and not for other targets', () => {
     const health = healthAfter(targetFailure, 5);
     expect([4_999, 5_000].map((nowMs) => health.awaitsTrial(keyA, nowMs))).toEqual([false, true]);
     expect(health.awaitsTrial(other, 5_000)).toBe(false);
@@ -506,7 +506,7 @@ describe('a trial of a half-open breaker', () => {
     expect(health.awaitsTrial(keyA, 5_001)).toBe(false);
   });
 
-  test('keeps others out while it is under way', () => {
+  test('keeps other calls out while it is in flight', () => {
     expect(opened().health.isUsable(keyA, 5_001)).toBe(false);
   });
 
@@ -514,7 +514,7 @@ describe('a trial of a half-open breaker', () => {
     { type: 'none' },
     { type: 'misconfigured' },
     { type: 'key-cooldown', forMs: 1, reason: 'rate-limit' },
-  ])('that ends with $type, which says nothing of its health, makes room for another', (signal) => {
+  ])('that ends with $type, which says nothing about health, admits another', (signal) => {
     const { health, trial } = opened();
     health.onEnd(trial, signal, 5_010);
     expect(health.isUsable(keyA, 5_020)).toBe(true);
@@ -529,7 +529,7 @@ describe('when all are out of service', () => {
     return health;
   };
 
-  test('the one that is to be tried soonest is tried all the same, once a second', () => {
+  test('the one with the soonest trial is tried, once a second', () => {
     const health = dead();
     expect(health.lastResort(all, 1_000)).toBe(0);
     attempt(health, keyA, targetFailure, 1_000);
@@ -540,13 +540,13 @@ describe('when all are out of service', () => {
     ]);
   });
 
-  test('an answer of it brings it back before its time', () => {
+  test('an answer of it restores it before its time', () => {
     const health = dead();
     attempt(health, keyA, { type: 'success' }, 1_500);
     expect(usable(health, 1_500)).toEqual(['t0/a', 't0/b']);
   });
 
-  test('who is passed over for another cause is none: the next is tried', () => {
+  test('a target that is skipped for another reason is not the last resort', () => {
     const health = dead();
     expect(health.lastResort(all, 2_000, (position) => position === 0)).toBe(1);
     expect(health.lastResort(all, 2_000, () => true)).toBeUndefined();
@@ -562,7 +562,7 @@ describe('when all are out of service', () => {
   });
 });
 
-describe('attempts under way', () => {
+describe('attempts in flight', () => {
   test('are counted for the target and for the key, until they end', () => {
     const health = newHealth();
     const counts = (): number[] =>
@@ -592,7 +592,7 @@ test('three repetitions at a target are free; more are a tenth of its requests i
   expect(health.hasBudget(keyB, 10_001)).toBe(true);
 });
 
-test('a model that its provider does not know learns of, until it is served', () => {
+test('a model that its provider does not know is reported, until it is served', () => {
   const health = healthAfter({ type: 'misconfigured' }, 1);
   const [{ upstreamModel = '' } = {}] = health.misconfiguredTargets();
   expect(upstreamModel).toBe(keyA.target.entry.upstreamModel);
@@ -606,7 +606,7 @@ test('a model that its provider does not know learns of, until it is served', ()
   expect(health.misconfiguredTargets()).toEqual([]);
 });
 
-test("a success of a request begun earlier does not end a key's rest", () => {
+test('a success of an earlier request does not end the cooldown of a key', () => {
   const health = healthAfter({ type: 'key-cooldown', forMs: 9_000, reason: 'rate-limit' }, 1);
   attempt(health, keyA, { type: 'success' }, 20);
   expect(health.isUsable(keyA, 30)).toBe(false);
@@ -648,11 +648,11 @@ describe('a report', () => {
     expect(reportAt(health, 2_500), 'it has not answered since').toEqual(isOver ? [] : [line]);
   });
 
-  describe('says of a key that wants a person what it said', () => {
+  describe('keeps what it reported of a key that needs a person', () => {
     const broke: HealthSignal = { type: 'key-cooldown', forMs: 2_000, reason: 'out-of-money' };
     const statesAt = (health: Health, nowMs: number) => reportAt(health, nowMs).map(({ state }) => state);
 
-    test('also while it is tried, until it is answered', () => {
+    test('also during a trial, until one is answered', () => {
       const health = healthAfter(broke, 1);
       const trial = health.onStart(keyA, false, 2_100);
       expect(statesAt(health, 2_200)).toEqual(['out-of-money']);
@@ -662,7 +662,7 @@ describe('a report', () => {
       expect(statesAt(health, 4_400)).toEqual(['working']);
     });
 
-    test('for ten minutes where nobody tries it, and no longer', () => {
+    test('for ten minutes without a trial, and no longer', () => {
       const health = healthAfter(broke, 1);
       const reported = health.revision(600_000);
       expect(statesAt(health, 601_999)).toEqual(['out-of-money']);
@@ -671,7 +671,7 @@ describe('a report', () => {
     });
   });
 
-  test('says which model at which provider is cut off, and which provider as a whole', () => {
+  test('names the model and provider that are cut off, or the provider as a whole', () => {
     const model = healthAfter(targetFailure, 5);
     attempt(model, keyB, { type: 'success' }, 0);
     expect(reportAt(healthAfter(targetFailure, 4), 0)).toEqual([]);
@@ -691,7 +691,7 @@ describe('a report', () => {
     ]);
   });
 
-  test('says of a breaker whether it is half-open, and of what has come back that it starts slowly', () => {
+  test('says whether a breaker is half-open, and whether a closed one is in slow start', () => {
     const health = healthAfter(endpointFailure, 5);
     expect(reportAt(health, 5_000)).toMatchObject([{ state: 'open', phase: 'half-open' }]);
     for (const nowMs of [5_000, 5_001]) attempt(health, keyA, { type: 'success' }, nowMs);
@@ -703,7 +703,7 @@ describe('a report', () => {
     expect(reportAt(health, 35_001)).toEqual([{ provider: 'platform/p', key: 'a', state: 'working' }]);
   });
 
-  test('forgets a breaker that nobody has tried for ten minutes behind its time, and not before', () => {
+  test('forgets a breaker ten minutes after its time without a trial, and not before', () => {
     const health = healthAfter(targetFailure, 5);
     expect(reportAt(health, 604_999)).toMatchObject([{ state: 'open', phase: 'half-open' }]);
     const before = health.revision(604_999);
@@ -711,7 +711,7 @@ describe('a report', () => {
     expect([reportAt(health, 605_000), health.breakers(605_000)]).toEqual([[], []]);
   });
 
-  test('failures of which nobody has tried the end for ten minutes are no row with the next one', () => {
+  test('forgets failures after ten minutes without a call', () => {
     const health = healthAfter(targetFailure, 4, 20_000);
     health.revision(619_999);
     const later = healthAfter(targetFailure, 4, 20_000);
@@ -720,7 +720,7 @@ describe('a report', () => {
     expect([health, later].map((each) => each.breakers(620_000).length)).toEqual([1, 0]);
   });
 
-  test('forgets what has not answered for long', () => {
+  test('forgets keys that have not answered for long', () => {
     const health = healthAfter({ type: 'success' }, 1);
     const working = reportAt(health, 0);
     health.revision(600_000);
@@ -770,7 +770,7 @@ describe('the revision', () => {
     expect(health.revision(49_999)).not.toBe(health.revision(50_000));
   });
 
-  test("changes when a key's rest begins, and when it is over", () => {
+  test('changes when the cooldown of a key begins, and when it ends', () => {
     const health = newHealth();
     const rest: HealthSignal = { type: 'key-cooldown', forMs: 100, reason: 'rate-limit' };
     expect(changed(health, 0, () => attempt(health, keyA, rest, 0))).toBe(true);
@@ -785,13 +785,13 @@ describe('another table', () => {
     ({ routes: [routeOf([{ ...shared, keys, providerEntry }, { provider: 'platform/q' }])] }) as const;
   const rejected: HealthSignal = { type: 'key-cooldown', forMs: 60_000, reason: 'rejected' };
 
-  test('with the same credential leaves a rejected key where it is', () => {
+  test('with the same credential keeps the state of a rejected key', () => {
     const health = healthAfter(rejected, 1);
     health.adopt(viewOf({ a: 'A', b: 'other' }));
     expect(usable(health, 1)).toEqual(['t0/b', 't1']);
   });
 
-  test('with another credential ends its rest, and nothing learns of it any more', () => {
+  test('with another credential ends the cooldown, and the report of it', () => {
     const health = healthAfter(rejected, 1);
     const before = health.revision(1);
     health.adopt(viewOf({ a: 'next', b: 'B' }));
@@ -800,7 +800,7 @@ describe('another table', () => {
     expect(health.report(1, 0)).toEqual([]);
   });
 
-  test('what a key answered to with a former credential does not learn of it once the new one is rejected', () => {
+  test('an answer with a former credential does not restore the key after the new one is rejected', () => {
     const health = healthAfter({ type: 'success' }, 1);
     const [renewed] = candidatesOf([{ ...shared, keys: { a: 'next', b: 'B' } }]);
     if (!renewed) throw new Error('there is a candidate');
@@ -810,7 +810,7 @@ describe('another table', () => {
     ]);
   });
 
-  test('a former value of a key that is refused late says nothing of the present one', () => {
+  test('a late refusal of a former credential does not affect the present one', () => {
     const health = newHealth();
     const late = health.onStart(keyA, false, 0);
     health.adopt(viewOf({ a: 'next', b: 'B' }));
@@ -829,7 +829,7 @@ describe('another table', () => {
       ['a key that was refused', rejected],
       ['a model that was unknown', { type: 'misconfigured' }],
       ['what answered', { type: 'success' }],
-    ])('%s begins again, and nothing learns of it any more', (_, signal) => {
+    ])('%s starts afresh, and is no longer reported', (_, signal) => {
       const health = healthAfter(signal, 5);
       const before = health.revision(1);
       health.adopt(viewOf(shared.keys, moved));
@@ -844,7 +844,7 @@ describe('another table', () => {
       ['are refused', rejected],
       ['find no such model', { type: 'misconfigured' }],
       ['are answered', { type: 'success' }],
-    ])('calls to the old one that %s say nothing of it', (_, signal) => {
+    ])('late calls to the old one that %s do not affect it', (_, signal) => {
       const health = newHealth();
       const late = Array.from({ length: 5 }, () => health.onStart(keyA, false, 0));
       health.adopt(viewOf(shared.keys, moved));
@@ -854,7 +854,7 @@ describe('another table', () => {
       expect(health.inFlight(keyA.target.healthId)).toBe(0);
     });
 
-    test('leaves a Provider that stays where it is as it was', () => {
+    test('changes nothing of a Provider with the same address', () => {
       const health = newHealth();
       for (let n = 0; n < 5; n++) attempt(health, other, endpointFailure, 0);
       const before = health.revision(1);
@@ -872,7 +872,7 @@ describe('another table', () => {
       ['open', endpointFailure, 1],
       ['of a model open', targetFailure, 1],
       ['half-open', endpointFailure, 5_000],
-    ] as const)('lets all through where it was %s, and so it stays', (_, signal, nowMs) => {
+    ] as const)('admits all calls if it was %s, and stays so', (_, signal, nowMs) => {
       const health = healthAfter(signal, 5);
       health.adopt(viewOf(shared.keys, off));
       expect([health.breakers(nowMs), usable(health, nowMs)]).toEqual([[], ['t0/a', 't0/b', 't1']]);
@@ -880,14 +880,14 @@ describe('another table', () => {
       expect([health.breakers(nowMs), usable(health, nowMs)]).toEqual([[], ['t0/a', 't0/b', 't1']]);
     });
 
-    test('gives what was in slow start all of its calls', () => {
+    test('ends a slow start', () => {
       const health = healthAfter(endpointFailure, 5);
       for (const nowMs of [5_000, 5_100]) attempt(health, keyA, { type: 'success' }, nowMs);
       health.adopt(viewOf(shared.keys, off));
       expect(health.shareOf(keyA.target, 5_100)).toBe(1);
     });
 
-    test('is heard by calls that were under way: the newest word counts', () => {
+    test('holds for calls in flight too: the latest setting counts', () => {
       const health = newHealth();
       const late = Array.from({ length: 5 }, () => health.onStart(keyA, false, 0));
       health.adopt(viewOf(shared.keys, off));

@@ -26,14 +26,14 @@ function firstShares(
 }
 
 describe('by draw', () => {
-  test('everybody is in the order once', () => {
+  test('every peer is in the order once', () => {
     const random = makeRandom(3);
     const items = [one('a', 3, 2), one('b', 1, 9), one('c', 2), one('d', 1, 1)];
     for (let n = 0; n < 200; n++)
       expect(names(orderByDraw(items, random)).toSorted()).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('of two the one with less under way for its weight is first', () => {
+  test('of two the one with fewer requests in flight for its weight is first', () => {
     const random = makeRandom(4);
     for (let n = 0; n < 100; n++) {
       expect(names(orderByDraw([one('a', 1, 3), one('b', 1, 2)], random))).toEqual(['b', 'a']);
@@ -47,7 +47,7 @@ describe('by draw', () => {
     expect(Math.abs(shareOf('a') - 0.75)).toBeLessThan(0.015);
   });
 
-  test('of three the busiest comes first only where it is drawn with nobody less busy: never', () => {
+  test('of three the busiest is never first if a less busy one is drawn with it', () => {
     const random = makeRandom(6);
     const shareOf = firstShares(5_000, () => orderByDraw([one('a', 1, 5), one('b'), one('c')], random));
     expect(shareOf('a')).toBe(0);
@@ -58,7 +58,7 @@ describe('by draw', () => {
 describe('by hash', () => {
   const trio = [one('a', 2), one('b'), one('c')];
 
-  test('the same text gives the same order, in whichever order they are named', () => {
+  test('the same text gives the same order, in any order of the names', () => {
     for (let n = 0; n < 200; n++) {
       const order = names(orderByHash(trio, `text ${n}`));
       expect(names(orderByHash(trio.toReversed(), `text ${n}`))).toEqual(order);
@@ -71,7 +71,7 @@ describe('by hash', () => {
     expect(Math.abs(shareOf('b') - 0.25)).toBeLessThan(0.015);
   });
 
-  test('when one goes away, only its own texts move', () => {
+  test('if one leaves, only its own texts move', () => {
     for (let n = 0; n < 500; n++) {
       const order = names(orderByHash(trio, `text ${n}`));
       const without = names(orderByHash(trio.slice(0, 2), `text ${n}`));
@@ -79,7 +79,7 @@ describe('by hash', () => {
     }
   });
 
-  test('anyone who is clearly overloaded is behind the others; who is only busier does not', () => {
+  test('a clearly overloaded peer comes last; a peer that is only busier does not', () => {
     const texts = Array.from({ length: 200 }, (_, n) => `text ${n}`);
     const busy = (inFlight: number) => [one('a', 1, inFlight), one('b', 1, 4), one('c', 1, 4)];
     for (const text of texts) {
@@ -90,7 +90,7 @@ describe('by hash', () => {
     }
   });
 
-  test('alone it is never overloaded', () => {
+  test('a single peer is never overloaded', () => {
     expect(names(orderByHash([one('a', 1, 500)], 'text'))).toEqual(['a']);
   });
 });

@@ -181,7 +181,7 @@ function gapsOf(times: readonly number[]): number[] {
 }
 
 describe.each(kinds)('a primary that %s', (_name, failure, afterMs) => {
-  test('for a minute, at 200 requests a second over four pods: all are answered, and few calls are wasted', () => {
+  test('for a minute, at 200 requests a second over four pods: all are answered, with few wasted calls', () => {
     const seen = simulate(
       { pods: 4, everyMs: 5, forMs: 60_000, seed: 1 },
       { fromMs: 0, toMs: Number.POSITIVE_INFINITY, failure, afterMs },

@@ -26,23 +26,23 @@ function load(signal: HealthSignal, callers: (n: number) => string = () => 'pois
   return health;
 }
 
-describe('while others are answered', () => {
-  test('one caller may fail as often as it likes', () => {
+describe('while other callers are answered', () => {
+  test('failures of one caller do not open the breaker, however many', () => {
     expect(load(failure).breakers(10_000)).toEqual([]);
   });
 
   test.each<HealthSignal>([
     { type: 'target-failure', cause: 'status_503' },
     { type: 'endpoint-failure', cause: 'connect_refused' },
-  ])('$cause counts, anyone who meets it', (signal) => {
+  ])('$cause counts, whichever caller meets it', (signal) => {
     expect(load(signal).breakers(10_000)).not.toEqual([]);
   });
 
-  test('failures of many callers count: each of them has one', () => {
+  test('failures of many callers with one each count', () => {
     expect(load(failure, String).breakers(10_000)).not.toEqual([]);
   });
 
-  test('a caller that is answered in between fails as all do', () => {
+  test('failures of a caller that is answered in between count', () => {
     const health = new Health(() => 0);
     for (let n = 0; n < 40; n++) {
       const caller = `caller ${n % 2}`;
@@ -53,7 +53,7 @@ describe('while others are answered', () => {
   });
 });
 
-test('who is alone counts, and who is alone again after five seconds', () => {
+test('failures of a single caller count, again after five seconds without another caller', () => {
   const alone = new Health(() => 0);
   for (let n = 0; n < 5; n++) attempt(alone, 'poison', failure, n);
   expect(alone.breakers(5)).toHaveLength(1);
@@ -66,7 +66,7 @@ test('who is alone counts, and who is alone again after five seconds', () => {
   expect(health.breakers(5_004)).toHaveLength(1);
 });
 
-test('an answer that began and broke off counts as before, anyone who read it', () => {
+test('an answer that broke off counts as before, whichever caller read it', () => {
   const health = new Health(() => 0);
   for (let n = 0; n < 3; n++) {
     attempt(health, 'good', { type: 'none' }, n);
@@ -77,7 +77,7 @@ test('an answer that began and broke off counts as before, anyone who read it', 
   expect(health.breakers(3)).toHaveLength(1);
 });
 
-test('of many callers that fail, the latest are remembered, and for half a minute', () => {
+test('of many failing callers, the latest are remembered, for half a minute', () => {
   const failures = new OwnFailures();
   const isOwn = (caller: string, nowMs: number): boolean => failures.onFailure('t', caller, nowMs, nowMs);
   for (let n = 0; n < 100; n++) expect(isOwn(String(n), 0)).toBe(false);

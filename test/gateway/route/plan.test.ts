@@ -57,10 +57,10 @@ test('inside a tier the first place is shared by weight', () => {
   expect(Math.abs(share(seconds, 't1', firsts.get('t0') ?? 0) - 0.75)).toBeLessThan(0.02);
 });
 
-describe('weight 0 is drained', () => {
+describe('weight 0 drains', () => {
   test('of a target', () => expect(orderOf(routeOf([{ weight: 0 }, {}]))).toEqual(['t1']));
 
-  test('of all targets: nobody is left', () => expect(orderOf(routeOf([{ weight: 0 }]))).toEqual([]));
+  test('all targets: none is left', () => expect(orderOf(routeOf([{ weight: 0 }]))).toEqual([]));
 
   test('of a key', () => {
     const route = routeOf([
@@ -69,7 +69,7 @@ describe('weight 0 is drained', () => {
     expect(orderOf(route)).toEqual(['t0/b']);
   });
 
-  test('of all keys of a target', () => {
+  test('all keys of a target', () => {
     const route = routeOf([{ keys: { a: 'A' }, providerEntry: { keys: [key('a', 0)] } }, {}]);
     expect(orderOf(route)).toEqual(['t1']);
   });
@@ -95,12 +95,12 @@ test('keys of equal priority share by weight', () => {
   expect(Math.abs(firsts / runs - 0.75)).toBeLessThan(0.02);
 });
 
-test('a provider that takes a key and has none left is no candidate', () => {
+test('a provider that needs a key and has none left is skipped', () => {
   const route = routeOf([{ keys: {} }, {}]);
   expect(orderOf(route)).toEqual(['t1']);
 });
 
-test('targets that cannot serve the caller are left out, others are spoken to as they can', () => {
+test('targets that cannot serve the caller are left out, the others get the fitting dialect', () => {
   const route = routeOf([{ dialects: ['anthropic-messages'] }, { dialects: ['openai-chat'] }]);
   const plan = selectTargets(route, (dialects) => dialects.find((dialect) => dialect === 'openai-chat'), {
     random: () => 0,
@@ -110,7 +110,7 @@ test('targets that cannot serve the caller are left out, others are spoken to as
   ]);
 });
 
-describe('what this pod knows of its upstreams', () => {
+describe('order by the health in this pod', () => {
   /** Targets by name that are in slow start, with their share; attempts under way by target or key. */
   const orderUnder = (
     targets: Parameters<typeof routeOf>[0],
@@ -135,21 +135,21 @@ describe('what this pod knows of its upstreams', () => {
     }).candidates.map(nameOf);
   };
 
-  test('a target in slow start that loses the draw is behind its peers', () => {
+  test('a target in slow start that loses the draw comes after its peers', () => {
     const peers = [{ priority: 0 }, { priority: 0 }, { priority: 1 }];
     for (let n = 0; n < 50; n++) {
       expect(orderUnder(peers, { shares: { t0: 0 } }, makeRandom(n))).toEqual(['t1', 't0', 't2']);
     }
   });
 
-  test('one that is alone in its tier is behind the next one, and no further', () => {
+  test('a target in slow start alone in its tier comes after the next tier, and no further', () => {
     const tiers = [{ priority: 0 }, { priority: 1 }, { priority: 2 }];
     expect(orderUnder(tiers, { shares: { t0: 0.5 } })).toEqual(['t1', 't0', 't2']);
     expect(orderUnder(tiers, { shares: { t0: 0.51 } })).toEqual(['t0', 't1', 't2']);
     expect(orderUnder(tiers, { shares: { t0: 0, t1: 0 } })).toEqual(['t2', 't0', 't1']);
   });
 
-  test('one that is the only one left is there', () => {
+  test('a target in slow start is used if no other is left', () => {
     expect(orderUnder([{ priority: 0 }], { shares: { t0: 0 } })).toEqual(['t0']);
     expect(orderUnder([{ priority: 0 }, { priority: 1 }], { shares: { t0: 0, t1: 0 } })).toEqual([
       't0',
@@ -157,7 +157,7 @@ describe('what this pod knows of its upstreams', () => {
     ]);
   });
 
-  test('over half a minute its share of the calls is what it is to get', () => {
+  test('over half a minute it gets its share of the calls', () => {
     const random = makeRandom(11);
     const runs = 10_000;
     let firsts = 0;
@@ -168,7 +168,7 @@ describe('what this pod knows of its upstreams', () => {
     expect(Math.abs(firsts / runs - 0.1)).toBeLessThan(0.015);
   });
 
-  test('calls that belong together come back to it once, and then stay', () => {
+  test('calls of one conversation return to it once, and then stay', () => {
     const random = makeRandom(13);
     const texts = Array.from({ length: 1_000 }, (_, n) => `conversation ${n}`);
     const shares = [0.1, 0.3, 0.5, 0.7, 0.9, 1];
@@ -184,7 +184,7 @@ describe('what this pod knows of its upstreams', () => {
     }
   });
 
-  test('of those that are its own among peers, as many come back as its share', () => {
+  test('of its own conversations among peers, its share returns', () => {
     const peers = [{ priority: 0 }, { priority: 0 }];
     const own = Array.from({ length: 2_000 }, (_, n) => `conversation ${n}`).filter(
       (text) => orderUnder(peers, {}, () => 0.5, text)[0] === 't0',
@@ -195,7 +195,7 @@ describe('what this pod knows of its upstreams', () => {
     expect(Math.abs(came.length / own.length - 0.5)).toBeLessThan(0.05);
   });
 
-  test('of two targets or keys the one with less under way is first, in its tier only', () => {
+  test('of two targets or keys the one with fewer requests in flight is first, within its tier', () => {
     const peers = [{ priority: 0 }, { priority: 0 }, { priority: 1 }];
     expect(orderUnder(peers, { inFlight: { t0: 3, t1: 2 } })).toEqual(['t1', 't0', 't2']);
     const keys = [{ keys: { a: 'A', b: 'B' }, providerEntry: { keys: [key('a', 1), key('b', 1)] } }];
@@ -220,23 +220,23 @@ describe('what this pod knows of its upstreams', () => {
   });
 });
 
-describe('what the operator doubts comes last, and is never taken away', () => {
+describe('targets that the operator reports as failing come last, and are never left out', () => {
   const doubt =
     (...hints: HealthHint[]) =>
     (table: RoutingTable): RoutingTable => ({ ...table, hints });
 
-  test('a provider that does not answer its checks', () => {
+  test('a provider that fails its checks', () => {
     const route = routeOf([{ priority: 0 }, { priority: 1 }], doubt({ provider: 'platform/p0' }));
     expect(orderOf(route)).toEqual(['t1', 't0']);
   });
 
-  test('a key that is refused, before another provider is asked', () => {
+  test('a refused key, before another provider is asked', () => {
     const keys = { keys: { a: 'A', b: 'B' }, providerEntry: { keys: [key('a', 1), key('b', 1, 1)] } };
     const route = routeOf([keys, { priority: 1 }], doubt({ provider: 'platform/p0', key: 'a' }));
     expect(orderOf(route)).toEqual(['t0/b', 't1', 't0/a']);
   });
 
-  test('all of them: the order is as without a doubt', () => {
+  test('all of them: the order does not change', () => {
     const doubts = doubt({ provider: 'platform/p0' }, { provider: 'platform/p1' });
     expect(orderOf(routeOf([{ priority: 0 }, { priority: 1 }], doubts))).toEqual(['t0', 't1']);
   });

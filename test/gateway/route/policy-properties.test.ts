@@ -71,7 +71,7 @@ interface Attempt {
   readonly isTrial: boolean;
 }
 
-test('a breaker, whatever happens', () => {
+test('a breaker keeps its rules under any events', () => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 40 }), (chosen) => {
       let circuit: Circuit = closedCircuit;
@@ -172,7 +172,7 @@ test('a breaker, whatever happens', () => {
   );
 });
 
-test('a retry budget: of what is repeated in ten seconds no more than three, or a tenth of what was asked', () => {
+test('a retry budget admits three retries in ten seconds, or a tenth of the requests', () => {
   const asked = fc.record({
     waitMs: fc.constantFrom(0, 1, 50, 700, 4_000),
     requests: fc.constantFrom(0, 1, 40),
@@ -254,7 +254,7 @@ const callArbitrary = fc.record({
   random: fc.constantFrom(0, 0.5, 0.999),
 });
 
-test('the next step of a call, whatever fails', () => {
+test('the next step of a call keeps its rules after any failure', () => {
   fc.assert(
     fc.property(callArbitrary, (call) => {
       const { candidates, usable, closed, hasSideEffects, maxAttempts, attemptsPerTarget, remainingMs } =

@@ -18,8 +18,8 @@ function fill(room: AnswerRoom, callerId: string): number {
   }
 }
 
-describe('anyone who holds answers', () => {
-  test('leaves as much as it takes: alone nearly half of the room, a second one half of the rest', () => {
+describe('a caller that holds answers', () => {
+  test('leaves as much room as it takes: alone nearly half, a second one half of the rest', () => {
     const room = new AnswerRoom(roomBytes);
     expect([fill(room, 'team/a'), fill(room, 'team/b')]).toEqual([42 * mebibyte, 21 * mebibyte]);
     expect([room.hasRoomFor('team/a'), room.hasRoomFor('team/b'), room.hasRoomFor('team/c')]).toEqual([
@@ -29,7 +29,7 @@ describe('anyone who holds answers', () => {
     ]);
   });
 
-  test('takes up nothing any more once its answers are closed', () => {
+  test('takes no room after its answers are closed', () => {
     const room = new AnswerRoom(roomBytes);
     const share = room.open('team/a');
     share.change(90 * mebibyte);
@@ -39,7 +39,7 @@ describe('anyone who holds answers', () => {
   });
 });
 
-test('one answer alone has room whatever the bound, but not a hundred that one request asks for', () => {
+test('a single answer always has room, but not a hundred for one request', () => {
   const alone = new AnswerRoom(mebibyte).open('team/a');
   expect(alone.change(32 * mebibyte)).toBe(true);
   const several = new AnswerRoom(roomBytes).open('team/a');
@@ -50,7 +50,7 @@ test('one answer alone has room whatever the bound, but not a hundred that one r
   ]);
 });
 
-test('however many callers take what they can get, one that holds nothing has room for a usual answer', () => {
+test('with any number of greedy callers, a caller without answers has room for a usual one', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 40, size: 'max' }), (callers) => {
       const room = new AnswerRoom(roomBytes);
@@ -62,7 +62,7 @@ test('however many callers take what they can get, one that holds nothing has ro
   );
 });
 
-test('callers that hold a little each do not go over the bound together', () => {
+test('callers with a little each do not exceed the limit together', () => {
   const room = new AnswerRoom(roomBytes);
   for (let caller = 0; caller < 200; caller++) fill(room, `team/${caller}`);
   expect(room.bytesHeld).toBe(roomBytes);

@@ -63,7 +63,7 @@ function openStream(clock: FakeClock, onStall = (): void => {}): ClientStream {
 test.each<readonly [string, Uint8Array | undefined]>([
   ['reads slowly', undefined],
   ['reads slowly, and has sent its next request already', writeRequest({ path: '/', body: event.repeat(8) })],
-])('a client that %s gets all that there was, and the frame', async (_, next) => {
+])('a client that %s gets all events, and the error frame', async (_, next) => {
   const stream = openStream(makeFakeClock());
   connection.pause();
   for (let n = 0; n < events; n++) stream.write(event);
@@ -90,7 +90,7 @@ test.each<readonly [string, Uint8Array | undefined]>([
   expect(text.endsWith(frame)).toBe(true);
 });
 
-test('a whole answer has so long to be taken, however steadily its client takes a little', async () => {
+test('a whole answer has a limited time to be read, however steadily its client reads a little', async () => {
   const clock = makeFakeClock();
   let isGivenUp = false;
   const stream = openStream(clock, () => {
@@ -114,7 +114,7 @@ test('a whole answer has so long to be taken, however steadily its client takes 
   expect([clock.pending(), timers.size]).toEqual([[], 0]);
 });
 
-test('a whole answer that is taken in time is all there, and nobody looks at the clock any more', async () => {
+test('a whole answer that is read in time is complete, and leaves no timer', async () => {
   const clock = makeFakeClock();
   const stream = openStream(clock);
   stream.giveUpAfter(2_000);
@@ -131,7 +131,7 @@ test.each<readonly [string, (stream: ClientStream) => void]>([
   ['has ended', (stream) => stream.end('')],
   ['was broken off', (stream) => stream.breakOff(frame)],
 ])(
-  'a client of a stream that %s is waited for while it takes something, and let go when it does not',
+  'a client of a stream that %s is waited for while it reads something, and disconnected when it does not',
   async (how, andThen) => {
     const clock = makeFakeClock();
     let stalls = 0;

@@ -35,7 +35,7 @@ function holderOf({ bytesMax = 1000, takes = Number.POSITIVE_INFINITY } = {}) {
 
 const event = (n: number, length: number): string => `data: ${n} ${'x'.repeat(length)}\n\n`;
 
-test('nothing goes out before it is released, then everything in the order it came', async () => {
+test('nothing is sent before its release, then everything in order', async () => {
   const { holder, written, reported } = holderOf();
   for (const n of [1, 2, 3]) expect(holder.write(Buffer.from(event(n, 10)))).toBe(true);
   expect([written, reported.held]).toEqual([[], 3 * event(1, 10).length]);
@@ -46,7 +46,7 @@ test('nothing goes out before it is released, then everything in the order it ca
   ]);
 });
 
-test('a slow reader gets it in portions of whole events, each when it has taken the one before', async () => {
+test('a slow reader gets it in portions of whole events, each after it has read the one before', async () => {
   const { holder, written, drain, drains } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
   const events = Array.from({ length: 10 }, (_, n) => event(n, 30_000));
   for (const each of events) holder.write(Buffer.from(each));
@@ -65,7 +65,7 @@ test('a slow reader gets it in portions of whole events, each when it has taken 
     expect([portion.startsWith('data: '), portion.endsWith('\n\n')]).toEqual([true, true]);
 });
 
-test('an answer in flight to a slow reader counts until all of it has been taken', async () => {
+test('an answer on its way to a slow reader counts until all of it is read', async () => {
   const { holder, reported, drain } = holderOf({ bytesMax: 1024 * 1024, takes: 0 });
   const bytes = Buffer.from(event(1, 70_000) + event(2, 70_000));
   holder.write(bytes);
@@ -79,7 +79,7 @@ test('an answer in flight to a slow reader counts until all of it has been taken
   expect(reported.held).toBe(0);
 });
 
-test('what is too long counts until its client has taken it', () => {
+test('an answer that is too long counts until its client has read it', () => {
   const { holder, reported, drain } = holderOf({ bytesMax: 5, takes: 0 });
   expect([holder.write(Buffer.from('too long')), reported.held]).toEqual([false, 8]);
   drain();
@@ -103,7 +103,7 @@ test('a client that leaves is not waited for', async () => {
   expect([written.length, reported.held]).toEqual([1, 0]);
 });
 
-test('what is too long goes out, and then all else as it comes and as fast as it is read', () => {
+test('an answer that is too long is sent, and the rest then follows as fast as it is read', () => {
   const { holder, written, reported, drains } = holderOf({ bytesMax: 20, takes: 2 });
   expect(holder.write(Buffer.from('a'.repeat(20)))).toBe(true);
   expect(holder.write(Buffer.from('b'))).toBe(true);
@@ -113,7 +113,7 @@ test('what is too long goes out, and then all else as it comes and as fast as it
   expect([written.at(-1), drains.length, reported.tooLong]).toEqual(['c', 1, 1]);
 });
 
-test('of a discarded answer nothing is left', async () => {
+test('nothing of a discarded answer is kept', async () => {
   const { holder, written, reported } = holderOf();
   holder.write(Buffer.from('half'));
   holder.discard();

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Pieces } from '../../../gateway/stream/pieces.ts';
 
-test('however they are cut, they are what was cut, and so many', () => {
+test('the cut pieces join to the whole, and have its length', () => {
   const sizes = fc.array(fc.oneof(fc.nat(8), fc.nat(40_000)), { maxLength: 40 });
   fc.assert(
     fc.property(sizes, (lengths) => {

@@ -37,7 +37,7 @@ function nextTurn(): readonly string[] {
   return read;
 }
 
-test('a turn has five milliseconds for reading, and who finds them used up is read in the next one', () => {
+test('a turn has five milliseconds for reading, and further readers wait for the next one', () => {
   const key = keyOf(tenant());
   endless('a', key)();
   expect(read).toEqual(['a', 'a', 'a', 'a']);
@@ -58,7 +58,7 @@ test('a hundred streams of one key and four of another tenant: the tenants are r
   expect(order).toEqual(['b0', 'b1', 'b2', 'b3']);
 });
 
-test('the keys of one tenant take turns, and together count as one', () => {
+test('the keys of one tenant alternate, and count as one tenant', () => {
   const owner = tenant();
   const keys = { a0: keyOf(owner), a1: keyOf(owner), a2: keyOf(owner), b: keyOf(tenant()) };
   const order: string[] = [];
@@ -71,7 +71,7 @@ test('the keys of one tenant take turns, and together count as one', () => {
   expect(order).toEqual(['a0', 'b', 'a1', 'b', 'a2', 'a0', 'a1', 'a2']);
 });
 
-test('one is read in every turn, however long the turns are', () => {
+test('one stream is read in every turn, however long the turns are', () => {
   const key = keyOf(tenant());
   turns.mustWait(key, () => {});
   nowMs = 100;
@@ -89,7 +89,7 @@ test('one is read in every turn, however long the turns are', () => {
   expect(order).toEqual([0, 1, 2]);
 });
 
-test('nothing is called any more where nobody reads', () => {
+test('nothing is called if no stream waits', () => {
   const key = keyOf(tenant());
   expect(turns.mustWait(key, () => {})).toBe(false);
   expect(pending).toHaveLength(1);
@@ -97,7 +97,7 @@ test('nothing is called any more where nobody reads', () => {
   expect(pending).toEqual([]);
 });
 
-test('a flood is read in turn before the process is looked at again', () => {
+test('a flood is read in turns before load is measured again', () => {
   const megabyte = 1024 * 1024;
   const chunks = (count: number): readonly boolean[] =>
     Array.from({ length: count }, () => turns.paces(megabyte));

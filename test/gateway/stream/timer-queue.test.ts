@@ -67,7 +67,7 @@ test('each deadline is called once, at its time, unless it is moved or removed b
   );
 });
 
-test('a deadline that another one removes when it is due is not called', () => {
+test('a due deadline that another one removes is not called', () => {
   const clock = makeFakeClock();
   const queue = new TimerQueue(clock);
   const called: string[] = [];
@@ -95,7 +95,7 @@ test('a deadline that sets itself again is called again, in another turn', () =>
   expect([calledAt, clock.pending(), queue.size]).toEqual([[5, 10, 15], [], 0]);
 });
 
-test('a thousand deadlines that end before their time take one timer', () => {
+test('a thousand deadlines that are removed in time use one timer', () => {
   const clock = makeFakeClock();
   let timers = 0;
   const queue = new TimerQueue({
@@ -114,7 +114,7 @@ test('a thousand deadlines that end before their time take one timer', () => {
   expect([timers, queue.size]).toEqual([1, 0]);
 });
 
-test('a deadline that throws keeps no other from being called', () => {
+test('a deadline that throws stops no other', () => {
   const clock = makeFakeClock(1_000);
   const queue = new TimerQueue(clock);
   const called: string[] = [];

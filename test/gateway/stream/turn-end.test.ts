@@ -16,7 +16,7 @@ function named(name: string, done: string[], act: () => void = () => {}): Staged
   };
 }
 
-test('answers are read first, then written, then come bodies and records, each in the order of their arrival', () => {
+test('answers are read first, then written, then bodies and records follow, each in order of arrival', () => {
   const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
   turn.body(named('body 1', done));
   turn.piece(named('answer 1', done, () => expect(turn.recordsLater(named('record 1', done))).toBe(true)));
@@ -29,7 +29,7 @@ test('answers are read first, then written, then come bodies and records, each i
   expect(done).toHaveLength(6);
 });
 
-test('what becomes whole while others are served has its part in the same turn, before the records', () => {
+test('work that becomes ready in a turn is done in the same turn, before the records', () => {
   const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
   turn.body(
     named('body', done, () => {
@@ -42,14 +42,14 @@ test('what becomes whole while others are served has its part in the same turn, 
   expect(scheduled).toEqual([]);
 });
 
-test('records and writes wait for nothing where no answer is being served', () => {
+test('records and writes wait for nothing if no answer is in flight', () => {
   const turn = new TurnEnd((run) => scheduled.push(run));
   expect(turn.recordsLater(named('record', []))).toBe(false);
   expect(turn.writesLater(named('write', []))).toBe(false);
   expect(scheduled).toEqual([]);
 });
 
-test('after one that throws, all others have their part in the next turn', () => {
+test('after an error, all other work of the turn is done in the next turn', () => {
   const [turn, done]: [TurnEnd, string[]] = [new TurnEnd((run) => scheduled.push(run)), []];
   turn.piece(named('answer', done, () => turn.recordsLater(named('record', done))));
   turn.body(

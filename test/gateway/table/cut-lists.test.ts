@@ -23,13 +23,13 @@ const keys = ['a', 'b', 'c'].map((sha256) => ({ sha256, budgets: [{ window: {} }
 const routes = ['r', 's'].map((id) => ({ id, targets: [{ name: 'x' }] }));
 const table = { epoch: 1, routes, keys, generation: 2 };
 
-test('each entry but the last of a list is a piece', () => {
+test('each entry of a list but the last is a piece', () => {
   const { whole, count } = cut(JSON.stringify(table));
   expect(whole).toEqual(table);
   expect(count).toBe(3);
 });
 
-describe('nothing is cut, and the text is whole,', () => {
+describe('a text without a place to cut is parsed as a whole,', () => {
   test.each([
     ['with blanks', JSON.stringify(table, null, 1)],
     ['with other first members', JSON.stringify({ x: 1, keys: keys.map((key) => ({ id: 1, ...key })) })],
@@ -40,7 +40,7 @@ describe('nothing is cut, and the text is whole,', () => {
   });
 });
 
-describe('a cut at the wrong place is a fault,', () => {
+describe('a cut at the wrong place is an error,', () => {
   test.each([
     ['in a list of that name inside of another member', { x: 1, settings: { x: 1, keys } }],
     ['in an inner one before the right one', { x: 1, settings: { x: 1, keys }, keys }],
@@ -50,13 +50,13 @@ describe('a cut at the wrong place is a fault,', () => {
     expect(() => cut(JSON.stringify(data))).toThrow(SyntaxError);
   });
 
-  test('of a text that is not valid', () => {
+  test('in invalid JSON', () => {
     expect(() => cut(JSON.stringify(table).replace('"b"', 'b'))).toThrow(SyntaxError);
     expect(() => cut(JSON.stringify(table).slice(0, -1))).toThrow(SyntaxError);
   });
 });
 
-test('texts that look like a place to cut are no such place', () => {
+test('strings that look like a place to cut are no such place', () => {
   const traps = fc.constantFrom('},{"sha256":"', '},{', ',"keys":[{"sha256":"', '"', '\\', '}],', ',', 'ä');
   const word = fc.array(traps, { maxLength: 4 }).map((parts) => parts.join(''));
   // Names without escapes: JSON.parse of Node 26.10 takes an escaped name for another one that came before in its place.

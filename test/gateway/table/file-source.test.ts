@@ -59,7 +59,7 @@ async function put(content: string, to = path): Promise<void> {
 }
 
 describe('a table in a file', () => {
-  test('is in use when the source has started', async () => {
+  test('is in use after the start of the source', async () => {
     await put(text(3));
     const { source, holder, reported } = openSource();
     await source.started;
@@ -67,7 +67,7 @@ describe('a table in a file', () => {
     expect(holder.current()?.generation).toBe(3);
   });
 
-  test('is replaced when another file takes its name', async () => {
+  test('is replaced by renaming another file over it', async () => {
     await put(text(1));
     const { holder, next } = openSource();
     await next(/^taken 1$/);
@@ -76,7 +76,7 @@ describe('a table in a file', () => {
     expect(holder.current()?.generation).toBe(2);
   });
 
-  test('may come later', async () => {
+  test('may appear later', async () => {
     const { source, reported, next } = openSource();
     await source.started;
     expect(reported[0]).toMatch(/^refused: ENOENT.*table\.json/);
@@ -124,7 +124,7 @@ describe('a table in a file', () => {
     expect(holder.current()).toMatchObject({ epoch: 1, generation: 5 });
   });
 
-  test('that is written again unchanged is no news', async () => {
+  test('that is written again unchanged causes no event', async () => {
     await put(text(1));
     const { reported, next } = openSource();
     await next(/^taken 1$/);
@@ -134,7 +134,7 @@ describe('a table in a file', () => {
     expect(reported).toEqual(['taken 1', 'taken 2']);
   });
 
-  test('that changes many times at once ends as the last', async () => {
+  test('that changes many times at once ends as the last version', async () => {
     await put(text(1));
     const { holder, reported, next } = openSource();
     await next(/^taken 1$/);
@@ -184,7 +184,7 @@ describe('a table in a file', () => {
     expect(first.holder.current()?.generation).toBe(1);
   });
 
-  test('of a source that is closed at once is not taken', async () => {
+  test('of a source that is closed at once is not used', async () => {
     await put(text(1));
     const { source, holder, reported } = openSource();
     source.close();

@@ -17,7 +17,7 @@ const table: RoutingTable = {
   }),
 };
 
-test('others run between the pieces, and nothing is lost of them', async () => {
+test('other work runs between the pieces, and no piece is lost', async () => {
   let turns = 0;
   const view = await loadTable(JSON.stringify(table), async () => {
     turns++;
@@ -29,7 +29,7 @@ test('others run between the pieces, and nothing is lost of them', async () => {
   expect([...view.keys.values()].map(({ id }) => id)).toEqual(table.keys.map(({ id }) => id));
 });
 
-test('without being reported how, it lets timers and sockets run', async () => {
+test('without a given pause, it lets timers and sockets run', async () => {
   let hasHadTurn = false;
   setImmediate(() => {
     hasHadTurn = true;
@@ -67,7 +67,7 @@ test.each([
   ],
   ['{"credentials":[{"value":sk-SECRET}]}', 'is not valid JSON'],
   ['{"credentials":[{"value":"sk-SECRET"', 'is not valid JSON'],
-])('%s is refused without a word of what is in it', async (text, words) => {
+])('%s is refused without its content', async (text, words) => {
   const refusal: unknown = await loadTable(text).catch((error: unknown) => error);
   expect(String(refusal)).toContain(words);
   expect(inspect(refusal, { depth: null })).not.toContain('SECRET');

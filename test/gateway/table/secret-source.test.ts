@@ -50,7 +50,7 @@ const without = (...gone: readonly number[]): Partial<RoutingTable> => ({
 });
 
 describe('a table in Secrets', () => {
-  test('is in use when the source has started', async () => {
+  test('is in use after the start of the source', async () => {
     await place.put(published({ generation: 3 }));
     const { source, holder, reported } = await open();
     await source.started;
@@ -59,14 +59,14 @@ describe('a table in Secrets', () => {
     expect(holder.current()?.keys.size).toBe(60);
   });
 
-  test('may come later', async () => {
+  test('may appear later', async () => {
     const { next } = await open();
     await next(/^noted: there is no pointer Secret tables-.*penstock-current/);
     await place.put(published());
     await next(/^taken 1 from api$/);
   });
 
-  test('of which one key changes is fetched by exactly one shard', async () => {
+  test('with one changed key is fetched by exactly one shard', async () => {
     await place.put(published());
     const { next, asked, holder } = await open();
     await next(/^taken 1/);
@@ -78,7 +78,7 @@ describe('a table in Secrets', () => {
     expect([holder.current()?.keys.has(digestOf(7)), holder.current()?.keys.size]).toEqual([false, 59]);
   });
 
-  test('that only has another number is fetched by none', async () => {
+  test('with only another number is fetched by none', async () => {
     await place.put(published({ epoch: 1, generation: 9 }));
     const { next, asked, holder } = await open();
     await next(/^taken 9/);
@@ -91,7 +91,7 @@ describe('a table in Secrets', () => {
     expect(holder.current()?.keys).toBe(before?.keys);
   });
 
-  test('is no news when only the heartbeat moves', async () => {
+  test('causes no event if only the heartbeat moves', async () => {
     const first = published();
     await place.put(first);
     const { next, reported, asked, source } = await open();
@@ -106,7 +106,7 @@ describe('a table in Secrets', () => {
     await expect.poll(() => source.heartbeatMs()).toBe(Date.parse(heartbeat));
   });
 
-  test('that changes many times ends as the last, and some in between may be left out', async () => {
+  test('that changes many times ends as the last version, and may skip others', async () => {
     await place.put(published());
     const { next, reported, holder } = await open({ random: Math.random });
     await next(/^taken 1/);
@@ -119,7 +119,7 @@ describe('a table in Secrets', () => {
     expect(reported.length).toBeLessThan(30);
   });
 
-  test('waits a random while before it is fetched, unless it is the first or revokes keys', async () => {
+  test('waits a random time before it is fetched, unless it is the first or revokes keys', async () => {
     await place.put(published());
     // Half of a fifth of a second.
     const { next, timers } = await open({ random: () => 0.5 });
@@ -133,7 +133,7 @@ describe('a table in Secrets', () => {
     expect(timers.filter((ms) => ms === 100)).toHaveLength(1);
   });
 
-  test('is not taken by a source that is closed', async () => {
+  test('is not used after its source is closed', async () => {
     await place.put(published());
     const first = await open();
     await first.next(/^taken 1/);
@@ -167,13 +167,13 @@ function damaged(change: (packed: Buffer) => Buffer | undefined, more: Numbers =
   };
 }
 
-describe('the table in use stays, and the reason is reported, when of the next', () => {
+describe('the table in use stays, and the reason is reported, if of the next', () => {
   test.each<[string, (packed: Buffer) => Buffer | undefined, RegExp]>([
     ['a shard is missing', () => undefined, /^refused incomplete: the shard tables-.* is not there/],
     ['a shard is half', (packed) => packed.subarray(0, packed.length / 2), /^refused corrupt: .*unpacked/],
     ['a shard is empty', () => Buffer.alloc(0), /^refused corrupt: /],
     ['a shard is another', () => zstdCompressSync('{"keys":[]}'), /^refused corrupt: .*unpacks to 11 bytes/],
-  ])('%s; it is taken as soon as it is whole', async (_, change, reason) => {
+  ])('%s; the next is used as soon as it is complete', async (_, change, reason) => {
     await place.put(published());
     const { next, holder, status } = await open();
     await next(/^taken 1/);
@@ -227,7 +227,7 @@ describe('the table in use stays, and the reason is reported, when of the next',
     await next(/^taken 1/);
   });
 
-  test('the manifest is damaged, once, however often the heartbeat moves', async () => {
+  test('the manifest is damaged, reported once, however often the heartbeat moves', async () => {
     await place.put(published());
     const { next, reported, holder, source } = await open();
     await next(/^taken 1/);
@@ -242,8 +242,8 @@ describe('the table in use stays, and the reason is reported, when of the next',
   });
 });
 
-describe('a pointer that is deleted', () => {
-  test('changes nothing, and is reported; made again it counts again', async () => {
+describe('a deleted pointer', () => {
+  test('changes nothing, and is reported; a new one counts again', async () => {
     await place.put(published());
     const { next, holder, source } = await open();
     await next(/^taken 1/);
@@ -254,7 +254,7 @@ describe('a pointer that is deleted', () => {
     await next(/^taken 1800000000000/);
   });
 
-  test('a shard that was cleared away leads to the table that is there now', async () => {
+  test('with a deleted shard leads to the present table', async () => {
     await place.put(published());
     const { next } = await open();
     await next(/^taken 1/);
@@ -265,7 +265,7 @@ describe('a pointer that is deleted', () => {
 });
 
 describe('a revocation', () => {
-  test('works at once where the shards cannot be had, and for that key alone', async () => {
+  test('works at once without the shards, and for that key alone', async () => {
     await place.put(published());
     const { next, holder } = await open();
     await next(/^taken 1/);
@@ -279,7 +279,7 @@ describe('a revocation', () => {
 
   // The newest manifest cannot be loaded; the one before it, which still has the key, comes into use after it was
   // announced. If that brought the key back, it would stay until somebody repairs the shard.
-  test('does not come undone by an older table that is still being loaded', async () => {
+  test('is not undone by an older table that is still loading', async () => {
     await place.put(published());
     const mayGoOn = Promise.withResolvers<void>();
     const isLoading = Promise.withResolvers<void>();
@@ -305,7 +305,7 @@ describe('a revocation', () => {
     expect([swaps, holder.current()?.generation]).toEqual([[false, false], 2]);
   });
 
-  test('holds though a shard of the same manifest has the key: the new shard could not be written', async () => {
+  test('holds though a shard of the same manifest has the key, as when the new shard could not be written', async () => {
     await place.put(published({ revocations: [digestOf(7).slice(0, 16)] }));
     const { next, holder } = await open();
     await next(/^taken 1/);
@@ -317,7 +317,7 @@ describe('a revocation', () => {
     expect(holder.current()?.keys.has(digestOf(7))).toBe(true);
   });
 
-  test('of an older table is not heard', async () => {
+  test('of an older table is ignored', async () => {
     await place.put(published({ epoch: 2 }));
     const { next, holder } = await open();
     await next(/^taken 1/);

@@ -9,7 +9,7 @@ import { Secret } from '../../../gateway/table/secret.ts';
 const value = 'sk-do-not-show';
 const secret = new Secret(value);
 
-test('only the one who asks for it by name gets the value', () => {
+test('only a caller that asks for the value by name gets it', () => {
   expect(secret.reveal()).toBe(value);
 });
 
@@ -24,7 +24,7 @@ describe('printed', () => {
     ['by format %s', () => format('%s', secret)],
     ['by format %O', () => format('%O', secret)],
     ['by its locale', () => secret.toLocaleString()],
-  ])('%s it says [redacted]', (_, print) => {
+  ])('in %s it shows [redacted]', (_, print) => {
     expect(print()).toBe('[redacted]');
   });
 

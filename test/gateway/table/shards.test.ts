@@ -61,12 +61,12 @@ const sorted = (view: TableView) => ({
   keys: [...view.keys.values()].toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1)),
 });
 
-test('a table that was published is the table that is loaded', async () => {
+test('a published table is loaded unchanged', async () => {
   const view = await load(pointerOf(published), readerOf(published));
   expect(sorted(view)).toEqual(sorted(buildTableView(parseRoutingTable(structuredClone(table)))));
 });
 
-test('a shard that is held is not asked for again', async () => {
+test('a shard that is known is not fetched again', async () => {
   const asked: string[] = [];
   const shelf = new ShardShelf();
   await load(pointerOf(published), readerOf(published, asked), shelf);
@@ -92,7 +92,7 @@ describe('a table after another one', () => {
     return { manifest, view: await assembleView(manifest, shards, yieldNow, before) };
   };
 
-  test('takes over all but keys and number where only keys differ', async () => {
+  test('reuses everything but keys and number if only keys differ', async () => {
     const before = await load(table, 1);
     const { view } = await load({ ...table, keys: otherKeys }, 2, before);
     expect(view.routes).toBe(before.view.routes);
@@ -108,14 +108,14 @@ describe('a table after another one', () => {
     ['a credential', { credentials: table.credentials.map((one) => ({ ...one, value: 'sk-other' })) }],
     ['a setting', { settings: { ...table.settings, servicePrefix: 'other' } }],
     ['a hint', { hints: [hint] }],
-  ])('is built as if there were none before where %s differs', async (_, differing) => {
+  ])('is built from nothing if %s differs', async (_, differing) => {
     const changed = { ...table, ...differing, generation: 2 };
     const { view } = await load(changed, 2, await load(table, 1));
     expect(sorted(view)).toEqual(sorted(buildTableView(parseRoutingTable(structuredClone(changed)))));
   });
 });
 
-test('what could be had of a table that failed is not asked for again', async () => {
+test('shards of a table that failed are not fetched again', async () => {
   const asked: string[] = [];
   const shelf = new ShardShelf();
   const gone = published.shards[3]?.ref.name;
@@ -131,7 +131,7 @@ test('what could be had of a table that failed is not asked for again', async ()
   expect(asked).toEqual([gone]);
 });
 
-describe('of single bits', () => {
+describe('a changed bit', () => {
   const bytes = published.shards.map(({ packed }) => packed);
   const flip = (buffer: Buffer, bit: number): Buffer => {
     const flipped = Buffer.from(buffer);
@@ -142,7 +142,7 @@ describe('of single bits', () => {
 
   const turned = runs(1_500);
 
-  test('any one turned in a shard: refused, or the very same table', async () => {
+  test('in a shard: the table is refused, or unchanged', async () => {
     let refusals = 0;
     const anyShard = fc.nat({ max: bytes.length - 1 });
     await fc.assert(
@@ -170,7 +170,7 @@ describe('of single bits', () => {
     expect(refusals).toBeGreaterThan(0.93 * turned);
   });
 
-  test('any one turned in the values of the pointer: refused, or the very same table', async () => {
+  test('in the values of the pointer: the table is refused, or unchanged', async () => {
     const data = pointerData(published.manifest);
     const values = ['manifest', 'manifestSha256'].map(
       (name) => [name, Buffer.from(data[name] ?? '')] as const,
@@ -224,7 +224,7 @@ describe('a shard is refused', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
   });
 
-  test('of which an entry does not fit, by its place and never by what is there', async () => {
+  test('with an invalid entry, named by its place and never by its content', async () => {
     const [route] = table.routes;
     const bad = publish({ ...table, routes: [{ ...table.routes[0], targets: [] } as never, route as never] });
     await expect(load(pointerOf(bad), readerOf(bad))).rejects.toThrow(/field routes\.0\.targets/);
@@ -264,7 +264,7 @@ describe('a manifest is refused', () => {
     );
   });
 
-  test('with the number it has, where that can be read', () => {
+  test('with its number, if that can be read', () => {
     const { manifest: text } = readPointer(
       pointerSecret(pointerData({ ...manifest, minReader: 9, epoch: 4 })),
     );
@@ -274,7 +274,7 @@ describe('a manifest is refused', () => {
   });
 });
 
-test('members that this version does not know are ignored', async () => {
+test('unknown members are ignored', async () => {
   const more = { ...published, manifest: { ...published.manifest, colour: 'blue' } };
   await load(pointerOf(more), readerOf(published));
 });

@@ -72,7 +72,7 @@ async function leaveCopy(): Promise<void> {
 }
 
 describe('a copy', () => {
-  test('is all that is needed to serve while the API server is away', async () => {
+  test('is enough to serve during an outage of the API server', async () => {
     await leaveCopy();
     const { source, reported, holder, status } = await open(true);
     await source.started;
@@ -84,7 +84,7 @@ describe('a copy', () => {
     expect(status.state().table).toMatchObject({ source: 'copy', epoch: 1, generation: 1 });
   });
 
-  test('is confirmed when the API server says the same, and replaced when it says something newer', async () => {
+  test('is confirmed by the same table of the API server, and replaced by a newer one', async () => {
     await leaveCopy();
     const alone = await open(true);
     await alone.next(/^taken 1 from copy/);
@@ -95,7 +95,7 @@ describe('a copy', () => {
     await next(/^taken 2 from api/);
   });
 
-  test('that is served before its shards have come from the API server does not hide what the pointer names by then', async () => {
+  test('that is in use before its shards arrive from the API server does not hide a newer table', async () => {
     await leaveCopy();
     const mayGoOn = Promise.withResolvers<void>();
     const { holder, next, reported } = await open(false, true, () => mayGoOn.promise);
@@ -114,7 +114,7 @@ describe('a copy', () => {
     ]);
   });
 
-  test('holds the table in use and nothing else, for its owner alone', async () => {
+  test('holds the table in use and nothing else, readable by its owner alone', async () => {
     await leaveCopy();
     const before = await readdir(folder);
     await place.put(second);
@@ -138,7 +138,7 @@ describe('a copy', () => {
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
-  test('that cannot be written is reported, and costs nothing else', async () => {
+  test('that cannot be written is logged, and has no other effect', async () => {
     await writeFile(folder, 'a file is in the way');
     await place.put(publish(table));
     const { next, holder } = await open();
@@ -147,7 +147,7 @@ describe('a copy', () => {
   });
 });
 
-describe('a damaged copy is not used, and that is reported once', () => {
+describe('a damaged copy is not used, and is logged once', () => {
   const nameOf = async (kind: string): Promise<string> => {
     const name = (await readdir(folder)).find((file) => file.startsWith(kind));
     if (name === undefined) throw new Error(`no file ${kind}`);

@@ -47,7 +47,7 @@ test('a request keeps the view it has taken', () => {
   expect(view?.generation).toBe(1);
 });
 
-test('a listener that has stopped hears nothing more', () => {
+test('a removed listener is not called', () => {
   const holder = new TableHolder();
   const seen: number[] = [];
   const stop = holder.onSwap((view) => seen.push(view.generation));
@@ -80,7 +80,7 @@ describe('keys that are revoked', () => {
     expect([before?.keys.size, seen]).toEqual([40, [1]]);
   });
 
-  test('and are not there change nothing', () => {
+  test('and are not in the table change nothing', () => {
     const holder = new TableHolder();
     expect(holder.revoke(beginnings)).toBe(0);
     offerTable(holder, { ...table(1, 1), keys: keys.slice(1) });
@@ -89,7 +89,7 @@ describe('keys that are revoked', () => {
     expect(holder.current()).toBe(before);
   });
 
-  test('come back with a newer table that has them', () => {
+  test('work again with a newer table that has them', () => {
     const holder = new TableHolder();
     offerTable(holder, { ...table(1, 1), keys });
     holder.revoke(beginnings);

@@ -21,11 +21,11 @@ function makeStatus() {
   };
 }
 
-test('nothing is said before the first table', () => {
+test('nothing is reported before the first table', () => {
   expect(makeStatus().status.state()).toEqual({});
 });
 
-test('a table of the copy that the API server confirms is in use since the copy was read', () => {
+test('a table of the copy that the API server confirms counts as in use since the copy was read', () => {
   const { status, take } = makeStatus();
   take(1, 'copy');
   take(1, 'api');
@@ -33,7 +33,7 @@ test('a table of the copy that the API server confirms is in use since the copy 
 });
 
 describe('a refusal', () => {
-  test('is reported until a table that is as new is in use', () => {
+  test('is reported until a table of that number or newer is in use', () => {
     const { status, take, refuse } = makeStatus();
     take(1);
     refuse(3);
@@ -61,7 +61,7 @@ describe('a refusal', () => {
     expect(changes()).toBe(2);
   });
 
-  test('is reported within a bound', () => {
+  test('has a limited length', () => {
     const { status, refuse } = makeStatus();
     refuse(2, 'invalid', 'x'.repeat(5_000));
     expect(status.state().rejected?.reason).toHaveLength(2_000);

@@ -35,7 +35,7 @@ test.each(['Host', 'transfer-encoding', 'Connection', 'content-length', 'Upgrade
   },
 );
 
-describe('which route a namespace reaches', () => {
+describe('the routes that a namespace reaches', () => {
   const own = route('team/m');
   const all = route('platform/m', { sharedWith: '*' });
   const some = route('platform/m', { sharedWith: ['team', 'other'] });
@@ -59,7 +59,7 @@ describe('which route a namespace reaches', () => {
     expect(idFor(routes, namespace)).toBe(wanted);
   });
 
-  test('aliases are as good as the id, and follow the same rules', () => {
+  test('aliases work as the id, by the same rules', () => {
     const routes = [
       route('team/a', { model: 'a', aliases: ['m', 'latest'] }),
       { ...all, aliases: ['latest'] },
@@ -78,8 +78,8 @@ describe('which route a namespace reaches', () => {
   });
 });
 
-describe('what the view holds', () => {
-  test('one endpoint for each provider key, with its secret wrapped and its health distinguished by version', () => {
+describe('a view holds', () => {
+  test('one endpoint for each provider key, with its secret wrapped and its health by version', () => {
     const endpoints = buildTableView(table).routes[0]?.targets[0]?.endpoints ?? [];
     expect(endpoints.map(({ key }) => [key?.name, key?.secret.reveal()])).toEqual([
       ['main', 'sk-1'],
@@ -93,7 +93,7 @@ describe('what the view holds', () => {
     expect(JSON.stringify([...ids, ...endpoints])).not.toContain('sk-');
   });
 
-  test('one endpoint without a key where the provider takes none', () => {
+  test('one endpoint without a key if the provider needs none', () => {
     const view = buildTableView(tableOf([{ baseUrl, provider: 'platform/open' }]));
     const { healthId } = view.providers.get('platform/open') ?? {};
     expect(view.routes[0]?.targets[0]?.endpoints).toEqual([
@@ -101,7 +101,7 @@ describe('what the view holds', () => {
     ]);
   });
 
-  test('no endpoint where a provider takes keys and has none that is usable', () => {
+  test('no endpoint if a provider needs keys and has no usable one', () => {
     const auth = { header: 'Authorization', prefix: 'Bearer ' };
     const view = buildTableView(tableOf([{ baseUrl, providerEntry: { auth } }]));
     expect(view.routes[0]?.targets[0]?.endpoints).toEqual([]);
@@ -129,17 +129,17 @@ describe('what the view holds', () => {
     expect(buildTableView({ ...table, keys: [entry] }).keys.get(entry.sha256)).toEqual(entry);
   });
 
-  test('nothing can be put in another place', () => {
+  test('no object may be replaced', () => {
     const view = buildTableView(table);
     expect(() => Object.assign(view, { generation: 99 })).toThrow(TypeError);
   });
 
-  test('the namespace of an object is what is before the slash', () => {
+  test('the namespace of an object is the part before the slash', () => {
     expect(namespaceOf('team/key')).toBe('team');
   });
 });
 
-describe('a table that does not fit together is refused, with both sides named', () => {
+describe('a table with contradictions is refused, and both sides are named', () => {
   const withProvider = (more: object): RoutingTable => ({
     ...table,
     providers: table.providers.map((provider) => ({ ...provider, ...more })),
@@ -219,7 +219,7 @@ test.each(['', 'x', '{"format":1', 'null', '[]'])('the text %j is no table', asy
   await expect(loadTable(text)).rejects.toThrow(TableRefusedError);
 });
 
-describe('what connections to a provider are made with', () => {
+describe('the connection settings of a provider', () => {
   const proxy = {
     protocol: 'http',
     hostname: 'proxy.test',
@@ -244,7 +244,7 @@ describe('what connections to a provider are made with', () => {
   });
   const viewOf = (table: RoutingTable) => buildTableView(table).providers.get('platform/p0');
 
-  test('is revealed to anyone who connects, and shown to nobody else', () => {
+  test('are revealed to the connecting code, and shown to nobody else', () => {
     const provider = viewOf(withConnection());
     expect(provider && revealConnection(provider)).toEqual({
       tls: { cert: 'PEM', key: 'KEY' },
@@ -258,14 +258,14 @@ describe('what connections to a provider are made with', () => {
     expect(JSON.stringify(provider)).not.toMatch(/pass-w0rd|"KEY"/);
   });
 
-  test('is refused where a credential is bound to another host, or is not there', () => {
+  test('are refused if a credential is bound to another host, or is missing', () => {
     for (const hosts of [{ proxy: 'api.upstream.test' }, { upstream: 'proxy.test:3128' }]) {
       expect(() => viewOf(withConnection(hosts))).toThrow(/may not be sent to/);
     }
     expect(() => viewOf({ ...withConnection(), credentials: [] })).toThrow(/not in the table/);
   });
 
-  test('has another print and another health with every part of it, and none of them is a secret', () => {
+  test('change their fingerprint and health with every part, and a fingerprint is no secret', () => {
     const table = withConnection();
     const renewed = table.credentials.map((one) => ({ ...one, fingerprint: 'fedcba9876543210' }));
     const views = [

@@ -160,7 +160,7 @@ describe('a gateway', () => {
   const sessionIn = (role: string): string =>
     `${role.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/team-a.bedrock`;
 
-  test('with a role for its ServiceAccount exchanges the projected token when the table comes, and says as whom it is known', async () => {
+  test('with a role for its ServiceAccount exchanges the projected token when the table arrives, and reports its identity', async () => {
     await project(tokens.project(60_000));
     const rig = await rigOf(irsa(), own());
     expect(await untilReported(rig, 'valid')).toEqual([
@@ -227,7 +227,7 @@ describe('a gateway', () => {
     for (const session of tokens.sessions) expect(session).toMatch(/^team-a\.b{48}-[0-9a-f]{8}$/);
   });
 
-  test('that no table asks for its identity dials nothing', async () => {
+  test('without a Provider that needs its identity calls no service', async () => {
     await project(tokens.project(60_000));
     const rig = await rigOf(irsa(), target({}, { keys: { main: keyFile } }));
     expect((await ask(rig)).status).toBe(200);
@@ -236,7 +236,7 @@ describe('a gateway', () => {
 });
 
 describe('credentials of AWS', () => {
-  test('cloud 9: are exchanged once by a hundred first calls', async () => {
+  test('cloud 9: are exchanged once for a hundred first calls', async () => {
     await project(tokens.project(60_000));
     const rig = await rigOf(irsa(), own());
     const seen = await Promise.all(Array.from({ length: 100 }, () => ask(rig)));
@@ -255,7 +255,7 @@ describe('credentials of AWS', () => {
     expect(tokens.shown).toEqual([first, second]);
   });
 
-  test('are asked for once more where the projected token was renewed on the way', async () => {
+  test('are exchanged again if the projected token was renewed in between', async () => {
     const [ended, renewed] = [tokens.project(-1), tokens.project(60_000)];
     await project(ended);
     tokens.onAsk = () => writeFileSync(tokenFile(), renewed);
@@ -278,7 +278,7 @@ describe('credentials of AWS', () => {
     },
   );
 
-  test('serve while the token service is away', async () => {
+  test('are used during an outage of the token service', async () => {
     await project(tokens.project(60_000));
     const rig = await rigOf(irsa(), own());
     await ask(rig);
@@ -302,7 +302,7 @@ describe('credentials of AWS', () => {
       '127.0.0.1:PORT answered 400 (IDPCommunicationError). AWS cannot reach the issuer of the projected token. Make the keys of the issuer readable from the internet.',
     ],
     ['SomethingNew', '127.0.0.1:PORT answered 400 (SomethingNew). Look the code up at the service.'],
-  ])('that are refused with %s are reported in our words', async (code, words) => {
+  ])('that are refused with %s are reported in our own words', async (code, words) => {
     const projected = tokens.project(60_000);
     await project(projected);
     tokens.refusal = code;
@@ -323,14 +323,14 @@ describe('credentials of AWS', () => {
     expect(said).not.toContain('projected-number');
   });
 
-  test('are refused in words that fit into a report and say what to do, whichever they are', () => {
+  test('that are refused have a message that fits into a report and says what to do, in every case', () => {
     const url = new URL(`https://${'sts.'.repeat(20)}us-gov-west-1.amazonaws.com/`);
     for (const rows of [tokenRefusals, roleRefusals])
       for (const { code, words } of rows)
         expect(refused(rows, url, 400, code).message).toMatch(new RegExp(`\\(${code}\\)\\. ${words}$`));
   });
 
-  test('of a session that has ended are refused as such, where they are to assume a role', async () => {
+  test('of an expired session are reported as such, if they assume a role', async () => {
     tokens.refusal = 'ExpiredToken';
     const rig = await rigOf(
       { AWS_ENDPOINT_URL_STS: tokens.url },
@@ -357,7 +357,7 @@ describe('credentials of AWS', () => {
     expect(line?.message).toContain(words);
   });
 
-  test('are refused to a pod that has no identity, and to an agent elsewhere', async () => {
+  test('are refused in a pod without an identity, and by an agent at another address', async () => {
     const rig = await rigOf(region, own());
     const [line] = await untilReported(rig, 'failed');
     expect(line?.message).toBe(
@@ -381,7 +381,7 @@ describe('credentials of AWS', () => {
     );
   });
 
-  test('are taken out of what Bedrock says', async () => {
+  test('are removed from error texts of Bedrock', async () => {
     await project(tokens.project(60_000));
     const rig = await rigOf(irsa(), own({ region: 'eu-west-1' }));
     const seen = await ask(rig);
@@ -462,7 +462,7 @@ describe('session tags', () => {
 });
 
 describe('cloud 6: a clock that is ten minutes off', () => {
-  test.each([10, -10])('is corrected by the date that Bedrock says, once (%i)', async (minutes) => {
+  test.each([10, -10])('is corrected by the date of Bedrock’s answer, once (%i)', async (minutes) => {
     bedrockAheadMs = minutes * 60_000;
     const rig = await rigOf({}, target({}, { keys: { main: keyFile } }));
     const seen = [];
@@ -483,7 +483,7 @@ describe('cloud 6: a clock that is ten minutes off', () => {
     expect(tokens.asked).toEqual(['AssumeRole', 'AssumeRole']);
   });
 
-  test('is no reason to send a request with a wrong secret twice where it is right', async () => {
+  test('does not send a request with a wrong secret twice if the clock is right', async () => {
     const wrong = keyFile.replace('wJalr', 'xJalr');
     const rig = await rigOf({}, target({}, { keys: { main: wrong } }));
     expect([(await ask(rig)).status, bedrock.calls.length]).toEqual([502, 1]);
@@ -542,7 +542,7 @@ describe('a Provider', () => {
     'http://[fd00:ec2::23]',
     'http://169.254.169.254',
     'http://169.254.170.2',
-  ])('at %s is not reached, though the gateway itself may ask there', async (baseUrl) => {
+  ])('at %s is not called, though the gateway itself may call it', async (baseUrl) => {
     await project(tokens.project(60_000));
     const rig = await rigOf(irsa(), { ...own(), baseUrl });
     const seen = await ask(rig);

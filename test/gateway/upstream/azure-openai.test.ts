@@ -149,7 +149,7 @@ test('cloud 15: chunks about filters are neither an answer nor its end', async (
   }
 });
 
-describe('what a filter of Azure blocks', () => {
+describe('a request that a filter of Azure blocks', () => {
   test.each(['chat', 'responses', 'messages', 'completions'] as const)(
     'cloud 16: of a prompt is refused once, and counts against nobody, for %s',
     async (endpoint) => {
@@ -192,13 +192,13 @@ describe('what a filter of Azure blocks', () => {
 });
 
 describe('a refusal of Azure', () => {
-  test('of the key is the platform’s to mend, and quotes no key', async () => {
+  test('of the key is an error of the platform, and quotes no key', async () => {
     const { seen } = await callsOf([{ ...target(), keys: { main: `${key}x` } }], 'chat');
     expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_auth_failed']);
     expect(seen.text).not.toContain(key);
   });
 
-  test('of a deployment that does not exist lets the next target take over', async () => {
+  test('of a missing deployment lets the next target take over', async () => {
     const missing = { ...target(), upstreamModel: 'just-created' };
     const { seen, records } = await callsOf([missing, target()], 'chat');
     expect(seen.status).toBe(200);

@@ -36,7 +36,7 @@ function readIn(pieces: readonly Buffer[]) {
   return { events, flaw: reader.flaw, isCut: reader.pendingBytes > 0 };
 }
 
-test('a stream is read into the same events wherever it is cut', () => {
+test('a stream gives the same events, however it is cut', () => {
   for (let at = 0; at <= stream.length; at++) {
     const seen = readIn([stream.subarray(0, at), stream.subarray(at)]);
     expect(seen, `cut at ${at}`).toEqual({ events: read, flaw: undefined, isCut: false });
@@ -52,7 +52,7 @@ test('a stream that ends inside a frame is cut', () => {
   }
 });
 
-test('a damaged byte anywhere is a flaw, or leaves the stream cut, and nothing is read of the damaged frame', () => {
+test('a damaged byte anywhere is an error or truncates the stream, and nothing of its frame is read', () => {
   for (let at = 0; at < stream.length; at++) {
     const damaged = Buffer.from(stream);
     damaged[at] = (damaged[at] ?? 0) ^ 0x10;
@@ -99,7 +99,7 @@ describe('an exception', () => {
   });
 });
 
-test('a frame that says it is longer than any is refused before it has come', () => {
+test('a frame with an impossible length is refused before it arrives', () => {
   const huge = Buffer.alloc(12);
   huge.writeUInt32BE(0x7fffffff, 0);
   expect(readIn([huge]).flaw).toBeDefined();

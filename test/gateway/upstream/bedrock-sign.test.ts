@@ -101,7 +101,7 @@ describe('a credentials file', () => {
   });
 });
 
-describe('cloud 2: a server that recomputes the signature', () => {
+describe('cloud 2: a server that computes the signature again', () => {
   const model = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
   const profile = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
   const signing = {
@@ -155,7 +155,7 @@ describe('cloud 2: a server that recomputes the signature', () => {
     for (const answer of seen) expect(textOf(answer)).not.toBe('');
   });
 
-  test('takes a body that is sent in many pieces', async () => {
+  test('accepts a body that is sent in many chunks', async () => {
     const messages = [{ role: 'user', content: 'words ü '.repeat(40_000) }];
     const { seen } = await askSigned(file('aws_session_token = T+/='), model, 'anthropic-messages', {
       messages,
@@ -163,7 +163,7 @@ describe('cloud 2: a server that recomputes the signature', () => {
     expect(seen.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  test('refuses another secret, which nothing quotes', async () => {
+  test('refuses another secret, which appears nowhere', async () => {
     const wrong = file('aws_session_token = T+/=').replace('wJalr', 'xJalr');
     const { seen } = await askSigned(wrong, model, 'bedrock-converse');
     expect(seen.map((answer) => errorOf(answer)?.code)).toEqual([

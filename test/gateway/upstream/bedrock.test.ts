@@ -149,7 +149,7 @@ describe('a model is served', () => {
   });
 
   // github.com/BerriAI/litellm/issues/37905.
-  test('cloud 3: without what a client says to sign in, or of AWS', async () => {
+  test('cloud 3: without the credentials of a client, or headers of AWS', async () => {
     const headers = { 'x-amz-security-token': 'mine', 'x-amz-target': 'Other', 'x-amzn-trace-id': 'Root=1' };
     const { seen, calls } = await callsOf([target(claude, ['anthropic-messages'])], 'messages', { headers });
     expect(seen.status).toBe(200);
@@ -181,7 +181,7 @@ test.each<[string, readonly string[]]>([
 describe('a refusal of Bedrock', () => {
   const refused = (name: keyof typeof refusals): RigTarget => target(`refused.${name}`, openAi);
 
-  test('of the key is the platform’s to mend, and quotes no key', async () => {
+  test('of the key is an error of the platform, and quotes no key', async () => {
     const { seen } = await callsOf([{ ...target(gpt, openAi), keys: { main: `${key}x` } }], 'chat');
     expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_auth_failed']);
     expect(seen.text).not.toContain(key);
@@ -206,7 +206,7 @@ describe('a refusal of Bedrock', () => {
     expect(records[0]?.outcome).toBe('failed');
   });
 
-  test('of what the caller asks is the caller’s to mend, and asked nowhere else', async () => {
+  test('of the request is an error of the caller, and not sent to other targets', async () => {
     const { seen, calls } = await callsOf([refused('wrong'), target(gpt, openAi)], 'chat');
     expect([seen.status, errorOf(seen)?.code, calls.length]).toEqual([400, 'invalid_parameter', 1]);
     expect(seen.text).toContain('The value of temperature is above 1.');
@@ -305,7 +305,7 @@ describe('a tool loop through Converse', () => {
   });
 });
 
-describe('what a guardrail of Bedrock blocks', () => {
+describe('a request that a guardrail of Bedrock blocks', () => {
   const ends = {
     chat: '"finish_reason":"content_filter"',
     responses: '"status":"completed"',
@@ -337,7 +337,7 @@ test('cloud 32: frames of AWS reach clients as events of their dialect', async (
 });
 
 // github.com/BerriAI/litellm/issues/27626.
-test('cloud 33: a count that the runtime does not know, though it says 200, is an estimate', async () => {
+test('cloud 33: an unsupported count, which the runtime answers with 200, is estimated', async () => {
   const rig = await startRig(tableOf([target(claude, ['anthropic-messages'])]));
   try {
     expect(await askForCount(rig)).toMatchObject({ status: 200, isEstimated: true });
@@ -374,14 +374,14 @@ describe('a failure of Converse', () => {
     },
   );
 
-  test('is the caller’s to mend where the request is', async () => {
+  test('of the request is an error of the caller', async () => {
     const more = { messages: [{ role: 'user', content: 'a' }], temperature: 0.5, max_tokens: 0 };
     const { seen } = await callsOf([target(nova, converse)], 'chat', { more });
     expect(seen.status).toBe(400);
   });
 });
 
-test('the record of a call says how many tokens Converse counted', async () => {
+test('the record of a call has the token counts of Converse', async () => {
   for (const isStream of [false, true]) {
     const { records } = await callsOf([target(claude, converse)], 'chat', { isStream });
     expect(records[0]).toMatchObject({ upstreamDialect: 'bedrock-converse', outcome: 'answered' });

@@ -12,7 +12,7 @@ function changed(text: string, pieceBytes: number): string {
   return Buffer.concat(withBodyMembers(chunks, ['model'], { anthropic_version: 'v1' })).toString();
 }
 
-test('a member is taken out and another put in, and numbers stay as they were written', () => {
+test('members are removed and added, and numbers keep their spelling', () => {
   const wanted = '{"max_tokens":1e2,"messages":[{"content":"ü"}],"anthropic_version":"v1"}';
   for (let pieceBytes = 1; pieceBytes <= written.length + 1; pieceBytes++) {
     expect(changed(written, pieceBytes)).toBe(wanted);

@@ -93,7 +93,7 @@ const noHeader = (): undefined => undefined;
 const stateIn = (credentials: Credentials) => credentials.report().map(({ state }) => state);
 
 describe('a credential that is exchanged', () => {
-  test('is at hand before the first request, and its identity is reported', async () => {
+  test('is ready before the first request, and its identity is reported', async () => {
     const { credential, credentials, settle } = scene();
     expect([credential.lease, credentials.report()]).toEqual([undefined, []]);
     await settle();
@@ -103,27 +103,27 @@ describe('a credential that is exchanged', () => {
     ]);
   });
 
-  test('is one of eight at once where a table names many', async () => {
+  test('is exchanged at most eight at a time, if a table names many', async () => {
     const { service, credentials, settle } = scene(hour, 50);
     for (let turn = 0; turn < 10; turn += 1) await settle();
     expect([service.asked, service.runningMax, credentials.report().length]).toEqual([50, 8, 50]);
   });
 
-  test('is renewed before its end, though no request comes', async () => {
+  test('is renewed before its end, also without requests', async () => {
     const { credential, clock, service, pass } = scene(hour);
     await pass(5 * hour, minute, () => expect(credential.lease?.endsAtMs).toBeGreaterThan(clock.wallMs()));
     expect(service.asked).toBeGreaterThan(5);
     expect(service.asked).toBeLessThan(8);
   });
 
-  test('cloud 7: of five seconds serves three times five seconds', async () => {
+  test('cloud 7: of five seconds works for three times five seconds', async () => {
     const { credential, clock, service, pass, settle } = scene(5 * second);
     await settle();
     await pass(15 * second, 100, () => expect(credential.lease?.endsAtMs).toBeGreaterThan(clock.wallMs()));
     expect(service.asked).toBeLessThan(8);
   });
 
-  test('cloud 10: is not asked for again and again where the service gives the same one until shortly before its end', async () => {
+  test('cloud 10: is not requested again and again while the service returns the same one until shortly before its end', async () => {
     const { clock, service, pass } = scene();
     const endsAtMs = hour;
     await pass(hour - 5 * minute, 10 * second, () => {
@@ -132,13 +132,13 @@ describe('a credential that is exchanged', () => {
     expect(service.asked).toBeLessThan(5);
   });
 
-  test('that ends at once is asked for once in a second', async () => {
+  test('that ends at once is requested once a second', async () => {
     const { service, pass } = scene(1);
     await pass(10 * second, 100);
     expect(service.asked).toBeLessThan(12);
   });
 
-  test('serves through five minutes in which the service is away, whenever they begin', async () => {
+  test('works through an outage of the service of five minutes, whenever it begins', async () => {
     for (const from of [20, 30, 40, 44, 49]) {
       const { credential, credentials, clock, service, pass } = scene(hour);
       const look = (): void => {
@@ -153,7 +153,7 @@ describe('a credential that is exchanged', () => {
     }
   });
 
-  test('is asked for ever more seldom while the service is away, and not by requests', async () => {
+  test('is requested with growing pauses during an outage of the service, and not by requests', async () => {
     const { credential, credentials, service, pass, settle } = scene(minute);
     await settle();
     service.failure = away;
@@ -170,7 +170,7 @@ describe('a credential that is exchanged', () => {
     expect(credential.lease).toBeDefined();
   });
 
-  test('that the service refuses is reported at once, though what it gave before serves to its end', async () => {
+  test('that the service refuses is reported at once, though the earlier one works to its end', async () => {
     const { credential, credentials, clock, service, pass } = scene(hour);
     await pass(minute, minute);
     service.failure = refused;
@@ -186,7 +186,7 @@ describe('a credential that is exchanged', () => {
     expect(credential.lease?.endsAtMs).toBeGreaterThan(clock.wallMs());
   });
 
-  test('whose exchange fails for a reason of our own is reported without its words', async () => {
+  test('whose exchange fails by an internal error is reported without its message', async () => {
     const { credentials, service, pass, settle } = scene(10 * second);
     service.failure = new Error('secret-access-key-of-somebody');
     await settle();
@@ -199,7 +199,7 @@ describe('a credential that is exchanged', () => {
     ]);
   });
 
-  test('that is refused with 401 is renewed once in a second, by all requests together', async () => {
+  test('that gets 401 is renewed once a second, for all requests together', async () => {
     const { credential, service, settle, clock } = scene();
     await settle();
     const { lease } = credential;
@@ -219,7 +219,7 @@ describe('a credential that is exchanged', () => {
     expect(service.asked).toBe(3);
   });
 
-  test('that is refused serves other requests until another one has come', async () => {
+  test('that gets 401 serves other requests until a new one has arrived', async () => {
     const { credential, service, settle } = scene();
     await settle();
     const { lease } = credential;
@@ -231,7 +231,7 @@ describe('a credential that is exchanged', () => {
     expect(credential.lease).toBe(lease);
   });
 
-  test('that is refused each time is exchanged ever more seldom, and at once again after five minutes without a refusal', async () => {
+  test('that always gets 401 is exchanged with growing pauses, and at once again after five minutes without a 401', async () => {
     const { credential, service, pass, settle } = scene(12 * hour);
     await settle();
     const refuse = () => credential.lease && credential.refuse?.(credential.lease, 401, noHeader);
@@ -245,7 +245,7 @@ describe('a credential that is exchanged', () => {
     expect(service.asked).toBe(asked + 2);
   });
 
-  test('that ends before its request arrives is renewed though another was refused just now', async () => {
+  test('that ends before its request arrives is renewed, though another was refused just now', async () => {
     let nowMs = hour;
     let lifetimeMs = hour;
     const exchange = async (): Promise<Given> => bearer(new Secret('token'), lifetimeMs);
@@ -259,7 +259,7 @@ describe('a credential that is exchanged', () => {
     expect(credential.lease).not.toBe(brief);
   });
 
-  test('ends as long after it was asked for as it lasts', async () => {
+  test('ends after its lifetime, counted from the request for it', async () => {
     let nowMs = 0;
     const exchange = async (): Promise<Given> => {
       nowMs += 2 * second;
@@ -290,7 +290,7 @@ describe('a credential that is exchanged', () => {
     expect(asked).toBe(4);
   });
 
-  test('is reported with the whole way out where its service is at an address that is not open', () => {
+  test('is reported with the complete remedy if the address of its service is not open', () => {
     const name = 'sts.dualstack.eu-central-1.cloud-of-a-partition.example';
     const host = { kind: 'name', name, isInternal: false } as const;
     const denied = judgeAnswers(parseAddressRules([]), 'platform-of-models', host, [
@@ -304,7 +304,7 @@ describe('a credential that is exchanged', () => {
     ).toEqual([{ provider: 'a/b', state: 'failed', message }]);
   });
 
-  test('says what to do where its service does not answer', async () => {
+  test('is reported with a remedy if its service does not answer', async () => {
     await using service = new AsyncDisposableStack();
     const server = createServer((request) => request.socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -331,7 +331,7 @@ describe('a credential that is exchanged', () => {
 describe('the clock of a host', () => {
   const noon = Date.UTC(2026, 10, 27, 12);
 
-  test('is learnt from its answers, for that host alone, and forgotten when ours is right', () => {
+  test('is learned from its answers, for that host alone, and forgotten when ours is right', () => {
     const clocks = new HostClocks();
     const date = (ms: number): string => new Date(noon + ms).toUTCString();
     expect(clocks.learn('a.example', date(10 * minute), noon)).toBe(true);
@@ -347,7 +347,7 @@ describe('the clock of a host', () => {
     expect(new HostClocks().learn('a.example', date, noon)).toBe(false);
   });
 
-  test('is not learnt from a date of another day: what is signed for it would be refused for ever', () => {
+  test('is not learned from a date of another day, since all signatures would fail then', () => {
     const clocks = new HostClocks();
     const date = new Date(noon + 10 * minute).toUTCString();
     expect(clocks.learn('a.example', date, noon)).toBe(true);
@@ -356,7 +356,7 @@ describe('the clock of a host', () => {
     expect(clocks.offsetMs('a.example')).toBe(10 * minute);
   });
 
-  test('is remembered of a thousand hosts', () => {
+  test('is kept for a thousand hosts', () => {
     const clocks = new HostClocks();
     const date = new Date(noon + hour).toUTCString();
     for (let at = 0; at <= 1_000; at += 1) clocks.learn(`${at}.example`, date, noon);

@@ -207,7 +207,7 @@ async function startTwo({ type, dialect, auth, settings }: Denial) {
   return await startRig({ ...table, routes: [...table.routes, ...other.routes] }, { exchange });
 }
 
-test.each(Object.keys(denials))('%s: a denied model takes no other one away', async (name) => {
+test.each(Object.keys(denials))('%s: a model without permission disables no other model', async (name) => {
   denial = denials[name] as Denial;
   const rig = await startTwo(denials[name] as Denial);
   try {
@@ -249,7 +249,7 @@ const refusals: Readonly<Record<string, Denial>> = {
   },
 };
 
-test.each(Object.keys(refusals))('a key %s is asked no other model', async (name) => {
+test.each(Object.keys(refusals))('a key %s is not tried for another model', async (name) => {
   denial = refusals[name] as Denial;
   const rig = await startTwo(refusals[name] as Denial);
   try {

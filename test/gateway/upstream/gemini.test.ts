@@ -143,26 +143,26 @@ describe('a refusal of Google', () => {
   });
   const retryInfo = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37s' };
 
-  test('of the key, which is a 400 there, is the platform’s to mend, and quotes no key', async () => {
+  test('of the key, a 400 there, is an error of the platform, and quotes no key', async () => {
     const { seen } = await callsOf([target({ keys: { main: `${key}x` } })], 'chat');
     expect([seen.status, errorOf(seen)?.code]).toEqual([502, 'upstream_auth_failed']);
     expect(seen.text).not.toContain(key);
   });
 
-  test('of the request reaches the caller once, in the words of Google', async () => {
+  test('of the request reaches the caller once, with Google’s message', async () => {
     gemini.next = errorOfGoogle(400, 'INVALID_ARGUMENT', 'The input has a picture that cannot be read.');
     const { seen, paths } = await callsOf([target(), target()], 'chat');
     expect([seen.status, paths.length]).toEqual([400, 1]);
     expect(errorOf(seen)?.message).toBe('The input has a picture that cannot be read.');
   });
 
-  test('for its quota says how long to wait, though no header does', async () => {
+  test('for its quota has the time to wait, though no header has it', async () => {
     gemini.next = errorOfGoogle(429, 'RESOURCE_EXHAUSTED', 'Resource has been exhausted.', [retryInfo]);
     const { seen } = await callsOf([target()], 'chat');
     expect([seen.status, seen.headers['retry-after']]).toEqual([429, '37']);
   });
 
-  test('for the quota of a day does not say to come back within seconds', async () => {
+  test('for the quota of a day does not ask for a retry within seconds', async () => {
     const quota = {
       '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
       violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }],
@@ -204,7 +204,7 @@ describe('a refusal of Google', () => {
   });
 });
 
-describe('an answer that is blocked', () => {
+describe('a blocked answer', () => {
   const usageMetadata = { promptTokenCount: 9, totalTokenCount: 9 };
   const blockedPrompt = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata };
   const blockedAnswer = {
@@ -233,7 +233,7 @@ describe('an answer that is blocked', () => {
     },
   );
 
-  test('by nothing at all is a failed attempt, and the next target answers', async () => {
+  test('without any content is a failed attempt, and the next target answers', async () => {
     for (const isStream of [false, true]) {
       gemini.next = { status: 200, chunks: [{ usageMetadata }] };
       const { seen, records } = await callsOf([target(), target()], 'chat', isStream);

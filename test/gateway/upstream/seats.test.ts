@@ -100,7 +100,7 @@ describe('the address of a provider type', () => {
 describe('the signature of a request', () => {
   const long = { messages: [{ role: 'user', content: 'words '.repeat(40_000) }] };
 
-  test('is over the address and the body as they are sent', async () => {
+  test('covers the address and the body as they are sent', async () => {
     const signed: { readonly names: string[]; readonly parts: number }[] = [];
     const lease = signedLease(({ headers }, parts) => {
       signed.push({ names: headers.filter((_, at) => at % 2 === 0), parts: parts.length });
@@ -123,7 +123,7 @@ describe('the signature of a request', () => {
     expect(signed[0]?.parts).toBeGreaterThan(1);
   });
 
-  test('is over the body that the provider type makes of it', async () => {
+  test('covers the body as the provider type writes it', async () => {
     const lease = signedLease(() => {});
     const seats = rowWith({
       addressFor: deploymentAddress,
@@ -168,7 +168,7 @@ describe('a credential that ends', () => {
   const seatsWith = (credential: TokenCredential): SeatRows => rowWith({ credentialFor: () => credential });
   const tokensOf = ({ calls }: Cloud) => calls.map(({ headers }) => headers.authorization);
 
-  test('is renewed before the attempt that finds it ended, and kept until then', async () => {
+  test('is renewed before the attempt that finds it expired, and kept until then', async () => {
     const credential = new TokenCredential();
     await using scene = await open(answerPlain, seatsWith(credential));
     await ask(scene.rig);
@@ -182,7 +182,7 @@ describe('a credential that ends', () => {
     ]);
   });
 
-  test('is renewed once for all who wait for it', async () => {
+  test('is renewed once for all requests that wait for it', async () => {
     const credential = new TokenCredential();
     await using scene = await open(answerPlain, seatsWith(credential));
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(scene.rig)));
@@ -201,7 +201,7 @@ describe('a credential that ends', () => {
     expect(failures).toEqual(['connect_failed', 'connect_failed', undefined]);
   });
 
-  test('is not quoted where the upstream repeats it', async () => {
+  test('is removed if the upstream repeats it', async () => {
     const credential = new TokenCredential();
     const repeat = (response: ServerResponse): void => {
       const error = { message: 'token-number-1 may not do that', type: 'invalid_request_error' };
@@ -212,7 +212,7 @@ describe('a credential that ends', () => {
     expect(text).toContain('[redacted] may not do that');
   });
 
-  test('is not waited for where the client has left', async () => {
+  test('is not awaited for a client that has disconnected', async () => {
     const renewal = Promise.withResolvers<TokenCredential['lease'] & object>();
     let isSent = false;
     const call = sendOnceRenewed(
@@ -251,20 +251,20 @@ describe('a request that cannot be sent again', () => {
     };
   }
 
-  test('because its credential is not renewed is broken in our words', async () => {
+  test('because its credential is not renewed fails with our own message', async () => {
     const { receiver, broke } = hear();
     sendOnceRenewed(Promise.reject(new Error(secret)), broken, receiver);
     expect(await broke).toMatch(/^connect_failed the credential cannot be renewed: /);
     expect(await broke).not.toContain(secret);
   });
 
-  test('because it cannot be signed is broken, and its credential is not blamed', async () => {
+  test('because it cannot be signed fails, and does not count against its credential', async () => {
     const { receiver, broke } = hear();
     sendOnceRenewed(Promise.resolve(lease), broken, receiver);
     expect(await broke).toBe('connect_failed the request cannot be signed or written');
   });
 
-  test('after a refusal is broken too', async () => {
+  test('after a refusal fails too', async () => {
     const { receiver, broke } = hear();
     const heads: UpstreamReceiver[] = [];
     sendRenewable(
@@ -330,7 +330,7 @@ describe('a framing other than server-sent events', () => {
     expect(scene.cloud.calls[0]?.headers.accept).toBe('application/json');
   });
 
-  test('leaves an answer in one piece as it is', async () => {
+  test('keeps a plain answer unchanged', async () => {
     await using scene = await open(answerPlain, seats);
     expect(textOf(await ask(scene.rig, { isStream: true }))).toBe('well said');
   });
@@ -338,7 +338,7 @@ describe('a framing other than server-sent events', () => {
   test.each([
     ['is cut in the middle of a frame', frames.subarray(0, 60)],
     ['has a length that nobody sends', Buffer.from([0x7f, 0xff, 0xff, 0xff, 1])],
-  ])('is a failed attempt where it %s', async (_what, bytes) => {
+  ])('fails the attempt if it %s', async (_what, bytes) => {
     await using scene = await open(answerFrames(bytes), seats, {}, ({ baseUrl }) => [
       { baseUrl: baseUrl.replace('/base', '/other'), providerEntry: { type: cloudType } },
     ]);

@@ -138,7 +138,7 @@ async function release(send: () => Sent, calls: number, areInFlight: () => Promi
   expect(sent.flatMap(({ reported }) => reported)).toEqual([]);
 }
 
-describe('a call that is aborted while its connection is being made', () => {
+describe('a call that is aborted while its connection is opened', () => {
   const shapes: readonly (readonly [string, number, readonly number[]])[] = [
     ['8 of 4 MiB in parts', 8, [1024 * kibibyte, 3 * 1024 * kibibyte]],
     ['8 of 4 MiB in one piece', 8, [4 * 1024 * kibibyte]],
@@ -159,7 +159,7 @@ describe('a call that is aborted while its connection is being made', () => {
     },
   );
 
-  test('takes no other call with it', async () => {
+  test('aborts no other call', async () => {
     const gate = await startGate();
     const pool = poolTo(gate.port);
     const [left, stays] = [sendTo(pool, '/v1/left'), sendTo(pool, '/v1/stays')];
@@ -173,7 +173,7 @@ describe('a call that is aborted while its connection is being made', () => {
     expect([left.reported, stays.reported, gate.paths]).toEqual([[], ['200', 'end'], ['/v1/stays']]);
   });
 
-  test('in the turn in which it was sent: no connection is waited for', async () => {
+  test('in the turn in which it was sent waits for no connection', async () => {
     const gate = await startGate();
     const pool = poolTo(gate.port);
     // undici begins the connection for one in parts a moment later.
@@ -201,7 +201,7 @@ async function startSingle(answer: RequestListener) {
   return { server, pool, connections: () => connections };
 }
 
-test('chunks of one turn are given as one from when the receiver takes them so', async () => {
+test('chunks of one turn are joined from the moment that the receiver allows it', async () => {
   const chunks = [...'abcd'].map((chunk) => `1\r\n${chunk}\r\n`).join('');
   const { pool } = await startSingle((_, { socket }) => {
     socket?.end(
@@ -229,7 +229,7 @@ test('chunks of one turn are given as one from when the receiver takes them so',
   expect(await bodies(0)).toEqual(['abcd']);
 });
 
-test('a receiver that aborts at the first chunk of a turn gets none of the others', async () => {
+test('a receiver that aborts at the first chunk of a turn gets no further ones', async () => {
   const chunks = [...'abc'].map((chunk) => `1\r\n${chunk}\r\n`).join('');
   const { pool } = await startSingle((_, { socket }) => {
     socket?.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`);
@@ -254,7 +254,7 @@ test('a receiver that aborts at the first chunk of a turn gets none of the other
 });
 
 describe('a call that is aborted', () => {
-  test('while all connections of its pool are busy is released, and leaves the next free one to others', async () => {
+  test('while all connections of its pool are busy ends, and leaves the next free one to others', async () => {
     const paths: string[] = [];
     const mayAnswer = Promise.withResolvers<void>();
     const { server, pool, connections } = await startSingle((request, response) => {
@@ -282,7 +282,7 @@ describe('a call that is aborted', () => {
     expect([paths, connections()]).toEqual([['/first', '/last'], 1]);
   });
 
-  test('as it sets out over a connection that was kept is not sent', async () => {
+  test('before it is written to a kept connection is not sent', async () => {
     const paths: string[] = [];
     const { pool } = await startSingle((request, response) => {
       paths.push(request.url ?? '');

@@ -142,7 +142,7 @@ describe('a model is served', () => {
     expect(tokens.exchanges).toBe(0);
   });
 
-  test('cloud 31: of Claude with the betas of its client, but not with the one of its sign-in', async () => {
+  test('cloud 31: of Claude with the betas of its client, but not with its sign-in beta', async () => {
     const rig = await rigOf(target('claude-opus-5', 'anthropic-messages'));
     const headers = {
       'anthropic-version': '2023-06-01',
@@ -153,7 +153,7 @@ describe('a model is served', () => {
   });
 });
 
-test('cloud 4: tokens of a request to Claude are counted at the path for that, signed in, without the version of the model', async () => {
+test('cloud 4: tokens of a request to Claude are counted at their own path, signed in, without the version of the model', async () => {
   const rig = await rigOf(target('claude-sonnet-4-5@20250929', 'anthropic-messages'));
   const answer = await fetch(`${rig.url}/v1/messages/count_tokens`, {
     method: 'POST',
@@ -167,7 +167,7 @@ test('cloud 4: tokens of a request to Claude are counted at the path for that, s
   expect(vertex.bodies.at(-1)).toMatchObject({ model: 'claude-sonnet-4-5' });
 });
 
-test('tokens of a request to Gemini are counted by Google, without what its counting does not take', async () => {
+test('tokens of a request to Gemini are counted by Google, without the fields that its counter refuses', async () => {
   const rig = await rigOf(gemini());
   const answer = await askForCount(rig);
   expect([answer.status, answer.isEstimated, answer.body]).toEqual([
@@ -180,14 +180,14 @@ test('tokens of a request to Gemini are counted by Google, without what its coun
 });
 
 describe('the token of a service account', () => {
-  test('cloud 9: is asked for once by a hundred first calls', async () => {
+  test('cloud 9: is requested once for a hundred first calls', async () => {
     const rig = await rigOf(gemini());
     const seen = await Promise.all(Array.from({ length: 100 }, () => ask(rig)));
     expect(seen.map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
     expect(tokens.exchanges).toBe(1);
   });
 
-  test('is kept when the table changes, and asked for again with another key', async () => {
+  test('is kept when the table changes, and requested again with another key', async () => {
     const rig = await rigOf(gemini());
     await ask(rig);
     rig.offer(tableOf([gemini()]));
@@ -198,7 +198,7 @@ describe('the token of a service account', () => {
     expect(tokens.exchanges).toBe(2);
   });
 
-  test('cloud 11: that is refused is renewed once, and the request is sent once more', async () => {
+  test('cloud 11: that gets 401 is renewed once, and the request is sent again', async () => {
     const rig = await rigOf(gemini());
     await ask(rig);
     tokens.revoke();
@@ -211,7 +211,7 @@ describe('the token of a service account', () => {
     ]);
   });
 
-  test('serves while the token service is away', async () => {
+  test('works during an outage of the token service', async () => {
     const rig = await rigOf(gemini());
     await ask(rig);
     tokens.isAway = true;
@@ -219,7 +219,7 @@ describe('the token of a service account', () => {
     expect(seen.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  test('that is refused again is the platform’s to mend', async () => {
+  test('that gets 401 again is an error of the platform', async () => {
     tokens.lifetimeS = 0;
     const rig = await rigOf(gemini());
     const seen = await ask(rig);
@@ -227,7 +227,7 @@ describe('the token of a service account', () => {
     expect(vertex.calls).toHaveLength(2);
   });
 
-  test('that Google does not give lets the next target take over, and no word of the exchange is shown', async () => {
+  test('that Google refuses lets the next target take over, and no text of the exchange is shown', async () => {
     tokens.isAway = true;
     const rig = await rigOf(
       gemini(),

@@ -53,7 +53,7 @@ describe('a stream', () => {
     expect(end).toEqual({ type: 'choice-end', choice: 0, finish: 'stop-sequence', stopSequence: 'END' });
   });
 
-  test('gives out what only looked like the beginning of one', () => {
+  test('sends text that only looked like the start of a stop sequence', () => {
     expect(streamed(['one E', 'NOUGH EN'], ['END']).text).toBe('one ENOUGH EN');
   });
 
@@ -78,7 +78,7 @@ describe('a stream', () => {
     expect(cut.facts).toMatchObject({ isCut: true, isComplete: true, fault: undefined });
   });
 
-  test('that fails before it is not cut', () => {
+  test('that fails before the stop sequence is not cut', () => {
     const facts = freshFacts();
     const writer = new PartWriter(facts, names);
     const push = (chunk: Buffer): readonly StreamPart[] => {
@@ -113,7 +113,7 @@ describe('a stream', () => {
 });
 
 describe('a plain answer', () => {
-  test('ends before the stop sequence; what comes behind it is gone', () => {
+  test('ends before the stop sequence; the rest is removed', () => {
     const call: Part = { type: 'tool-call', id: 'x', name: 'f', kind: 'function', input: '{}' };
     const cut = cutAnswer(answerOf({ type: 'text', text: 'one END two' }, call), ['END']);
     expect(cut.choices[0]).toEqual({
@@ -134,8 +134,8 @@ describe('a plain answer', () => {
   });
 });
 
-describe('what repeats itself', () => {
-  test('costs no more than other text: each character is looked at once', () => {
+describe('repetitive text', () => {
+  test('costs no more than other text: each character is read once', () => {
     const stops = [`${'a'.repeat(16_000)}b`];
     const { text, isCut } = streamed(
       Array.from({ length: 2_000 }, () => 'a'.repeat(100)),
@@ -146,7 +146,7 @@ describe('what repeats itself', () => {
     expect(plain.choices[0]?.finish).toBe('stop');
   });
 
-  test('is found where it is complete first', () => {
+  test('ends at the first complete stop sequence', () => {
     expect(streamed(['ab', 'ababac', 'x'], ['ababac']).text).toBe('ab');
     expect(streamed(['aaab'], ['aab', 'b']).end).toMatchObject({ stopSequence: 'aab' });
   });

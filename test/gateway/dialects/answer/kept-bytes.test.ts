@@ -38,7 +38,7 @@ function keptAfter(stream: AnswerStream, begun: string, piece: string, times: nu
   return stream.facts.keptBytes;
 }
 
-describe('what is kept of a stream counts', () => {
+describe('bytes that are kept of a stream are counted', () => {
   const patch = { tools: [{ kind: 'custom', name: 'patch' }] } as const;
   test.each([
     ['reported', 'openai-responses', 'openai-chat', '', chat({ content: long })],
@@ -90,13 +90,13 @@ describe('what is kept of a stream counts', () => {
 });
 
 describe('nothing is kept', () => {
-  test('of what a client has been given and is not reported again', () => {
+  test('of events that were sent and are not repeated at the end', () => {
     const stream = open('anthropic-messages', 'openai-chat');
     const kept = keptAfter(stream, chat({ content: long }) + call(0, '{"a":"'), call(0, long, {}), 30);
     expect(kept).toBeLessThan(1000);
   });
 
-  test('of what has waited, when it has been given out', () => {
+  test('of events that waited, after they are sent', () => {
     const stream = open('anthropic-messages', 'openai-chat');
     keptAfter(stream, call(0, '{') + call(1, '{"a":"'), call(1, long, {}), 30);
     expect(String(stream.push(Buffer.from(call(0, '}', {})))).length).toBeGreaterThan(30 * long.length);
@@ -104,7 +104,7 @@ describe('nothing is kept', () => {
   });
 });
 
-test('text that is kept is what came, also where it goes on behind a look', () => {
+test('kept text equals the received text, also if more arrives after it was read', () => {
   fc.assert(
     fc.property(fc.array(fc.string(), { maxLength: 300 }), fc.nat(), (pieces, look) => {
       const text = new KeptText();

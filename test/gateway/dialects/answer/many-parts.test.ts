@@ -46,7 +46,7 @@ const chatAnswer = (calls: readonly object[]) =>
   );
 const openChat = () => findDialect('openai-chat').asUpstream.open(makeConversation(), target);
 
-describe('more tool calls than any model makes are no answer, and cost no time', () => {
+describe('too many tool calls are not an answer, and cost no time', () => {
   test.each(['{"a', '{}'])('in a plain answer, each with the input %j', (input) => {
     const body = chatAnswer(callsOf(2_000, input));
     const took = timeOf(() => expect(openChat().decodeAnswer(body)).toMatchObject({ fault: tooMany }));
@@ -60,7 +60,7 @@ describe('more tool calls than any model makes are no answer, and cost no time',
     expect(decoder.facts.fault).toEqual(tooMany);
   });
 
-  test('that nobody has named', () => {
+  test('without names', () => {
     const decoder = chatDecoder();
     decoder.push(
       Buffer.from(toolCalls(callsOf(2 * partsMax, '{').map(({ index }) => ({ index, function: {} })))),
@@ -86,7 +86,7 @@ describe('more tool calls than any model makes are no answer, and cost no time',
   });
 });
 
-test('a long input is looked at once, however many calls begin behind it', () => {
+test('a long input is scanned once, however many calls begin after it', () => {
   const decoder = chatDecoder();
   const [long] = callsOf(1, `{"a":"${'x'.repeat(900_000)}`);
   decoder.push(Buffer.from(toolCalls([long ?? {}])));
@@ -98,7 +98,7 @@ test('a long input is looked at once, however many calls begin behind it', () =>
   expect(decoder.facts.fault).toBeUndefined();
 });
 
-test('parts that wait after a call that does not end are not endless', () => {
+test('parts that wait after an unfinished call are limited', () => {
   const decoder = chatDecoder();
   decoder.push(Buffer.from(toolCalls(callsOf(1, '{"a'))));
   const deltas = Array.from({ length: 10_000 }, () => [{ content: 'a' }, { refusal: 'b' }]).flat();
@@ -107,7 +107,7 @@ test('parts that wait after a call that does not end are not endless', () => {
   expect(decoder.facts.fault).toEqual(tooMany);
 });
 
-test('a call that is whole ends as soon as another part has begun behind it', () => {
+test('a complete call ends as soon as another part begins', () => {
   const decoder = chatDecoder();
   decoder.push(Buffer.from(toolCalls(callsOf(2, '{"a":'))));
   const ends = (parts: readonly StreamPart[]) => parts.filter(({ type }) => type === 'part-end').length;
@@ -131,7 +131,7 @@ describe('a stream that is put together to a plain answer', () => {
     expect(stream.flaw()).toMatch(/form no complete answer/);
   });
 
-  test('with pieces for the first of a thousand calls is looked through for a while only', () => {
+  test('with pieces for the first of a thousand calls is searched for a bounded time', () => {
     const pieces = Array.from({ length: 80_000 }, () => ({ index: 0 }));
     const events = [toolCalls(callsOf(partsMax - 1, '{}')), ...Array(24).fill(toolCalls(pieces)), done];
     const { stream, took } = gather('openai-chat', events);
@@ -176,7 +176,7 @@ describe('a stream that is put together to a plain answer', () => {
   });
 });
 
-test('pieces of reasoning that are out of order are looked through for a while only', () => {
+test('with pieces of reasoning out of order is searched for a bounded time', () => {
   const decoder = chatDecoder();
   const details = (entries: readonly object[]) =>
     Buffer.from(frame({ choices: [{ index: 0, delta: { reasoning_details: entries } }] }));
@@ -189,7 +189,7 @@ test('pieces of reasoning that are out of order are looked through for a while o
   expect(decoder.facts.fault).toEqual({ kind: 'malformed', detail: expect.stringContaining('out of order') });
 });
 
-test('input that is held for a call is not copied to see that there is some', () => {
+test('input that is held for a call is not copied to check that it is not empty', () => {
   const decoder = findDialect('openai-responses').asUpstream.open(makeConversation(), target).streamDecoder();
   const input = (type: 'delta' | 'done', text: string) =>
     named(`response.function_call_arguments.${type}`, {

@@ -27,14 +27,14 @@ test.each([
   ['a million empty objects', `{"a":[${Array(1_000_000).fill('{}').join()}]}`],
   ['lists in lists', nested(answerLimits.depthMax)],
   ['a quarter of a million lists in lists', `{"a":${'['.repeat(250_000)}`],
-])('%s are more than we take, which says nothing about the upstream', (_, text) => {
+])('%s exceed our limits, and count against no breaker', (_, text) => {
   expect(read(text)).toMatchObject({ kind: 'too-large', detail: expect.stringContaining('1000000') });
 });
 
-test('what is no JSON is no answer, however long', () => {
+test('text that is not JSON is not an answer, however long it is', () => {
   expect(read(`{"a":"${'x'.repeat(10_000)}`)).toMatchObject({ kind: 'malformed' });
 });
 
-test('so deep is deep enough', () => {
+test('JSON at the depth limit is read', () => {
   expect(read(nested(answerLimits.depthMax - 2))).toBe('read');
 });

@@ -9,7 +9,7 @@ import { runs } from '../../../support/runs.ts';
 const word = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
 
-test('the first that is complete, however the text is cut', () => {
+test('the first complete stop sequence is found, however the text is cut', () => {
   fc.assert(
     fc.property(
       fc.array(word(0, 6), { maxLength: 8 }),
@@ -76,7 +76,7 @@ class PlainMatcher {
   }
 }
 
-test('any sequences are found as one finds them who looks at all of the text again, piece by piece and text by text', () => {
+test('stop sequences are found as by a search of the whole text, however it is cut', () => {
   // Halves of letters too: pieces are cut wherever, and two letters may begin alike.
   const units = fc.constantFrom('a', 'b', '\u{d83d}', '\u{de00}', '\u{de01}');
   const text = (maxLength: number) => fc.string({ unit: units, maxLength });
@@ -100,7 +100,7 @@ test('any sequences are found as one finds them who looks at all of the text aga
   );
 });
 
-describe('a text is looked at once', () => {
+describe('a text is scanned once', () => {
   const many = Array.from({ length: 2_000 }, (_, n) => `${'a'.repeat(40)}${n}b`);
 
   test.each([

@@ -136,7 +136,7 @@ describe('the request', () => {
     expect(sent.system[0].text).toContain('"answer"');
   });
 
-  test('that chains fifty thousand definitions is read', () => {
+  test('with fifty thousand chained definitions is read', () => {
     const ref = (n: number) => ({ $ref: `#/$defs/d${n}` });
     const definitions = Array.from({ length: 50_000 }, (_, n) => [`d${n}`, of({ a: ref(n + 1) })]);
     const schema = of(
@@ -185,12 +185,12 @@ describe('the answer', () => {
   const said = (index: number, text: string) =>
     blockOf(index, { type: 'text', text: '' }, { type: 'text_delta', text });
 
-  test('in a stream is alone, whatever else was said', () => {
+  test('in a stream replaces all other text', () => {
     const answered = said(0, 'Let me see.') + answerBlock('answer', '{"age":5}') + said(2, 'Done.');
     expect(decode(answered + endOf('tool_use'))).toEqual(['0 text', '0 + {"age":5}', '0 end', 'stop']);
   });
 
-  test('in one piece is alone, whatever else was said', () => {
+  test('in one piece replaces all other text', () => {
     const content = [
       { type: 'text', text: 'Let me see.' },
       { type: 'tool_use', id: 'toolu_1', name: 'answer', input: { age: 5 } },
@@ -216,7 +216,7 @@ describe('the answer', () => {
     ]);
   });
 
-  test('is not given yet where another tool is called: then text is before the call', () => {
+  test('is not sent yet if another tool is called: its text comes before the call', () => {
     const parts = decode(said(0, 'Looking.') + answerBlock('look', '{}') + endOf('tool_use'), {
       tools: [look],
     });

@@ -10,7 +10,7 @@ import {
 const read = (...reported: unknown[]) => usageOf(reported.reduce(mergeCounters, {}));
 
 describe('input', () => {
-  test('is what is fresh, what was read from the cache and what was written to it', () => {
+  test('is the sum of uncached, cache-read and cache-written tokens', () => {
     const reported = {
       input_tokens: 10,
       cache_read_input_tokens: 5,
@@ -20,7 +20,7 @@ describe('input', () => {
     expect(read(reported)).toEqual({ input: 18, cachedInput: 5, cacheWrite: 3, output: 2, reasoning: 0 });
   });
 
-  test('tells apart what is written for an hour, by the latest value, and never more than is written', () => {
+  test('has cache writes for an hour apart, by the latest value, and never more than all writes', () => {
     const lifetimes = { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 };
     const begun = {
       input_tokens: 1,
@@ -52,11 +52,11 @@ describe('input', () => {
   });
 });
 
-test('what has been put out does not become less', () => {
+test('output tokens never decrease', () => {
   expect(read({ input_tokens: 1, output_tokens: 9 }, { output_tokens: 4 })).toMatchObject({ output: 9 });
 });
 
-test('a message that ends with no output had none at its beginning either, and loses none that an end has reported', () => {
+test('a final count of 0 corrects the estimate at the start, and never an earlier final count', () => {
   const begun = mergeCounters({}, { input_tokens: 1, output_tokens: 1 });
   const none = mergeFinalCounters(begun, { output_tokens: 0 });
   expect(usageOf(none)).toMatchObject({ input: 1, output: 0 });
@@ -69,7 +69,7 @@ test.each([[-1], [1.5], [1e300], ['7'], [[7]], [{}], [true]])('%j tokens are no 
   expect(read({ input_tokens: count, output_tokens: 1 })).toBeUndefined();
 });
 
-describe('what the upstream used to compact the conversation', () => {
+describe('usage of a compaction by the upstream', () => {
   // It tells it beside its other counts, and bills it like them.
   const compacted = {
     input_tokens: 23_000,
@@ -95,11 +95,11 @@ describe('what the upstream used to compact the conversation', () => {
     reasoning: 0,
   };
 
-  test('is used too; what the message itself used is in there once', () => {
+  test('is added, and the usage of the message itself is counted once', () => {
     expect(read(compacted)).toEqual(whole);
   });
 
-  test('is counted once, however many events tell of it', () => {
+  test('is counted once, however many events report it', () => {
     expect(read({ input_tokens: 1, output_tokens: 1 }, compacted, compacted)).toEqual(whole);
     expect(read(compacted, { output_tokens: 1_000, iterations: null })).toEqual(whole);
   });
@@ -109,7 +109,7 @@ describe('what the upstream used to compact the conversation', () => {
   });
 });
 
-describe('what other models were asked in between', () => {
+describe('usage of other models called in between', () => {
   const advice = {
     type: 'advisor_message',
     model: 'claude-opus-4-7',
@@ -121,7 +121,7 @@ describe('what other models were asked in between', () => {
   const message = { type: 'message', model: 'claude-sonnet-4-6', input_tokens: 412, output_tokens: 531 };
   const alone = { input: 412, output: 531 };
 
-  test('is used too, as often as they were asked', () => {
+  test('is added for each call', () => {
     const half = { ...message, output_tokens: 265 };
     expect(read(reported(half, advice, half, advice))).toEqual({
       input: 412 + 2 * 8_300,
@@ -132,7 +132,7 @@ describe('what other models were asked in between', () => {
     });
   });
 
-  test('is used where it is of a kind to come', () => {
+  test('is added for kinds that this version does not know', () => {
     const other = { type: 'critic_message', input_tokens: 5, output_tokens: 6 };
     expect(read(reported(message, other))).toMatchObject({ input: 417, output: 537 });
   });
@@ -145,21 +145,21 @@ describe('what other models were asked in between', () => {
     expect(read(reported(...iterations))).toMatchObject(alone);
   });
 
-  describe('and declined', () => {
+  describe('of a model that declined', () => {
     // The totals are those of the model whose answer is given.
     const declined = { type: 'message', model: 'claude-fable-5', input_tokens: 400, output_tokens: 90 };
     const served = { ...message, type: 'fallback_message' };
 
-    test('is used too, where it had begun to answer', () => {
+    test('is added if the model had begun to answer', () => {
       expect(read(reported(declined, message, served))).toMatchObject({ input: 812, output: 621 });
       expect(read(reported(declined, message))).toMatchObject({ input: 812, output: 621 });
     });
 
-    test('is nothing, where it had not: that is not billed', () => {
+    test('is not added if the model had not begun: it is not billed', () => {
       expect(read(reported({ ...declined, output_tokens: 0 }, served))).toMatchObject(alone);
     });
 
-    test('is nothing, where nobody says whose it was', () => {
+    test('is not added if the model is not named', () => {
       expect(read(reported({ ...declined, model: null }, served))).toMatchObject(alone);
       expect(read(reported(declined, { ...served, model: undefined }))).toMatchObject(alone);
     });

@@ -19,7 +19,7 @@ describe('roles', () => {
     expect(asksOf({ system })).toEqual(['cache-hint system[0].cache_control', 'system-text system']);
   });
 
-  test('a first system block for the accounts of the vendor is left out', () => {
+  test('a first system block with the vendor’s accounting is left out', () => {
     const billing = { type: 'text', text: 'x-anthropic-billing-header: cc_version=2.1' };
     expect(decodeRequest({ system: [billing, { type: 'text', text: 'One' }] }).system).toEqual([
       { type: 'text', text: 'One' },
@@ -215,7 +215,7 @@ describe('blocks', () => {
     expect(decodeBlocks(role, content)).toEqual(parts);
   });
 
-  test('state that we have packed is known again, wherever it is', () => {
+  test('packed state is recognised, in any place', () => {
     const state = { kind: 'encrypted', value: 'abc', id: 'rs_1' } as const;
     const packed = packOpaque('there', state);
     const opaque = { origin: 'there', state };
@@ -229,7 +229,7 @@ describe('blocks', () => {
     ]);
   });
 
-  test('state that was damaged in flight is left out', () => {
+  test('damaged state is left out', () => {
     const signature = `${packOpaque('there', { kind: 'signature', value: 'abc' })}.x`;
     expect(decodeBlocks('assistant', [{ type: 'thinking', thinking: 'Hm', signature }])).toEqual([]);
   });
@@ -257,7 +257,7 @@ describe('blocks', () => {
   });
 });
 
-describe('what is asked for', () => {
+describe('what a request asks for', () => {
   const image = (source: unknown) => ({ messages: [{ role: 'user', content: [{ type: 'image', source }] }] });
   const document = (source: unknown, more = {}) => ({
     messages: [{ role: 'user', content: [{ type: 'document', source, ...more }] }],

@@ -148,7 +148,7 @@ describe('blocks', () => {
     );
   });
 
-  test('the answer begins with who gives it', () => {
+  test('the answer begins with the model that answers', () => {
     const { parts, facts } = decodeStream(start + endOf('end_turn'));
     expect(parts[0]).toEqual({ type: 'answer-start', id: 'msg_1', model: 'served', createdAt: 0 });
     expect(facts.servedModel).toBe('served');
@@ -203,7 +203,7 @@ describe('the end', () => {
     expect(short(decodeStream(start + textBlock(0, 'a') + endOf(reason)).parts).at(-1)).toBe(finish);
   });
 
-  test('54: an end by itself after a call is one for the call', () => {
+  test('54: an end_turn after a call is an end for the call', () => {
     expect(short(decodeStream(start + blockOf(0, look) + endOf('end_turn')).parts).at(-1)).toBe('tool-calls');
   });
 
@@ -242,7 +242,7 @@ describe('the end', () => {
     expect(facts.fault?.kind).toBe(kind);
   });
 
-  test('a stream that ends behind its reason is whole', () => {
+  test('a stream that ends after its finish reason is complete', () => {
     const text = start + textBlock(0, 'a') + endOf('end_turn').split('event: message_stop')[0];
     const { parts, facts } = decodeStream(text);
     expect(facts).toMatchObject({ isComplete: true, fault: undefined });

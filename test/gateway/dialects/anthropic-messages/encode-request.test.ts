@@ -10,7 +10,7 @@ const hint = { type: 'ephemeral', ttl: '1h' };
 const look: Tool = { kind: 'function', name: 'look' };
 const newest = { upstreamModel: 'claude-opus-5' };
 
-test('a question alone needs no more than the model, a limit and the message', () => {
+test('a question alone needs only the model, a limit and the message', () => {
   expect(encodeRequest()).toEqual({
     model: 'claude-sonnet-4-5',
     max_tokens: 8192,
@@ -45,7 +45,7 @@ describe('system text', () => {
     });
   });
 
-  test('a hundred thousand later system texts are put together in a moment', () => {
+  test('a hundred thousand later system texts are joined in a moment', () => {
     const turns = [userTurn('a'), ...Array.from({ length: 100_000 }, () => systemTurn('Be brief'))];
     const workedMs = startCpuTimer();
     expect(encodeRequest({ turns }).messages[0].content).toHaveLength(turns.length);
@@ -276,7 +276,7 @@ describe('turns', () => {
     expect(roles).toEqual(['user', 'assistant', 'user']);
   });
 
-  test('45: thinking goes back only to who signed it, as it was', () => {
+  test('45: thinking goes back, unchanged, only to the provider that signed it', () => {
     const turns = [
       userTurn('a'),
       assistantTurn(
@@ -342,7 +342,7 @@ describe('tools', () => {
     expect(messages[1].content[0].input).toEqual({ input: '*** Begin' });
   });
 
-  test('calls in the history without tools have tools made for them, which may not be called', () => {
+  test('calls in the history without tools get definitions, which the model may not call', () => {
     const turns = [
       userTurn('a'),
       assistantTurn(toolCall('c1'), toolCall('c2')),
@@ -458,13 +458,13 @@ describe('thinking', () => {
     expect(sent).not.toHaveProperty('thinking');
   });
 
-  test('a limit that nobody set is raised to hold the budget', () => {
+  test('an implicit limit is raised to hold the thinking budget', () => {
     const sent = encodeRequest({ reasoning: { mode: 'adaptive', effort: 'xhigh' } });
     expect(sent.thinking.budget_tokens).toBe(32_768);
     expect(sent.max_tokens).toBeGreaterThan(32_768);
   });
 
-  test('a limit that nobody set has room for what an adaptive model thinks', () => {
+  test('an implicit limit has room for the thinking of an adaptive model', () => {
     const reasoning = { mode: 'adaptive', effort: 'high' } as const;
     expect(encodeRequest({ reasoning }, newest).max_tokens).toBe(16_384 + 8192);
     expect(encodeRequest({ reasoning }, { ...newest, maxOutputTokens: 9000 }).max_tokens).toBe(9000);
@@ -513,7 +513,7 @@ describe('thinking', () => {
       );
     const result = userTurn(toolResult('c1', 'x'));
 
-    test('goes on after a call that this provider thought of', () => {
+    test('goes on after a call that this provider planned', () => {
       expect(thinks([userTurn('a'), assistantTurn(signed('Hm'), toolCall('c1')), result])).toBe(true);
     });
 
@@ -525,7 +525,7 @@ describe('thinking', () => {
       expect(thinks([userTurn('a'), assistantTurn(...parts), result])).toBe(false);
     });
 
-    test('is switched off where only the last of two calls was thought of', () => {
+    test('is switched off if only the last of two calls has thinking', () => {
       const turns = [
         userTurn('a'),
         assistantTurn(toolCall('c1')),
@@ -679,7 +679,7 @@ describe('the rest', () => {
     expect(encodeRequest({ endUser: 'me' }).metadata).toEqual({ user_id: 'me' });
   });
 
-  test('the end user of a long name keeps a name of his own', () => {
+  test('an end user with a long name keeps a unique name', () => {
     const [a, b] = ['a', 'b'].map(
       (last) => encodeRequest({ endUser: 'x'.repeat(300) + last }).metadata.user_id,
     );

@@ -115,7 +115,7 @@ describe('blocks', () => {
   const state = { kind: 'encrypted', value: 'e', id: 'rs_1' } as const;
   const opaque = { origin: 'there', state };
 
-  test('a bare signature behind text comes before what follows, and not at the end', () => {
+  test('a bare signature after text comes before the next part, and not at the end', () => {
     const state: MarkedState = { origin: 'there', state: { kind: 'signature', value: 's' } };
     const bare = (index: number) => part(index, { type: 'thinking' }, [], state);
     const types = (parts: readonly StreamPart[]) =>
@@ -159,7 +159,7 @@ describe('blocks', () => {
     ]);
   });
 
-  test('thinking of which nothing is known is no block, and takes no number', () => {
+  test('thinking without text and state is no block, and takes no number', () => {
     expect(blocks([...part(0, { type: 'thinking' }, []), ...text(1, 'a')])[0]).toMatchObject({ index: 0 });
   });
 
@@ -264,7 +264,7 @@ describe('the time before content', () => {
     ).toBe('');
   });
 
-  test('what is known of usage goes into the start', () => {
+  test('usage that is known early goes into the start', () => {
     const [first] = encode([{ type: 'usage', usage }, ...text(0, 'a'), end('stop')]);
     expect(first?.data.message).toMatchObject({ usage: { input_tokens: 10, cache_read_input_tokens: 5 } });
   });
@@ -275,7 +275,7 @@ describe('the time before content', () => {
     expect(rest.at(-2)?.data.usage).toMatchObject({ input_tokens: 10, cache_read_input_tokens: 5 });
   });
 
-  test('what an attempt that failed has given is forgotten', () => {
+  test('the parts of a failed attempt are forgotten', () => {
     const encoder = encodeMessagesStream({ id: 'abc', createdAt: 1, model: 'm', inputEstimate: 7 });
     encoder.open(0).encode([began, ...text(0, 'a')]);
     const again = encoder.open(0).encode([{ ...began, model: 'other' }, ...text(0, 'b'), end('stop')]);

@@ -50,7 +50,7 @@ const anyEvent = fc.oneof(
   fc.string(),
 );
 
-describe('what it reads is what parsing gives', () => {
+describe('the reader of text events returns what a parser returns', () => {
   test('for texts of any kind in events of one shape', () => {
     fc.assert(
       fc.property(fc.constantFrom(...shapes), fc.array(text, { maxLength: 12 }), (shape, texts) => {
@@ -86,7 +86,7 @@ test('events that differ in one text only are not parsed again', () => {
   expect(third).toEqual(parseJson(chunk('"\\n"')));
 });
 
-test('it learns again where a stream goes on with another member', () => {
+test('the reader learns a new form if a stream goes on with another member', () => {
   const thought = (value: string) => `{"delta":{"reasoning_content":${value}}}`;
   const events = new TextEvents();
   const isReused = (data: readonly string[]) => {

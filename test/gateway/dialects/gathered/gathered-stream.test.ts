@@ -115,7 +115,7 @@ describe('chat, as vendors write it', () => {
     });
   });
 
-  test('what only a vendor knows is there too', () => {
+  test('members that only one vendor has are kept', () => {
     const text = chunks(
       { role: 'assistant', content: 'a', vendor: { note: 'x', list: [1] } },
       {
@@ -134,7 +134,7 @@ describe('chat, as vendors write it', () => {
     });
   });
 
-  test('names of an upstream are names, whatever they mean in this language', () => {
+  test('names from an upstream are plain names, whatever they mean in JavaScript', () => {
     const text = chunks(
       JSON.parse('{"content":"a","__proto__":{"isAdmin":true},"constructor":{"prototype":{"b":1}}}'),
     );
@@ -144,14 +144,14 @@ describe('chat, as vendors write it', () => {
     expect([fresh.isAdmin, fresh.b]).toEqual([undefined, undefined]);
   });
 
-  test('what is nested a hundred thousand times deep harms nobody', () => {
+  test('a value with a hundred thousand levels does no harm', () => {
     const deep = `{"choices":[{"index":0,"delta":{"content":"a","d":${'['.repeat(1e5)}${']'.repeat(1e5)}}}]}`;
     const stream = gather('openai-chat', `data: ${deep}\n\n${chunks({ content: 'b' })}`);
     expect(messageOf(stream)).toMatchObject({ content: 'ab' });
   });
 });
 
-describe('a stream that nobody could use whole', () => {
+describe('a stream that is unusable as a whole', () => {
   const messages = (...events: readonly (JsonRecord & { readonly type: string })[]): string =>
     [
       {
@@ -212,7 +212,7 @@ describe('a stream that nobody could use whole', () => {
     expect(stream.facts.malformedFrames).toBe(1);
   });
 
-  test('of a stream that is too long nothing is remembered, and nothing is said of it', () => {
+  test('a stream that is too long is not kept, and gives neither an answer nor a fault', () => {
     const stream = open('openai-chat', 1, 100);
     stream.push(Buffer.from(call('a', '{"x":')));
     stream.push(Buffer.from(chunks({ content: 'x'.repeat(200) })));

@@ -59,6 +59,6 @@ test.each([
   { thinking: 'much' },
   { reasoning: { exclude: true } },
   { reasoning: 3 },
-])('what nobody knows of it is named as left out: %j', (asked) => {
+])('unknown values are reported as left out: %j', (asked) => {
   expect(open(C, M, asked).dropped).toEqual(Object.keys(asked));
 });

@@ -337,7 +337,7 @@ describe('the conversation', () => {
     });
   });
 
-  test('has images of a name that is none as what they are', () => {
+  test('keeps images of unknown type', () => {
     const part = { type: 'image_url', image_url: { url: 'data:image/jpg;base64,AAAA' } };
     expect(decode(userParts(part)).turns[0]?.parts).toEqual([
       { type: 'image', source: { kind: 'base64', mediaType: 'image/jpeg', data: 'AAAA' } },
@@ -469,7 +469,7 @@ describe('a request is refused', () => {
   });
 });
 
-test('no request makes anything but a conversation or a refusal', () => {
+test('every request becomes a conversation or a refusal', () => {
   const keys = [
     'role',
     'content',

@@ -313,7 +313,7 @@ describe('a stream', () => {
     expect(streamed(parts).some((chunk) => 'usage' in chunk)).toBe(false);
   });
 
-  test('19: tells the latest usage once', () => {
+  test('19: reports the latest usage once', () => {
     const parts: StreamPart[] = [
       { type: 'usage', usage: { ...counted, output: 0 } },
       ends(),
@@ -344,7 +344,7 @@ describe('a stream', () => {
     expect(encoder.open(0).encode([{ type: 'ping' }])).toMatch(/^: .*\n\n$/);
   });
 
-  test('opened again it forgets the earlier attempt', () => {
+  test('that starts again forgets the earlier attempt', () => {
     const encoder = translate(withUsage).streamEncoder(head);
     encoder.open(0).encode([...whole(text), { type: 'usage', usage: { ...counted, input: 1000 } }]);
     const second = encoder.open(0);
@@ -369,7 +369,7 @@ describe('a stream', () => {
     );
   });
 
-  test('of any parts says the same as the plain answer', () => {
+  test('of any parts equals the plain answer', () => {
     fc.assert(
       fc.property(randomParts(2), (parts) => {
         const ended = parts.flatMap((part) => (part.type === 'choice-end' ? [part.choice] : []));

@@ -193,7 +193,7 @@ describe('an answer', () => {
     expect(sentBack(...parts)[1]).toEqual(wanted);
   });
 
-  test('of odd values has nothing to give back', () => {
+  test('of odd values returns nothing', () => {
     const tool_calls = [call('a', 'Rome', 'x'), call('b', 'Bern', null), call('c', 'Oslo', [])];
     expect(
       kinds(plainParts({ tool_calls, extra_content: 7 })).filter((kind) => kind !== 'tool-call'),
@@ -222,7 +222,7 @@ test('another provider is not shown it', () => {
   expect(JSON.stringify(sentBack(...parts))).not.toContain('extra_content');
 });
 
-describe('an id that carries what came with its call', () => {
+describe('an id that carries the members of its call', () => {
   const answer = (): Members => {
     const message = { role: 'assistant', content: null, tool_calls: [call('a', 'Rome', signed('S'))] };
     const plain = through(M, questions[M]).plain(() =>
@@ -234,7 +234,7 @@ describe('an id that carries what came with its call', () => {
   const sentTo = (upstream: (typeof talkative)[number], request: Members): string =>
     String(translateThrough(M, upstream, Buffer.from(JSON.stringify(request))).sent[0]);
 
-  test('is the only thing that does: there is no block of thinking beside it', () => {
+  test('is the only carrier: there is no block of thinking beside it', () => {
     expect(answer().content).toEqual([
       {
         type: 'tool_use',
@@ -251,7 +251,7 @@ describe('an id that carries what came with its call', () => {
     expect(body).not.toContain('penstock');
   });
 
-  test('gives another provider nothing, and does no harm where a client has cut it', () => {
+  test('carries nothing to another provider, and does no harm after a client has cut it', () => {
     const [made] = recordsOf(answer().content);
     const foreign = { ...made, id: String(made?.id).replace(/1_[0-9a-f]+_/, '1_00ff_') };
     const cut = { ...made, id: String(made?.id).slice(0, -3) };

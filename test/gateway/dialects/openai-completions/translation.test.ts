@@ -314,7 +314,7 @@ describe('the stream', () => {
 
   // An attempt that failed before its content was handed out is repeated. What it gave must not stay: neither its
   // usage in the sum, nor the prompt as already echoed.
-  test('opened again it forgets the earlier attempt', () => {
+  test('that starts again forgets the earlier attempt', () => {
     const request = { stream: true, stream_options: { include_usage: true }, echo: true };
     const encoder = translate(request).streamEncoder(head);
     const failed =

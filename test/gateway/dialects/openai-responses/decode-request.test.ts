@@ -127,7 +127,7 @@ describe('input', () => {
     expect(turnsOf({ type: 'reasoning', id: 'rs_1', ...item })[0]?.parts).toEqual([]);
   });
 
-  test('a reference to reasoning of our making is left out, since nobody keeps it', () => {
+  test('a reference to reasoning that the gateway made is left out, since nobody keeps it', () => {
     const request = { input: [{ type: 'item_reference', id: 'rs_penstock_1' }, message('user', 'p')] };
     expect(asksOf(request)).not.toContain('stored-state at input[0]');
     expect(decodeRequest(request).turns).toHaveLength(1);
@@ -202,7 +202,7 @@ describe('content', () => {
     expect(asksOf({ input: [message('user', [part])] })).toContain(ask);
   });
 
-  test('a file by its id is nothing but a wish', () => {
+  test('a file by its id is only listed as asked for', () => {
     const request = { input: [message('user', [{ type: 'input_image', file_id: 'file_1' }])] };
     expect(asksOf(request)).toEqual(['file-id at input[0].content[0].file_id']);
   });
@@ -371,13 +371,13 @@ describe('settings', () => {
   });
 });
 
-test('input may be ten mebibytes of text, and not one character more', () => {
+test('input may have ten mebibytes of text, and not one character more', () => {
   const input = 'x'.repeat(10_485_760);
   expect(decodeRequest({ input }).turns).toHaveLength(1);
   expect(() => decodeRequest({ input: `${input}x` })).toThrow("'input' must have at most");
 });
 
-describe('what cannot be meant is refused by its path', () => {
+describe('values without a meaning are refused by their path', () => {
   const long = 'x'.repeat(20_000);
   test.each([
     ['input[0].role', { input: [{ role: 'robot', content: long }] }],

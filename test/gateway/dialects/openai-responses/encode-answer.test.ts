@@ -268,7 +268,7 @@ describe('11: a stream that breaks', () => {
     ['server_error', 'upstream_unavailable', 'slow_down'],
     ['server_error', 'upstream_timeout', 'server_error'],
     ['server_error', null, 'server_error'],
-  ])('%s %s is asked to agents as %s', (type, code, reported) => {
+  ])('%s %s is sent to agents as %s', (type, code, reported) => {
     const text = encodeResponsesErrorFrame({ ...error, type, code }, 'req_1');
     const failed = readResponseEvents(text).find((event) => event.type === 'response.failed');
     expect(failed).toMatchObject({ response: { error: { code: reported } } });
@@ -309,7 +309,7 @@ describe('the response object', () => {
     expect(built).toMatchObject({ temperature: 1, top_p: 1, tools: [], tool_choice: 'auto', store: false });
   });
 
-  test('is named after the model asked for where the upstream names none', () => {
+  test('is named after the requested model if the upstream names none', () => {
     expect(plainAnswer({ ...answer, model: '' })).toMatchObject({ model: 'm' });
   });
 });

@@ -162,7 +162,7 @@ describe('thinking', () => {
     expect(sent.include).toEqual(['reasoning.encrypted_content']);
   });
 
-  test('that nothing came of is left out', () => {
+  test('without content or state is left out', () => {
     const own = think({ origin: 'here', state });
     expect(sentRequest({ turns: [assistant(text('a'), own), user(text('b'))] }).input).toMatchObject([
       { role: 'assistant' },

@@ -69,7 +69,7 @@ test.each([
   expect(paramOf(members)).toBeUndefined();
 });
 
-test('long input is the judgement of anyone who parses it', () => {
+test('a long input is read only by the stage that parses it', () => {
   const input = [{ role: 'robot', content: 'x'.repeat(20_000) }];
   expect(paramOf({ input })).toBeUndefined();
 });
@@ -84,7 +84,7 @@ test('usage is always wanted, and there is one choice', () => {
   });
 });
 
-describe('what one provider has stored', () => {
+describe('a reference to stored state', () => {
   test.each([
     ['previous_response_id', { previous_response_id: 'resp_1', conversation: 'conv_1' }],
     ['conversation', { conversation: { id: 'conv_1' }, background: true }],

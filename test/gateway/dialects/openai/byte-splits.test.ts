@@ -57,7 +57,7 @@ describe.each(Object.entries(readers))('%s', (_, read) => {
     }
   });
 
-  test('says that a line that never ends is too long', () => {
+  test('reports a line without end as too long', () => {
     const piece = Buffer.alloc(64 * 1024, 0x78);
     const pieces = [Buffer.from('data: {"a":"'), ...Array<Buffer>(40).fill(piece)];
     expect(JSON.stringify(read(pieces))).toContain('an event of it is longer than 1048576 bytes');

@@ -36,7 +36,7 @@ test.each<[string, readonly Chunk[], { sure: boolean; over: boolean; overTorn: b
   expect({ sure: ends.areSure, over: ends.areOver(false), overTorn: ends.areOver(true) }).toEqual(wanted);
 });
 
-test('all that were asked for have to end', () => {
+test('all requested choices have to end', () => {
   const one = endsOf(2, [
     [0, 'text'],
     [0, 'reason'],
@@ -57,7 +57,7 @@ test('all that were asked for have to end', () => {
   expect([both.areSure, both.areOver(false), both.haveReasons]).toEqual([true, true, true]);
 });
 
-test('where the stream itself says that it is over, a reason with text behind it is enough', () => {
+test('after the end marker of the stream, a finish reason with text after it is enough', () => {
   expect(
     endsOf(1, [
       [0, 'both'],
@@ -66,7 +66,7 @@ test('where the stream itself says that it is over, a reason with text behind it
   ).toBe(true);
 });
 
-test('choices that nobody asked for are not kept without end', () => {
+test('choices that were not requested are not kept without limit', () => {
   const ends = new ChoiceEnds(1);
   for (let index = 1; index < 100_000; index++)
     ends.see(index, { hasContent: true, hasReason: true, isEarly: false });

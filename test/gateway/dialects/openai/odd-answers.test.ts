@@ -96,7 +96,7 @@ const answer = fc.oneof(
 describe.each([openAiChat, openAiCompletions])('an upstream of $name', ({ asUpstream }) => {
   const call = asUpstream.open(makeConversation({ choices: 2 }), target);
 
-  test('may answer anything', () => {
+  test('may answer with anything', () => {
     fc.assert(
       fc.property(answer, (value) => {
         const decoded = call.decodeAnswer(Buffer.from(JSON.stringify(value)));
@@ -125,7 +125,7 @@ describe.each([openAiChat, openAiCompletions])('an upstream of $name', ({ asUpst
     );
   });
 
-  test('says the same plain and in one chunk', () => {
+  test('gives the same answer plain and in one chunk', () => {
     fc.assert(
       fc.property(fc.record({ message: choice, text: anything, logprobs: anything }), (value) => {
         const plain = call.decodeAnswer(
@@ -171,7 +171,7 @@ function expectOrder(parts: readonly { readonly type: string }[]): void {
   }
 }
 
-test('usage that a provider tells with the choice is that of the answer', () => {
+test('usage in the chunk of a choice is the usage of the answer', () => {
   const { usage, ...end } = { ...delta({}, 'stop'), usage: { prompt_tokens: 7, completion_tokens: 3 } };
   const [choice] = z.array(z.looseObject({})).parse(Object(end).choices);
   const text = frame(delta({ content: 'a' })) + frame({ ...end, choices: [{ ...choice, usage }] }) + done;

@@ -23,7 +23,7 @@ const answer = {
 const read = (value: unknown, space?: number) =>
   readPlainAnswer(Buffer.from(JSON.stringify(value, null, space)));
 
-describe('an answer in which nothing is missing', () => {
+describe('a complete plain answer', () => {
   test('is not parsed, and its model and counts are known', () => {
     expect(read(answer)).toEqual({ model: 'm', usage: readOpenAiUsage(usage) });
     expect(read(answer, 2)).toEqual(read(answer));
@@ -54,7 +54,7 @@ describe('an answer in which nothing is missing', () => {
   });
 });
 
-describe('is left to the parser', () => {
+describe('an answer that is left to the parser', () => {
   const without = (name: keyof typeof answer) =>
     Object.fromEntries(Object.entries(answer).filter(([other]) => other !== name));
   const text = JSON.stringify(answer);
@@ -91,7 +91,7 @@ describe('is left to the parser', () => {
   });
 });
 
-test('whatever is accepted, a parser finds whole, with the same model and counts', () => {
+test('every answer that is accepted here is complete for a parser, with the same model and counts', () => {
   const random = makeRandom(20_261_127);
   const text = JSON.stringify(answer);
   const signs = '{}[]",:\\ \n0123456789-.eéxnul';

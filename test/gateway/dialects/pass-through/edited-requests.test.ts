@@ -47,7 +47,7 @@ describe.each(Object.entries(dialects))('a %s request', (_, { relay, list }) => 
     );
   });
 
-  test('is not sent with what would choose another model at its provider', () => {
+  test('is sent without the members that choose another model at its provider', () => {
     const text = `{"model":"up","fallbacks":[{"model":"dear"}],"${list}":[],"models":["dear"]}`;
     const target = { upstreamModel: 'up', isStream: false, parameters: {}, origin: 'own' };
     const facts = { model: 'm', isStream: false, wantsUsage: false, choices: 1 };
@@ -56,13 +56,13 @@ describe.each(Object.entries(dialects))('a %s request', (_, { relay, list }) => 
     expect(Buffer.concat(sent).toString('utf8')).toBe(`{"model":"up","${list}":[]}`);
   });
 
-  test('that only speaks of foreign state keeps every byte', () => {
+  test('that only mentions foreign state keeps every byte', () => {
     const words = JSON.stringify(`${packed} "signature":"" {"type":"thinking","signature":""} rs_penstock_1`);
     const text = `{"model":"up","${list}":[{"role":"user","content":[{"type":"text","text":${words}}]},${words},null,${fragile}]}`;
     expect(edited(relay, text)).toBe(text);
   });
 
-  test('that is no valid JSON below the top is left to the upstream', () => {
+  test('that is invalid JSON below the top level is left to the upstream', () => {
     const text = `{"model":"up","${list}":[{"signature":"", "data":"${packed}" "id":"rs_penstock_1"}]}`;
     expect(edited(relay, text)).toBe(text);
   });

@@ -232,7 +232,7 @@ const item = (value: string | null): string => JSON.stringify({ ...stored, encry
 const text = `{"type":"text","text":"a","n":[${fragile}]}`;
 const call = '{"type":"tool_use","id":"toolu_1","name":"f","input":{ }}';
 
-describe('state that comes back', () => {
+describe('state that a client sends back', () => {
   const bodyOf = (list: string, turns: readonly string[]): string =>
     ` {"n":[${fragile}],"model":"up","${list}":[${turns.join(' ,')}],"last":true}`;
 
@@ -334,7 +334,7 @@ describe('state that comes back', () => {
 
   const anyText = fc.oneof(fc.base64String({ minLength: 1 }), fc.string({ unit: 'binary', minLength: 1 }));
 
-  test('is what the provider gave, whatever it was; another provider never sees it', () => {
+  test('is sent unchanged to its provider, and never to another', () => {
     fc.assert(
       fc.property(fc.array(anyText, { minLength: 1, maxLength: 4 }), (values) => {
         const answer = JSON.stringify({

@@ -29,7 +29,7 @@ function relay(text: string): { sent: string; facts: AnswerFacts } {
 const begun = messageStart + textStart + textDelta('a') + textDelta('b');
 const ended = blockStop() + messageDelta('end_turn') + messageStop;
 
-describe('what is passed on', () => {
+describe('forwarded events', () => {
   test.each([
     ['a whole message', wholeMessage],
     ['23: a ping, which keeps the client alive', begun + ping + ping + ended],
@@ -166,7 +166,7 @@ describe('usage', () => {
     expect(lacks(begun + messageDelta('end_turn', { output_tokens: 2 }))).toBe(false);
   });
 
-  test('that nobody reports is estimated by the deltas', () => {
+  test('unreported usage is estimated by the deltas', () => {
     const start = named('message_start', { message: {} });
     const events = [start, textDelta('a'), textDelta('b'), textDelta('c'), ended];
     expect(relay(events.join('')).facts.outputEstimate).toBe(3);
@@ -201,7 +201,7 @@ describe('the end', () => {
     }
   });
 
-  test('behind a stop reason is given the message_stop that SDKs insist on', () => {
+  test('after a stop reason gets the message_stop that SDKs need', () => {
     const text = begun + blockStop() + messageDelta('end_turn');
     for (const end of ['', 'data: [DONE]\n\n', messageStop.trimEnd(), messageStop]) {
       expect(relay(text + end)).toMatchObject({
@@ -224,7 +224,7 @@ describe('the end', () => {
   });
 });
 
-describe('what is not this dialect', () => {
+describe('events of no Messages stream', () => {
   test.each([
     ['65: a second message_start', begun + messageStart, begun],
     ['content before message_start', textStart, ''],
@@ -272,7 +272,7 @@ describe('12: an error inside a stream of status 200 is an error, not an empty a
 });
 
 // The relay goes by names and looks for line ends. A model can write those too; nothing of that may be taken for an event.
-test('what a model writes is never taken for what a provider says', () => {
+test('text of a model is never read as an event of the provider', () => {
   const word = fc.constantFrom(
     ...[
       'event: error',

@@ -50,7 +50,7 @@ const dialects = [
 ] as const;
 
 describe.each(dialects)('a stream of $dialect', ({ relay, begun, more, ends, bits }) => {
-  test('gives nothing out behind a fault or the end', () => {
+  test('sends nothing after a fault or the end', () => {
     for (const end of ends) {
       const stream = relay.relayStream(streamFacts);
       stream.push(Buffer.from(begun + end));

@@ -31,7 +31,7 @@ function relayEach(pieces: readonly string[], options: Options = {}): { sent: st
 const first = frame(delta({ role: 'assistant', content: 'Hi' }));
 const last = frame(delta({}, 'stop'));
 
-describe('what is passed on', () => {
+describe('forwarded events', () => {
   const event = frame(delta({ content: 'x' }));
   test.each([
     [
@@ -92,7 +92,7 @@ describe('what is passed on', () => {
     expect(facts.usage).toMatchObject({ input: 7, output: 3 });
   });
 
-  test('the terminal marker is kept back: the gateway ends the stream itself', () => {
+  test('the terminal marker is held back: the gateway ends the stream itself', () => {
     expect(relay(wholeChat).sent).not.toContain('[DONE]');
     expect(relay(`${first}data:[DONE] \n\n`).facts.isComplete).toBe(true);
   });
@@ -107,7 +107,7 @@ describe('what is passed on', () => {
 });
 
 // The relay looks for words in the bytes. A model can write those words too; nothing of that may be taken for ours.
-describe('what a model writes is never taken for what a provider says', () => {
+describe('text of a model is never read as an event of the provider', () => {
   const texts = [
     '"error"',
     '{"error":{"message":"no"}}',
@@ -164,7 +164,7 @@ describe('what a model writes is never taken for what a provider says', () => {
 });
 
 // Whatever an upstream sends, a client is only sent frames of one `data:` line that holds a JSON object.
-test('nothing an upstream sends can put anything but data frames into the stream', () => {
+test('an upstream cannot put anything but data frames into the stream', () => {
   const bit = fc.constantFrom(
     ...[
       'data: ',
@@ -373,7 +373,7 @@ describe('error events', () => {
   });
 });
 
-describe('what is not this dialect', () => {
+describe('events of no chat stream', () => {
   test.each(['<html>no</html>', 'PROCESSING', '{"choices":', '[1]', '"text"', '17', '{"a":1}]'])(
     '%s ends the stream as malformed',
     (data) => {
@@ -387,11 +387,11 @@ describe('what is not this dialect', () => {
     },
   );
 
-  test('a page instead of a stream is a stream that was cut', () => {
+  test('an HTML page instead of a stream is a truncated stream', () => {
     expect(relay('<html>\n<body>\n\n</body></html>').facts.fault).toEqual({ kind: 'truncated' });
   });
 
-  test('nothing is given out behind a fault or the end', () => {
+  test('nothing is sent after a fault or the end', () => {
     for (const end of [frame('garbage') + frame('garbage'), done, frame({ error: 'no' })]) {
       const stream = relayChat.relayStream({ model: 'm', isStream: true, choices: 1, wantsUsage: false });
       stream.push(Buffer.from(first + end));
@@ -403,7 +403,7 @@ describe('what is not this dialect', () => {
   });
 });
 
-test('a stream whose every event has a null usage goes on in runs, as any other does', () => {
+test('a stream with a null usage in every event is forwarded in runs, as any other', () => {
   const event = (content: string): string => frame({ ...delta({ content }), usage: null });
   const stream = relayChat.relayStream({ model: 'm', isStream: true, choices: 1, wantsUsage: false });
   stream.push(Buffer.from(event('a')));
@@ -419,7 +419,7 @@ test('without usage the output is counted by its content events', () => {
   expect(facts.usage).toBeUndefined();
 });
 
-test('of several usage reports the last counts, not the sum', () => {
+test('the last of several usage reports counts, not the sum', () => {
   const { facts } = relay(
     frame({ ...delta({ content: 'a' }), usage: { prompt_tokens: 7, completion_tokens: 1 } }) +
       frame({ ...delta({ content: 'b' }, 'stop'), usage: { prompt_tokens: 7, completion_tokens: 2 } }),

@@ -24,7 +24,7 @@ function relay(text: string): { sent: string; facts: AnswerFacts } {
 const delta = (text: string): string => named('response.output_text.delta', { delta: text });
 const completed = named('response.completed', { response: { ...response, usage: responseUsage } });
 
-describe('what is passed on', () => {
+describe('forwarded events', () => {
   test.each([
     ['a whole response', wholeResponse],
     [

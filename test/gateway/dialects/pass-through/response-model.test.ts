@@ -54,7 +54,7 @@ describe.each(dialects)('a %s stream', (_, relay, whole, ways) => {
   const relayed = (text: string): ReturnType<typeof read> =>
     read(relay.relayStream({ ...streamFacts, wantsUsage: true }), [Buffer.from(text)]);
 
-  test('names the model that was asked for wherever it names its own, and not a byte else is different', () => {
+  test('names the requested model in every event, and keeps every other byte', () => {
     const text = withDecoys(whole);
     const plain = relayed(text);
     const { sent, facts } = read(openOf(relay)(), [Buffer.from(text)]);
@@ -85,20 +85,20 @@ describe.each(dialects)('a %s stream', (_, relay, whole, ways) => {
     },
   );
 
-  test('that is held until it is whole is named and judged alike', () => {
+  test('that is held until it is complete is renamed and checked alike', () => {
     const { sent, flaw } = read(openOf(relay, true)(), [Buffer.from(whole)]);
     expect(sent).toBe(read(openOf(relay)(), [Buffer.from(whole)]).sent);
     expect(flaw).toBeUndefined();
   });
 });
 
-test('an answer that is held, and that nobody could use, is still reported to be one', () => {
+test('an unusable answer that is held is still reported as unusable', () => {
   const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"half' } };
   const text = frame(delta({ tool_calls: [call] })) + frame(delta({}, 'tool_calls')) + frame('[DONE]');
   expect(read(openOf(relayChat, true)(), [Buffer.from(text)]).flaw).toContain('arguments');
 });
 
-test('any chunk: its model is the one that was asked for, and the rest of it what it was', () => {
+test('any chunk names the requested model and keeps the rest', () => {
   const space = fc.constantFrom('', ' ', '\t', '  ');
   const member = fc.tuple(
     fc.constantFrom<string[]>('a', 'choices', 'modeln', 'Model', 'model '),
@@ -138,21 +138,21 @@ test('any chunk: its model is the one that was asked for, and the rest of it wha
   );
 });
 
-test('events that name no model go on as the very bytes that came', () => {
+test('events without a model are forwarded as the same bytes', () => {
   const stream = openOf(relayMessages)();
   stream.push(Buffer.from(wholeMessage.slice(0, wholeMessage.indexOf('event: ping'))));
   const bytes = Buffer.from(textDelta('a') + messageDelta('end_turn') + messageStop);
   expect(stream.push(bytes)).toBe(bytes);
 });
 
-test('what cannot be read is left out, and the events around it name what was asked for', () => {
+test('an unreadable event is left out, and the events around it name the requested model', () => {
   const text = `${frame(delta({ content: 'a' }))}data: {"model":"served" oh}\n\n${frame(delta({}, 'stop'))}`;
   const { sent } = read(openOf(relayChat)(), [Buffer.from(text)]);
   expect(sent).not.toContain('oh}');
   expect(sent.split(named).length).toBe(3);
 });
 
-test('a response that is broken off repeats its head with the model that was asked for', () => {
+test('a response that breaks off repeats its head with the requested model', () => {
   const stream = openOf(relayResponses)();
   stream.push(Buffer.from(responseBeginning));
   const error = { message: 'gone: Grüße 😀', type: 'server_error', code: 'upstream_error', param: null };
@@ -167,7 +167,7 @@ test.each([
   '{"model":"served"}',
   ` {"x":{"model":"served "},${decoys}, "model" : "served" ,"y":[]}\n`,
   '{"id":1}',
-])('a plain answer names it, and not a byte else is different: %s', (text) => {
+])('a plain answer names the requested model, and keeps every other byte: %s', (text) => {
   expect(String(answerAsRequested(Buffer.from(text), asked))).toBe(
     text.replace(/"model"( ?: ?)"served"/, `"model"$1${JSON.stringify(asked)}`),
   );

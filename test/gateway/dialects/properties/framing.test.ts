@@ -8,7 +8,7 @@ import { runFraming } from './framing.ts';
 const runs = 1_000;
 const seed = 20_261;
 
-test(`${runs} streams of upstreams that write what they like (seed ${seed}): clients get their own dialect`, {
+test(`${runs} streams of upstreams with arbitrary framing (seed ${seed}): clients get their own dialect`, {
   timeout: 120_000,
 }, () => {
   const ends = new Map<string, number>();

@@ -38,7 +38,7 @@ function readStrictly(name: (typeof chatLike)[number], body: Buffer): void {
 describe.each(chatLike)('%s', (name) => {
   const dialect = findDialect(name);
 
-  test('a strict provider takes whatever we send', () => {
+  test('a strict provider accepts every request of the gateway', () => {
     fc.assert(
       fc.property(someConversation, (conversation) => {
         readStrictly(name, openCall(dialect, conversation, target).body);
@@ -47,7 +47,7 @@ describe.each(chatLike)('%s', (name) => {
     );
   });
 
-  test('what the table keeps is read back', () => {
+  test('every feature that the table keeps is read back', () => {
     fc.assert(
       fc.property(someConversation, (conversation) => {
         const [back] = translateOwn(dialect, openCall(dialect, conversation, target).body).conversations;
@@ -100,7 +100,7 @@ function textOf(part: Part): string {
   }
 }
 
-describe('whatever a client sends', () => {
+describe('any request of a client', () => {
   const member = fc.constantFrom(
     'role',
     'content',
@@ -204,7 +204,7 @@ describe('whatever a client sends', () => {
     'no_such_member',
   );
 
-  test.each(all)('the %s reader takes it or refuses it by name, and never fails', (name) => {
+  test.each(all)('is served or refused by name by the %s reader, which never throws', (name) => {
     const dialect = findDialect(name);
     let taken = 0;
     fc.assert(

@@ -83,7 +83,7 @@ const cuts = fc.array(fc.nat(), { maxLength: 12 });
 const deltaLength = fc.integer({ min: 1, max: 9 });
 
 describe.each(all)('%s', (name) => {
-  test('what is written is read back, however it is cut', () => {
+  test('a written stream is read back, however it is cut', () => {
     fc.assert(
       fc.property(someAnswer, deltaLength, cuts, (drawn, length, points) => {
         const answer = sayable(name, drawn);
@@ -98,7 +98,7 @@ describe.each(all)('%s', (name) => {
     );
   });
 
-  test('a stream that is cut short is never taken for a whole one', () => {
+  test('a truncated stream is never read as a complete one', () => {
     fc.assert(
       fc.property(
         someAnswer,
@@ -211,7 +211,7 @@ function callsOf(calls: OpenAI.Chat.ChatCompletionMessageToolCall[] | undefined)
   );
 }
 
-describe('whatever an upstream sends', () => {
+describe('any bytes of an upstream', () => {
   const names = fc.constantFrom(
     'message_start',
     'content_block_start',

@@ -21,7 +21,7 @@ const state: fc.Arbitrary<OpaqueState> = fc.oneof(
     .map((details) => JSON.parse(JSON.stringify(details))),
 );
 
-test('what is packed comes back as it was, with its origin', () => {
+test('packed state is unpacked unchanged, with its origin', () => {
   fc.assert(
     fc.property(state, fc.string(), (packed, provider) => {
       const origin = originOf(provider, 'm-1');
@@ -40,7 +40,7 @@ test('a packed state is one printable word, so that every client echoes it', () 
   );
 });
 
-test('the origin tells nothing about the provider, and differs between providers', () => {
+test('the origin does not name the provider, and differs between providers', () => {
   expect(originOf('team-a/openai', 'gpt-5')).not.toContain('openai');
   expect(originOf('team-a/openai', 'gpt-5')).not.toBe(originOf('team-b/openai', 'gpt-5'));
   expect(originOf('team-a/openai', 'gpt-5')).toBe(originOf('team-a/openai', 'gpt-5'));
@@ -53,7 +53,7 @@ test.each([
   ['google/gemini-3-pro', 'anthropic/claude-opus-4.8', false],
   ['gpt-5', 'openai/gpt-5', false],
   ['anthropic.claude-opus-4-8', 'zai.glm-5', false],
-])('%s and %s of one provider have one origin: %s', (one, other, isSame) => {
+])('%s and %s of one provider have the same origin: %s', (one, other, isSame) => {
   expect(originOf('p', one) === originOf('p', other)).toBe(isSame);
 });
 
@@ -61,7 +61,7 @@ test.each(['', 'EqQBCgIYAhIM', 'gAAAAABo', 'penstock.2.abc.def'])('%j is native 
   expect(unpackOpaque(text)).toBeUndefined();
 });
 
-describe('what a client has damaged', () => {
+describe('state that a client has damaged', () => {
   test.each([
     ['cut short', ''],
     ['without a payload', 'abcd'],
@@ -75,7 +75,7 @@ describe('what a client has damaged', () => {
       'with more behind it',
       `abcd.${Buffer.from('{"kind":"signature","value":"y"}').toString('base64url')}.more`,
     ],
-  ])('%s is reported from what is native', (_, rest) => {
+  ])('%s is recognised as not native', (_, rest) => {
     expect(unpackOpaque(opaquePrefix + rest)).toBe('damaged');
   });
 });

@@ -57,7 +57,7 @@ describe('a call', () => {
   });
 });
 
-test('a choice names the tool as it is offered', () => {
+test('a choice uses the name that the tool was offered under', () => {
   const tools = [exec];
   const one = withDeclaredNames(
     conversationOf({ tools, toolChoice: { type: 'tool', tool: { name: 'exec' } } }),
@@ -69,7 +69,7 @@ test('a choice names the tool as it is offered', () => {
   expect(some.toolChoice).toMatchObject({ tools: [{ name: 'exec', namespace: 'functions' }] });
 });
 
-test('a responses upstream sees offer, call and result in one form', () => {
+test('a responses upstream gets offer, call and result in the same form', () => {
   const conversation = conversationOf({
     tools: [exec],
     turns: [

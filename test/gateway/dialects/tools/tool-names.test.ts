@@ -28,13 +28,13 @@ describe('towards an upstream without namespaces', () => {
     expect(names.toolOf(expected)).toEqual({ ...tool(name, namespace), isWrapped: false });
   });
 
-  test('a custom tool is one that takes its text wrapped', () => {
+  test('a custom tool is sent as a function with one text', () => {
     const names = nameTools(withTools(tool('apply_patch', undefined, 'custom')), chat);
     expect(names.toolOf('apply_patch')).toEqual({ kind: 'custom', name: 'apply_patch', isWrapped: true });
   });
 });
 
-test('towards an upstream with namespaces a tool is found by both', () => {
+test('for an upstream with namespaces, name and namespace identify a tool', () => {
   const names = nameTools(withTools(tool('wait', 'clock'), tool('wait', 'agents'), tool('wait')), responses);
   expect(names.wireName(tool('wait', 'agents'))).toBe('wait');
   expect(names.toolOf('wait', 'agents')).toMatchObject({ name: 'wait', namespace: 'agents' });
@@ -42,7 +42,7 @@ test('towards an upstream with namespaces a tool is found by both', () => {
   expect(names.toolOf('wait')).toEqual({ kind: 'function', name: 'wait', isWrapped: false });
 });
 
-test('a name that nobody offered comes back as it is', () => {
+test('a name that was not offered comes back unchanged', () => {
   expect(nameTools(withTools(), chat).toolOf('made_up')).toEqual({
     kind: 'function',
     name: 'made_up',
@@ -50,13 +50,13 @@ test('a name that nobody offered comes back as it is', () => {
   });
 });
 
-test('a tool that only the history knows keeps its way back', () => {
+test('a tool that only the history names is translated back', () => {
   const call = { type: 'tool-call', id: 'c1', name: 'a.b', kind: 'function', input: '{}' } as const;
   const names = nameTools(conversationOf({ turns: [{ role: 'assistant', parts: [call] }] }), chat);
   expect(names.toolOf(names.wireName({ name: 'a.b' })).name).toBe('a.b');
 });
 
-describe('`functions` is the namespace of tools that have none', () => {
+describe('the namespace `functions` means no namespace', () => {
   const exec = tool('exec', 'functions', 'custom');
   const called = (namespace?: string): Conversation['turns'] => [
     { role: 'assistant', parts: [{ type: 'tool-call', id: 'c', input: '{}', ...tool('exec', namespace) }] },
@@ -72,7 +72,7 @@ describe('`functions` is the namespace of tools that have none', () => {
     expect(names.toolOf('exec')).toEqual({ ...exec, isWrapped });
   });
 
-  test('and the other way round', () => {
+  test('a tool offered without it and called in it is one, to all upstreams', () => {
     const offered = tool('exec');
     for (const rules of [chat, responses]) {
       const names = nameTools(conversationOf({ tools: [offered], turns: called('functions') }), rules);
@@ -82,7 +82,7 @@ describe('`functions` is the namespace of tools that have none', () => {
     expect(nameTools(withTools(offered), responses).toolOf('exec', 'functions').namespace).toBeUndefined();
   });
 
-  test('where both are offered, each has a name and comes back as itself', () => {
+  test('if both are offered, each has a name and comes back as itself', () => {
     const bare = tool('exec');
     const names = nameTools(withTools(exec, bare), chat);
     expect(names.wireName(exec)).toBe('exec');
@@ -91,7 +91,7 @@ describe('`functions` is the namespace of tools that have none', () => {
   });
 });
 
-test('thousands of tools whose joined names come out alike get their names in a moment', () => {
+test('thousands of tools whose joined names collide get distinct names in a moment', () => {
   const alike = Array.from({ length: 3_000 }, (_, n) => tool('_'.repeat(3_000 - n), '_'.repeat(n + 1)));
   const workedMs = startCpuTimer();
   const names = nameTools(withTools(...alike), chat);

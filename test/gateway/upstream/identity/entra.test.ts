@@ -182,7 +182,7 @@ describe('cloud 12: authority and scope', () => {
   });
 });
 
-describe('a refusal is reported with the way out', () => {
+describe('a refusal is reported with its remedy', () => {
   const fit = 'No federated credential of the app fits';
 
   test.each<[string, () => Promise<RigTarget>, string]>([
@@ -249,7 +249,7 @@ describe('a refusal is reported with the way out', () => {
     expect(outcome.message).not.toMatch(/eyJ|wrong-secret|Trace ID/);
   });
 
-  test('where the pod has no identity', async () => {
+  test('if the pod has no identity', async () => {
     expect(await outcomeOf(target(), {})).toMatchObject({
       state: 'failed',
       message:
@@ -257,21 +257,21 @@ describe('a refusal is reported with the way out', () => {
     });
   });
 
-  test('where the token of the pod is not mounted', async () => {
+  test('if the token of the pod is not mounted', async () => {
     const environment = onAks({ AZURE_FEDERATED_TOKEN_FILE: folder.pathOf('nothing') });
     expect(await outcomeOf(target(), environment)).toMatchObject({
       message: 'The file of AZURE_FEDERATED_TOKEN_FILE cannot be read (ENOENT). Mount it into the gateway.',
     });
   });
 
-  test('where the private key cannot sign', async () => {
+  test('if the private key cannot sign', async () => {
     const [curve] = [makeCertificate({ name: 'curve' })];
     expect(await outcomeOf(byCertificate(curve))).toMatchObject({
       message: 'The certificate or its private key cannot be read. Write both in PEM, the key an RSA key.',
     });
   });
 
-  test('in words that fit into a report, whichever it is', () => {
+  test('with a message that fits into a report, in every case', () => {
     const host = new URL('https://login.microsoftonline.com');
     for (const { code, words } of entraRefusals)
       expect(refused(entraRefusals, host, 400, code).message.endsWith(words), code).toBe(true);
@@ -279,7 +279,7 @@ describe('a refusal is reported with the way out', () => {
 });
 
 describe('a token', () => {
-  test('cloud 8: is exchanged for the one that kubelet has written last', async () => {
+  test('cloud 8: is exchanged for the latest token of kubelet', async () => {
     await using scene = openScene({ target: target(), seats: seatRows, environment: onAks() });
     await scene.exchanged();
     const next = issuer.token({ audience: podAudience });
@@ -288,14 +288,14 @@ describe('a token', () => {
     expect(entra.forms.map((form) => form.get('client_assertion') === next)).toEqual([false, true]);
   });
 
-  test('cloud 9: is asked for once by a hundred first calls', async () => {
+  test('cloud 9: is requested once for a hundred first calls', async () => {
     const rig = await rigOf(target());
     const seen = await Promise.all(Array.from({ length: 100 }, () => ask(rig)));
     expect(seen.filter(({ status }) => status !== 200)).toEqual([]);
     expect(entra.exchanges).toBe(1);
   });
 
-  test('cloud 11: that is refused is renewed once, and the request is sent once more', async () => {
+  test('cloud 11: that gets 401 is renewed once, and the request is sent again', async () => {
     const rig = await rigOf(bySecret());
     await ask(rig);
     entra.revoke();
@@ -303,7 +303,7 @@ describe('a token', () => {
     expect([azure.calls.length, entra.exchanges]).toEqual([3, 2]);
   });
 
-  test('is renewed before its end, and serves through five minutes without Entra', async () => {
+  test('is renewed before its end, and works through an outage of Entra of five minutes', async () => {
     await using scene = openScene({ target: byCertificate(), seats: seatRows, environment: onAks() });
     await scene.exchanged();
     entra.isAway = true;
@@ -320,7 +320,7 @@ describe('a token', () => {
     ]);
   });
 
-  test('is in no record, metric, report or answer, and neither is what it was exchanged for', async () => {
+  test('is in no record, metric, report or answer, and neither is the token that it was exchanged for', async () => {
     const podToken = issuer.token({ audience: podAudience });
     await mountToken(podToken);
     const rig = await rigOf(target());

@@ -131,7 +131,7 @@ describe('on GKE', () => {
     expect(tokens.exchanges).toBe(0);
   });
 
-  test('in the first seconds of a pod the metadata server is asked again', async () => {
+  test('the metadata server is asked again in the first seconds of a pod', async () => {
     metadata.notReady = 2;
     await using scene = openScene({ target: target(), seats: seats(), environment: onGke() });
     await scene.exchanged();
@@ -144,7 +144,7 @@ describe('on GKE', () => {
     expect(metadata.calls.filter((path) => path.endsWith('/token'))).toHaveLength(3);
   });
 
-  test('a server that does not say that it is the metadata server gets no further', async () => {
+  test('a server without the header of the metadata server is refused', async () => {
     metadata.isForeign = true;
     expect(await outcomeOf(target(), onGke())).toEqual({
       provider: 'platform/p0',
@@ -162,7 +162,7 @@ describe('on GKE', () => {
     });
   });
 
-  test('cloud 10: a token that is the same until five minutes before its end is renewed in time, and not asked for all the time', async () => {
+  test('cloud 10: a token that is the same until five minutes before its end is renewed in time, with few requests', async () => {
     await using scene = openScene({ target: target(), seats: seats(), environment: onGke() });
     metadata.nowMs = scene.clock.wallMs;
     await scene.exchanged();
@@ -177,7 +177,7 @@ describe('on GKE', () => {
   });
 });
 
-describe('with the token of any cluster', () => {
+describe('with the token of another cluster', () => {
   test('that a pool trusts, it signs in, at the quota of the project', async () => {
     const rig = await rigOf(target(), federated());
     expect((await ask(rig)).status).toBe(200);
@@ -203,7 +203,7 @@ describe('with the token of any cluster', () => {
     expect(await outcomeOf(target(), federated())).toMatchObject({ state: 'valid', identity: account });
   });
 
-  test('the token is a member of a file in JSON', async () => {
+  test('the token is read from a member of a JSON file', async () => {
     const source = {
       file: folder.pathOf('token'),
       format: { type: 'json', subject_token_field_name: 'jwt' },
@@ -259,7 +259,7 @@ describe('with the token of any cluster', () => {
       () => mountFile({ audience: '//iam.googleapis.com/projects/1/locations/global/x' }),
       /\(invalid_target\)\. The identity pool or its provider does not exist, or is disabled\. Correct the audience /,
     ],
-  ])('a token %s is refused, and reported with the way out', async (_, mount, message) => {
+  ])('a token %s is refused, and reported with its remedy', async (_, mount, message) => {
     await mount();
     const outcome = await outcomeOf(target(), federated());
     expect(outcome).toMatchObject({ state: 'failed', message: expect.stringMatching(message) });
@@ -299,7 +299,7 @@ describe('a credential file', () => {
       { service_account_impersonation_url: `${iam}/../../x/${account}:generateAccessToken` },
     ],
     ['audience', { audience: 'https://tokens.example' }],
-  ])('with a foreign %s is refused, and nothing is dialled', async (member, more) => {
+  ])('with a foreign %s is refused, and no service is called', async (member, more) => {
     await mountFile(more);
     const { message, state } = await outcomeOf(target(), federated());
     expect([state, tokens.calls]).toEqual(['failed', []]);
@@ -350,7 +350,7 @@ describe('as another service account', () => {
     ['the pod of GKE', () => target({}, impersonating), onGke],
     ['the pod of any cluster', () => target({}, impersonating), federated],
     ['a service account with its key', () => target({ keys: { main: key() } }, impersonating), () => ({})],
-  ])('%s signs in where it may', async (_, one, environment) => {
+  ])('%s signs in if it may', async (_, one, environment) => {
     tokens.impersonable.add(account);
     const rig = await rigOf(one(), environment());
     expect((await ask(rig)).status).toBe(200);
@@ -361,7 +361,7 @@ describe('as another service account', () => {
     expect(tokens.ownerOf(token)).toBe(account);
   });
 
-  test('where it may not, is refused, and reported with the role that it needs', async () => {
+  test('without the right is refused, and reported with the role that is missing', async () => {
     const outcome = await outcomeOf(target({}, impersonating), onGke());
     expect(outcome).toMatchObject({
       state: 'failed',
@@ -374,14 +374,14 @@ describe('as another service account', () => {
 });
 
 describe('a token', () => {
-  test('cloud 9: is asked for once by a hundred first calls', async () => {
+  test('cloud 9: is requested once for a hundred first calls', async () => {
     const rig = await rigOf(target(), federated());
     const seen = await Promise.all(Array.from({ length: 100 }, () => ask(rig)));
     expect(seen.filter(({ status }) => status !== 200)).toEqual([]);
     expect(tokens.exchanges).toBe(1);
   });
 
-  test('cloud 11: that is refused is renewed once, and the request is sent once more', async () => {
+  test('cloud 11: that gets 401 is renewed once, and the request is sent again', async () => {
     const rig = await rigOf(target(), federated());
     await ask(rig);
     tokens.revoke();
@@ -390,7 +390,7 @@ describe('a token', () => {
     expect(tokens.exchanges).toBe(2);
   });
 
-  test('is renewed before its end, and serves through five minutes without the token service', async () => {
+  test('is renewed before its end, and works through an outage of the token service of five minutes', async () => {
     await using scene = openScene({ target: target(), seats: seats(), environment: federated() });
     await scene.exchanged();
     tokens.isAway = true;
@@ -406,7 +406,7 @@ describe('a token', () => {
     expect(scene.credential.lease?.endsAtMs).toBeGreaterThan(scene.clock.wallMs() + 50 * minute);
   });
 
-  test('is in no record, metric, report or answer, and neither is what it was exchanged for', async () => {
+  test('is in no record, metric, report or answer, and neither is the token that it was exchanged for', async () => {
     const podToken = issuer.token({ audience: 'https://elsewhere.example' });
     await mountFile({}, podToken);
     const rig = await rigOf(target(), federated());
@@ -427,7 +427,7 @@ describe('a token', () => {
   });
 });
 
-test('every refusal that is known has words that fit into a report', () => {
+test('every known refusal has a message that fits into a report', () => {
   const rows = { accountRefusals, federationRefusals, impersonationRefusals, metadataRefusals };
   const host = new URL('https://iamcredentials.googleapis.com');
   for (const row of Object.values(rows).flat()) {
