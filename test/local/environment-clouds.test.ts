@@ -1,9 +1,17 @@
 // Does local mode serve models of the clouds whose usual variables are set? Providers and routes out of the environment, and their calls.
 
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { readEnvironmentProviders } from '../../local/environment-providers.ts';
 import { readSettings } from '../../local/settings.ts';
 import { parseProvider } from '../../operator/resources/provider.ts';
+import { startAzure } from '../../simulator/clouds/azure.ts';
+import { startBedrock } from '../../simulator/clouds/bedrock.ts';
+import { clusterIssuer } from '../../simulator/clouds/cluster-issuer.ts';
+import { startEntra } from '../../simulator/clouds/entra.ts';
+import { startSimulator } from '../../simulator/server.ts';
+import { makeCertificate } from '../core/egress/certificates.ts';
+import { startTlsFront } from '../support/tls-front.ts';
 import { type LocalRig, startLocalRig } from './rig.ts';
 
 let rig: LocalRig | undefined;
@@ -149,4 +157,56 @@ test('models of clouds are served by local mode, to callers with a key', async (
   for (const name of names) expect(await rig.models()).not.toContain(name);
   expect((await rig.ask('azure/my-gpt', '')).status).toBe(401);
   expect(rig.printed.join('\n')).not.toContain(key);
+});
+
+test('calls of local mode reach clouds, signed in by the variables of a terminal', async () => {
+  await using fronts = new AsyncDisposableStack();
+  // Keys go to clouds by TLS alone.
+  const ca = makeCertificate({ name: 'authority', isCa: true });
+  const { cert, key } = makeCertificate({ name: 'cloud', ipv4: ['127.0.0.1'], issuer: ca });
+  const trusted = getCACertificates('default');
+  setDefaultCACertificates([...trusted, ca.cert]);
+  fronts.defer(() => setDefaultCACertificates(trusted));
+  const overTls = async (url: string): Promise<string> => {
+    const front = fronts.adopt(await startTlsFront(Number(new URL(url).port), { cert, key }), (one) =>
+      one.close(),
+    );
+    return `https://127.0.0.1:${front.port}`;
+  };
+  const simulator = fronts.adopt(await startSimulator(), (one) => one.close());
+  const signing = {
+    accessKeyId: 'AKIDEXAMPLE0123456',
+    secretAccessKey: 'secret-of-the-access-key-0123456789',
+    region: 'eu-central-1',
+    service: 'bedrock',
+  };
+  const upstream = simulator.url;
+  const nova = 'eu.amazon.nova-pro-v1:0';
+  const bedrock = fronts.use(
+    await startBedrock({ key: 'none', signing, models: { [nova]: 'sim' }, upstream }),
+  );
+  const entra = fronts.use(await startEntra({ issuer: clusterIssuer() }));
+  const takes = (token: string): boolean => entra.takes(token);
+  const deployments = { 'my-gpt': 'sim' };
+  const resource = fronts.use(await startAzure({ key: 'none', deployments, upstream, takes }));
+  const { clouds, identity } = readSettings({
+    AWS_ACCESS_KEY_ID: signing.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: signing.secretAccessKey,
+    AWS_REGION: signing.region,
+    AWS_ENDPOINT_URL_BEDROCK_RUNTIME: await overTls(bedrock.url),
+    PENSTOCK_BEDROCK_MODELS: nova,
+    AZURE_OPENAI_ENDPOINT: await overTls(resource.url),
+    AZURE_TENANT_ID: entra.tenantId,
+    AZURE_CLIENT_ID: entra.clientId,
+    AZURE_CLIENT_SECRET: entra.clientSecret,
+    AZURE_AUTHORITY_HOST: entra.url,
+    PENSTOCK_AZURE_MODELS: 'my-gpt',
+  });
+  rig = await startLocalRig({ settings: { clouds, identity } });
+  for (const model of [`bedrock/${nova}`, 'azure/my-gpt']) {
+    const { status, text } = await rig.ask(model);
+    expect([model, status, text]).toEqual([model, 200, expect.stringContaining('"usage"')]);
+  }
+  expect(bedrock.calls.map(({ url }) => url)).toEqual([`/model/${encodeURIComponent(nova)}/converse`]);
+  expect([resource.calls, entra.exchanges]).toEqual([['/openai/v1/chat/completions'], 1]);
 });
