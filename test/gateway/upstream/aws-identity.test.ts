@@ -17,6 +17,7 @@ import { bedrockCredential } from '../../../gateway/upstream/bedrock/credential.
 import { roleRefusals, tokenRefusals } from '../../../gateway/upstream/bedrock/sts-refusals.ts';
 import { HostClocks } from '../../../gateway/upstream/identity/host-clocks.ts';
 import { refused } from '../../../gateway/upstream/identity/refusals.ts';
+import { seatRows } from '../../../gateway/upstream/seats.ts';
 import { indexCredentials } from '../../../operator/status/credentials-of.ts';
 import { type AwsTokens, startAwsTokens } from '../../../simulator/clouds/aws-tokens.ts';
 import { type Bedrock, startBedrock } from '../../../simulator/clouds/bedrock.ts';
@@ -26,6 +27,7 @@ import { provider } from '../../operator/make.ts';
 import { heard, judge, runs } from '../../operator/status/status-support.ts';
 import { until } from '../../support/until.ts';
 import { keyEntry, type Rig, type RigTarget, startRig, tableOf } from '../rig.ts';
+import { openScene } from './identity/scene.ts';
 
 const model = 'us.amazon.nova-pro-v1:0';
 const podRole = 'arn:aws:iam::123456789012:role/penstock-gateway';
@@ -286,6 +288,23 @@ describe('credentials of AWS', () => {
     const seen = await Promise.all(Array.from({ length: 50 }, () => ask(rig)));
     expect(seen.filter(({ status }) => status !== 200)).toEqual([]);
     expect(await reported(rig)).toMatchObject([{ state: 'valid' }]);
+  });
+
+  test('are renewed before their end, and serve through five minutes without the token service', async () => {
+    await project(tokens.project(60_000));
+    await using scene = openScene({ target: own(), seats: seatRows, environment: irsa() });
+    await scene.exchanged();
+    tokens.isAway = true;
+    await scene.pass(50 * 60_000);
+    for (let seconds = 0; seconds < 300; seconds += 10) {
+      await scene.pass(10_000);
+      expect(scene.report()).toMatchObject([{ state: 'valid' }]);
+      expect(scene.credential.lease?.endsAtMs).toBeGreaterThan(scene.clock.wallMs());
+    }
+    expect(tokens.asked.length).toBeGreaterThan(3);
+    tokens.isAway = false;
+    await scene.pass(60_000);
+    expect(scene.credential.lease?.endsAtMs).toBeGreaterThan(scene.clock.wallMs() + 50 * 60_000);
   });
 
   test.each([
