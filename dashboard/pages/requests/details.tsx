@@ -18,8 +18,8 @@ import {
 } from './rows.ts';
 
 /** The ledger has a request a second after its end; it may not have ended. */
-const lookAgainMs = 1_000;
-const looksMax = 30;
+const lookAgainMs = 500;
+const looksMax = 60;
 
 export function RequestDialog({
   request,

@@ -8,7 +8,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { findBarriers } from '../../dashboard/browser/axe.ts';
 import { LOOKS, type Look, settled, type Visitor } from '../../dashboard/browser/chromium.ts';
 import { heading, signIn, useStage } from '../../dashboard/browser/stage.ts';
+import { goTo } from '../../dashboard/rig/pages.ts';
+import { quantile } from '../../flow/cluster/figures.ts';
 import { until } from '../../support/until.ts';
+import { load } from '../scale/readings.ts';
+import { openScorecard } from '../scorecard.ts';
 import { type Heard, play } from './busy-day/play.ts';
 import { callsOf, objectsOf } from './busy-day/scene.ts';
 
@@ -23,6 +27,7 @@ const stage = useStage(1, {
   ],
 });
 const clicksMax = 3;
+const foundMaxMs = 2_000;
 
 let heard: readonly Heard[];
 let visitor: Visitor;
@@ -145,6 +150,32 @@ test('why is this key refused, and until when?', async () => {
     .first()
     .waitFor();
 });
+
+test('the id of a response finds its request within two seconds, answered, failed and refused', async () => {
+  const { page } = visitor;
+  const card = openScorecard(`ids of responses in the dashboard (load of the machine ${load()})`);
+  const tries = 10;
+  const ends = { small: 'an answered', broken: 'a failed', 'no-such-model': 'a refused' };
+  for (const [model, end] of Object.entries(ends)) {
+    const tookMs: number[] = [];
+    for (let at = 0; at < tries; at++) {
+      const [call] = await play(stage().gatewayUrl, [{ key: 'night', model }]);
+      const answeredMs = performance.now();
+      await goTo(page, `/requests?namespace=*&request=${call?.requestId}`);
+      await page.getByRole('dialog', { name: `Request ${call?.status}` }).waitFor();
+      tookMs.push(performance.now() - answeredMs);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    card.add({
+      what: `${end} request is found within ${foundMaxMs} ms of its response`,
+      ...{ tried: tries, failed: tookMs.filter((ms) => ms >= foundMaxMs).length },
+      figures: `p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, longest ${quantile(tookMs, 1).toFixed(0)} ms`,
+    });
+  }
+  card.print();
+  expect(card.misses()).toEqual([]);
+}, 120_000);
 
 const views = [
   ['overview', '/'],
