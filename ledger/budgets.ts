@@ -30,6 +30,8 @@ export interface Budgeted {
   readonly spender: Spender;
   /** As records name it: `namespace/name` of an ApiKey, or a namespace. */
   readonly name: string;
+  /** Of an ApiKey, RFC 3339. */
+  readonly createdAt?: string | undefined;
   /** Each period once, the shortest first. */
   readonly budgets: readonly Budget[];
 }
@@ -169,9 +171,9 @@ function order(a: string, b: string): number {
 
 /** Undefined where it has none, or none that anybody can keep. */
 export function readBudgets({ metadata, spec }: KubeObject): Budgeted | undefined {
-  const { namespace = '', name } = metadata;
+  const { namespace = '', name, creationTimestamp: createdAt } = metadata;
   const budgets = budgetsSchema.safeParse(isRecord(spec) ? spec.budgets : undefined).data ?? [];
   return budgets.length === 0
     ? undefined
-    : { namespace, spender: 'apiKey', name: `${namespace}/${name}`, budgets };
+    : { namespace, spender: 'apiKey', name: `${namespace}/${name}`, createdAt, budgets };
 }

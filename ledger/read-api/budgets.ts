@@ -21,6 +21,8 @@ interface BudgetRow extends Omit<Budgeted, 'budgets'> {
 /** And what was spent of it. */
 interface SpentRow extends BudgetRow {
   readonly picodollars: bigint;
+  /** Of its spender's first record, `YYYY-MM-DD`. */
+  readonly firstDay?: string | undefined;
 }
 
 /** Those that the filter lets through; the budgets of a whole namespace are of none of its keys. */
@@ -80,6 +82,18 @@ export function usedUpTo(rows: readonly SpentRow[], share: number): readonly Spe
     .map(({ row }) => row);
 }
 
+export async function withFirstDays(
+  store: Pick<LedgerStore, 'firstDays'>,
+  rows: readonly SpentRow[],
+): Promise<readonly SpentRow[]> {
+  const daysOf = (spender: Spender) =>
+    store.firstDays(spender, [
+      ...new Set(rows.filter((row) => row.spender === spender).map(({ name }) => name)),
+    ]);
+  const days = { apiKey: await daysOf('apiKey'), namespace: await daysOf('namespace') };
+  return rows.map((row) => ({ ...row, firstDay: days[row.spender].get(row.name) }));
+}
+
 /** Who lets requests through: those that are ready, and whether they keep budgets together. */
 export type Fleet = Pick<OvershootFacts, 'gateways' | 'hasStore'>;
 
@@ -99,8 +113,16 @@ export function budgetAnswer(row: SpentRow, nowMs: number, fleet?: Fleet) {
     usedShare: usedShareOf(row),
     ...atWorstAnswer(row.budget, fleet),
     ...(start === '' ? {} : { since: start }),
+    ...paceAnswer(row, start),
     ...(endMs === undefined ? {} : { resetsAt: new Date(endMs).toISOString() }),
   };
+}
+
+/** Since when its spend grows: from the first use of the period, and on the day on which an ApiKey is made, from that moment. */
+function paceAnswer({ createdAt, firstDay }: SpentRow, start: string) {
+  if (firstDay === undefined) return {};
+  const first = createdAt?.startsWith(firstDay) ? createdAt : firstDay;
+  return { paceSince: first > start ? first : start };
 }
 
 /** What can be spent beyond it. A budget that only warns has no such bound; and how many gateways there will be, nobody knows while there is none. */

@@ -33,7 +33,7 @@ import {
   spendAnswer,
   withRefusedOnly,
 } from './answers.ts';
-import { budgetAnswer, budgetRows, type Fleet, readSpent, usedUpTo } from './budgets.ts';
+import { budgetAnswer, budgetRows, type Fleet, readSpent, usedUpTo, withFirstDays } from './budgets.ts';
 import {
   type CheckPace,
   CONNECTION_CHECK_PATH,
@@ -177,10 +177,11 @@ const answers: Readonly<Record<string, Answer>> = {
     const rows = budgetRows(all, where, spender);
     if (usedShare !== undefined) {
       const { page, ...more } = pageOf(usedUpTo(await readSpent(store, rows, nowMs), usedShare), asked);
-      return { budgets: page.map((row) => budgetAnswer(row, nowMs, now)), ...more };
+      const shown = await withFirstDays(store, page);
+      return { budgets: shown.map((row) => budgetAnswer(row, nowMs, now)), ...more };
     }
     const { page, ...more } = pageOf(rows, asked);
-    const spent = await readSpent(store, page, nowMs);
+    const spent = await withFirstDays(store, await readSpent(store, page, nowMs));
     return { budgets: spent.map((row) => budgetAnswer(row, nowMs, now)), ...more };
   },
   async '/v1/health'({ store }, asked) {

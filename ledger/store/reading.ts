@@ -30,7 +30,14 @@ import {
   readModelFirstContents,
 } from './request-queries.ts';
 import type { DatabaseKind } from './schema.ts';
-import { changedQuery, costsQuery, readChanged, readSpend, spendQuery } from './spend-queries.ts';
+import {
+  changedQuery,
+  costsQuery,
+  firstDaysQuery,
+  readChanged,
+  readSpend,
+  spendQuery,
+} from './spend-queries.ts';
 import { asidesQuery, readState, stateQuery } from './state-queries.ts';
 import type { LedgerStore } from './store.ts';
 import { outcomesQuery, readOutcomes, readSums, sumsQuery, usedQuery } from './sums-queries.ts';
@@ -45,6 +52,7 @@ export function readingOf(
   | 'outcomes'
   | 'spendOf'
   | 'costs'
+  | 'firstDays'
   | 'changed'
   | 'state'
   | 'used'
@@ -93,6 +101,12 @@ export function readingOf(
     async costs(query) {
       const [row] = await rows(costsQuery(kind, query));
       return { json: String(row?.json ?? '[]'), total: Number(row?.total ?? 0) };
+    },
+    async firstDays(spender, names) {
+      if (names.length === 0) return new Map();
+      const [row] = await rows(firstDaysQuery(kind, spender, names));
+      const found: Readonly<Record<string, string>> = JSON.parse(String(row?.json ?? '{}'));
+      return new Map(Object.entries(found));
     },
     async changed(spender, after, limit, upTo = Number.MAX_SAFE_INTEGER) {
       return readChanged(await rows(changedQuery(spender, after, limit, upTo)));

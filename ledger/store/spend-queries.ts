@@ -34,6 +34,18 @@ export function spendQuery(
   };
 }
 
+/** One row, as of `costsQuery`. Of each name its first day is looked up, however many days there are. */
+export function firstDaysQuery(kind: DatabaseKind, spender: Spender, names: readonly string[]): Query {
+  const { column, days, totals } = SPENDERS[spender];
+  const object = kind === 'sqlite' ? 'json_group_object' : 'json_object_agg';
+  return {
+    text: `SELECT CAST(${object}(name, day) AS TEXT) AS json FROM
+      (SELECT k.${column} AS name, (SELECT MIN(d.day) FROM ${days} d WHERE d.${column} = k.${column}) AS day
+        FROM ${totals} k WHERE k.${column} IN ${listOf(kind, 1)}) AS found`,
+    values: [JSON.stringify(names)],
+  };
+}
+
 /** One row, whose JSON the database writes: rows of thousands of spenders are made and read nowhere else. */
 export function costsQuery(
   kind: DatabaseKind,

@@ -388,6 +388,8 @@ export interface LedgerStore {
   /** Those without a record are left out. */
   spendOf(spender: Spender, names: readonly string[], nowMs: number): Promise<Spend[]>;
   costs(query: CostsQuery): Promise<Costs>;
+  /** The day of the first record of each, `YYYY-MM-DD`, by name. */
+  firstDays(spender: Spender, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Those with a last record behind the sequence, and up to another, in that order. */
   changed(spender: Spender, after: number, limit: number, upTo?: number): Promise<Changed[]>;
   state(): Promise<LedgerState>;

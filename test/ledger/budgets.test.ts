@@ -65,6 +65,23 @@ describe('one budget', () => {
     expect(shareOf(10n ** 18n, '999999.999999')).toBeLessThan(1);
   });
 
+  test.each([
+    ['Month', '2026-11-20', undefined, '2026-11-20'],
+    ['Month', '2026-10-20', undefined, '2026-11-01'],
+    // Made on the day of its first use; or earlier; or again, under the name of one that was deleted.
+    ['Month', '2026-11-22', '2026-11-22T11:00:00Z', '2026-11-22T11:00:00Z'],
+    ['Month', '2026-11-20', '2026-11-02T11:00:00Z', '2026-11-20'],
+    ['Month', '2026-11-20', '2026-11-22T11:00:00Z', '2026-11-20'],
+    ['Total', '2025-05-01', undefined, '2025-05-01'],
+    ['Day', '2026-11-22', undefined, '2026-11-22'],
+  ] as const)(
+    'of a %s, first used %s, made %s, has its pace since %s',
+    (period, firstDay, createdAt, since) => {
+      const of = { ...row(period, 1_000n), createdAt, firstDay, picodollars: 1n };
+      expect(budgetAnswer(of, nowMs).paceSince).toBe(since);
+    },
+  );
+
   test('of 0 is used up, and an unused one is not', () => {
     expect(answerTo(row('Day', 0n)).usedShare).toBe(1);
     expect(answerTo(row('Day', 5n))).toMatchObject({ usedShare: 0, costUsd: '0' });
@@ -201,6 +218,7 @@ describe('over HTTP', () => {
         costPicodollars: '3000000000000',
         usedShare: 0.75,
         since: '2026-11-16',
+        paceSince: expect.stringMatching(/^2026-11-/),
         resetsAt: '2026-11-23T00:00:00.000Z',
       },
       expect.objectContaining({ apiKey: 'team-a/bot', period: 'Day', action: 'Warn', usedShare: 0.25 }),

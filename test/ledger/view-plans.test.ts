@@ -72,7 +72,8 @@ test.each(['/v1/costs?from=2026-10-21', '/v1/budgets?usedShare=1&limit=100'])(
   async (path) => {
     handed = 0;
     const { body } = await reader.ask(path, 'anybody');
-    expect(handed).toBeLessThanOrEqual(2);
+    // A text for each kind of spender; of the budgets that are shown, one more with their first days.
+    expect(handed).toBeLessThanOrEqual(path.startsWith('/v1/costs') ? 2 : 3);
     const said = Array.isArray(body.rows) ? body.rows : body.budgets;
     expect(said).toHaveLength(path.startsWith('/v1/costs') ? keys : keys / 10);
   },

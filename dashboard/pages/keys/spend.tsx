@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../overview/chart.tsx';
 import { moneyOf } from '../overview/charts.tsx';
-import type { SeriesAnswer } from '../overview/ledger.ts';
+import type { BudgetsAnswer, SeriesAnswer } from '../overview/ledger.ts';
 import { usedUpAt } from '../overview/pace.ts';
 import { periodQuery } from '../overview/period.ts';
 import { stackRows } from '../overview/stack.ts';
@@ -12,7 +12,7 @@ import { requestsLink } from '../requests/link.ts';
 import { everyMinuteMs, useAsked, useNow } from '../shell/asking.tsx';
 import { Link, useShell } from '../shell/context.tsx';
 import type { ApiKey } from '../words/kube.ts';
-import { endOf, sinceWords } from './words.ts';
+import { sinceWords } from './words.ts';
 
 interface RefusalsAnswer {
   readonly total: { readonly refused: number };
@@ -26,6 +26,7 @@ export function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
   const { session, formats } = useShell();
   const nowMs = useNow();
   const usage = apiKey.status?.usage;
+  const budgets = useBudgets(apiKey);
   return (
     <>
       {usage === undefined ? (
@@ -35,10 +36,8 @@ export function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
           {(usage.periods ?? []).map(
             ({ period, start, spend = '0', limit, requests, inputTokens, outputTokens }) => {
               const share = limit === undefined ? 0 : Number(limit) === 0 ? 1 : Number(spend) / Number(limit);
-              const pace = usedUpAt(
-                { usedShare: share, since: start, resetsAt: endOf(period, start) },
-                nowMs,
-              );
+              const budget = budgets.find((one) => one.period === period);
+              const pace = budget && usedUpAt(budget, nowMs);
               return (
                 <li key={period}>
                   <p>
@@ -68,6 +67,20 @@ export function Spend({ apiKey }: { readonly apiKey: ApiKey }) {
       {session.hasLedger && <OverTime apiKey={apiKey} />}
     </>
   );
+}
+
+/** As the ledger has them: since when spend grows is in no status. */
+function useBudgets({ metadata: { namespace, name } }: ApiKey): BudgetsAnswer['budgets'] {
+  const { api, session } = useShell();
+  const moment = Math.floor(useNow() / everyMinuteMs);
+  const apiKey = `${namespace}/${name}`;
+  const { answer } = useAsked(
+    session.hasLedger ? `budgets of ${apiKey}` : undefined,
+    (signal) => api.call<BudgetsAnswer>('ledger/v1/budgets', { query: { namespace, apiKey }, signal }),
+    undefined,
+    moment,
+  );
+  return answer?.budgets ?? [];
 }
 
 function OverTime({ apiKey: { metadata } }: { readonly apiKey: ApiKey }) {

@@ -55,7 +55,7 @@ export function sinceWords(
 }
 
 /** Of a period, RFC 3339, in UTC as budgets are counted; undefined: it has none. */
-export function endOf(period: string, start: string | undefined): string | undefined {
+function endOf(period: string, start: string | undefined): string | undefined {
   if (start === undefined || period === 'Total') return undefined;
   const at = new Date(start);
   if (period === 'Month') at.setUTCMonth(at.getUTCMonth() + 1);

@@ -93,6 +93,8 @@ export interface BudgetUse {
   readonly costUsd: string;
   readonly usedShare: number;
   readonly since?: string;
+  /** Since when its spend grows: the first use, if that is in the period. */
+  readonly paceSince?: string;
   readonly resetsAt?: string;
 }
 

@@ -1,11 +1,14 @@
-// When will a budget be used up, if spending goes on as in its period so far? Pure.
+// When will a budget be used up, if spending goes on as in its period so far? A key that is younger than the period is measured by its own
+// days. Pure.
 
 import type { BudgetUse } from './ledger.ts';
 
-type Spent = { readonly [Field in 'since' | 'resetsAt']?: string | undefined } & Pick<BudgetUse, 'usedShare'>;
+type Spent = Pick<BudgetUse, 'usedShare' | 'since' | 'paceSince' | 'resetsAt'>;
 
 /** @returns RFC 3339; undefined: not before it begins again, or nobody knows since when it counts. */
-export function usedUpAt({ usedShare, since, resetsAt }: Spent, nowMs: number): string | undefined {
+export function usedUpAt(budget: Spent, nowMs: number): string | undefined {
+  const { usedShare, resetsAt } = budget;
+  const since = budget.paceSince ?? budget.since;
   if (since === undefined || !(usedShare > 0)) return undefined;
   const sinceMs = Date.parse(since);
   const atMs = sinceMs + (nowMs - sinceMs) / usedShare;

@@ -295,6 +295,14 @@ describe('the pace of a budget', () => {
     expect(usedUpAt({ ...month, usedShare: 0.5 }, now)).toBe('2026-11-21T00:00:00.000Z');
   });
 
+  test('of a key that is younger than the period is measured since its first use', () => {
+    // Half of it in a day.
+    const young = { ...month, usedShare: 0.5, paceSince: '2026-11-10' };
+    expect(usedUpAt(young, now)).toBe('2026-11-12T00:00:00.000Z');
+    const total = { usedShare: 0.25, paceSince: '2026-11-10T18:00:00Z' };
+    expect(usedUpAt(total, now)).toBe('2026-11-11T18:00:00.000Z');
+  });
+
   test('names none where it lasts, is used up, or is counted from no day', () => {
     expect(usedUpAt({ ...month, usedShare: 0.3 }, now)).toBeUndefined();
     expect(usedUpAt({ ...month, usedShare: 1.2 }, now)).toBeUndefined();

@@ -270,7 +270,7 @@ test('a search that finds one key says one key, and a spend of the day is that o
 
 test('the page of a key shows its last thirty days by model, its pace and its refusals', async () => {
   const page = await open('/keys/team-a/ci-bot-0');
-  // Nine tenths of a month's budget were spent in its first day.
+  // Nine tenths of a month's budget were spent in the first day of the key.
   const periods = [
     { period: 'Month', start: new Date(Date.now() - 86_400_000).toISOString(), spend: '9', limit: '10' },
   ];
@@ -279,6 +279,11 @@ test('the page of a key shows its last thirty days by model, its pace and its re
     const key = await response.json();
     await route.fulfill({ response, json: { ...key, status: { ...key.status, usage: { periods } } } });
   });
+  const budget = { namespace: 'team-a', apiKey: 'team-a/ci-bot-0', period: 'Month', usedShare: 0.9 };
+  const paceSince = new Date(Date.now() - 86_400_000).toISOString();
+  await page.route('**/ledger/v1/budgets?*', (route) =>
+    route.fulfill({ json: { budgets: [{ ...budget, paceSince }], isTruncated: false } }),
+  );
   const asked = page.waitForRequest(/ledger\/v1\/series/);
   await page.reload();
   const search = new URL((await asked).url()).searchParams;

@@ -310,6 +310,21 @@ describe.each(kindNames)('%s', (kind) => {
     ]);
   });
 
+  test('the first day of a spender is that of its first record, whenever it came', async () => {
+    const use = (id: string, apiKey: string, day: string) =>
+      makeEntry({ id, apiKey, namespace: 'a', startedAt: `${day}T10:00:00.000Z` });
+    await store.take(page('c.1', [use('1', 'a/one', '2026-11-20'), use('2', 'a/two', '2026-11-21')]), now);
+    await store.take(page('c.2', [use('3', 'a/one', '2026-11-22'), use('4', 'a/one', '2026-10-30')]), now);
+    expect(await store.firstDays('apiKey', ['a/one', 'a/none', 'a/two'])).toEqual(
+      new Map([
+        ['a/one', '2026-10-30'],
+        ['a/two', '2026-11-21'],
+      ]),
+    );
+    expect(await store.firstDays('namespace', ['a'])).toEqual(new Map([['a', '2026-10-30']]));
+    expect(await store.firstDays('apiKey', [])).toEqual(new Map());
+  });
+
   test('spend of namespaces is that of their keys together', async () => {
     const use = (id: string, apiKey: string, more: Parameters<typeof makeEntry>[0] = {}) =>
       makeEntry({
