@@ -7,13 +7,19 @@ import { type CallPlace, CLAUDE_CACHE_HOUR, type ListNames } from './list-names.
 const ofModel = /^arn:.*:(foundation-model|inference-profile)\//;
 const ofGeography = /^(us|eu|apac|au|jp|in|us-gov|global)\./;
 
-/** Every model speaks Converse: also one whose name does not say its maker, as that of an application's own profile. */
-export function bedrockApisOf(upstreamModel: string): readonly UpstreamApi[] {
+/**
+ * At the runtime every model speaks Converse: also one whose name does not say its maker, as that of an application's own profile. The hosts
+ * named mantle have no Converse, and chat completions for all but Claude.
+ */
+export function bedrockApisOf(
+  upstreamModel: string,
+  { host }: Pick<CallPlace, 'host'>,
+): readonly UpstreamApi[] {
   const id = upstreamModel.replace(ofModel, '').replace(ofGeography, '');
   // The third generation has no path for messages.
   if (/^anthropic\.claude-(?!3|v\d|instant)/.test(id)) return ['Messages'];
   if (/^(openai|xai)\./.test(id)) return ['ChatCompletions', 'Responses'];
-  return ['Converse'];
+  return isMantle(host) ? ['ChatCompletions'] : ['Converse'];
 }
 
 /**
@@ -47,6 +53,10 @@ const version = /(-v\d+(:\d+)?|(-\d+)?:\d+)$/;
 
 /** Those of the plain prices of https://aws.amazon.com/bedrock/pricing/, read in 2026-11: elsewhere most models cost more. */
 const listedRegions: ReadonlySet<string> = new Set(['us-east-1', 'us-east-2', 'us-west-2']);
+
+export function isMantle(host: string): boolean {
+  return /(^|\.)bedrock-mantle[.-]/.test(host);
+}
 
 /** Also of the host of a VPC endpoint. Empty: it names none. */
 export function regionOfBedrock(host: string): string {

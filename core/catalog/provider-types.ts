@@ -31,10 +31,11 @@ interface ProviderTypeFacts {
   /** Dialects it is spoken to in unless `apis` says otherwise; absent: `apis` is required. */
   readonly apis?: readonly UpstreamApi[];
   /**
-   * The dialects of one model, by the upstream's name for it, where not every model speaks all of `apis`; undefined: the name does not say.
+   * The dialects of one model, by the upstream's name for it and the place of the call, where not every model speaks all of `apis`; undefined:
+   * the name does not say.
    * `apis` of the Provider and `api` of the target come first.
    */
-  readonly apisOf?: (upstreamModel: string) => readonly UpstreamApi[] | undefined;
+  readonly apisOf?: (upstreamModel: string, place: CallPlace) => readonly UpstreamApi[] | undefined;
   /** People run it themselves: it may take no key, and a key may go to it over plain http. */
   readonly isSelfHosted?: true;
   /** How it takes its key unless `auth.header` says otherwise. */

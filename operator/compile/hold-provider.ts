@@ -26,7 +26,7 @@ import {
 import { ruleOfCredential } from './hold-rules.ts';
 import { exchangeOf, identityOf } from './identity.ts';
 import { consentOf, type GoodProvider, withHeld } from './last-good.ts';
-import { type CompiledProvider, keyKind, priceListOf } from './providers.ts';
+import { apisOfModels, type CompiledProvider, keyKind, placeOf, priceListOf } from './providers.ts';
 import type { HeldForm } from './verdict.ts';
 
 interface GrantsInput {
@@ -158,7 +158,14 @@ export function holdProvider(
   // Also of an object that cannot be read, the models cost what they cost and belong to whom they did.
   const facts =
     isProviderType(type) && endpoint !== undefined
-      ? { ownedBy: PROVIDER_TYPES[type].ownedBy, priceList: priceListOf(type, endpoint, entry.settings) }
+      ? {
+          ownedBy: PROVIDER_TYPES[type].ownedBy,
+          priceList: priceListOf(type, endpoint, entry.settings),
+          // Fewer are those that it said itself, for all of its models.
+          ...(entry.dialects.length === PROVIDER_TYPES[type].apis?.length
+            ? apisOfModels(type, placeOf(endpoint, entry.settings))
+            : {}),
+        }
       : {};
   return {
     ...present,

@@ -1,7 +1,7 @@
 // Compiles one Provider into its entry with credentials, or the reason why it has none.
 
 import { type UpstreamApi, upstreamDialectOfApi } from '../../core/catalog/dialects.ts';
-import type { ListNames } from '../../core/catalog/list-names.ts';
+import type { CallPlace, ListNames } from '../../core/catalog/list-names.ts';
 import { PROVIDER_TYPES, type ProviderType } from '../../core/catalog/provider-types.ts';
 import type { Credential, ProviderEntry } from '../../core/contract/routing-table.ts';
 import type { AddressRules } from '../../core/egress/address-rules.ts';
@@ -178,11 +178,21 @@ function accepted(input: ProviderInput, provider: Provider): CompiledProvider {
     ...(healthCheck === undefined ? {} : { healthCheck }),
     sharedWith: resolveNamespaces(spec.allowedNamespaces, namespace, input.namespaces),
     apis,
-    ...(spec.apis === undefined && facts.apisOf !== undefined ? { apisOf: facts.apisOf } : {}),
+    ...(spec.apis === undefined ? apisOfModels(spec.type, placeOf(endpoint, settingsOf(spec).settings)) : {}),
     ownedBy: facts.ownedBy,
     priceList: priceListOf(spec.type, endpoint, settingsOf(spec).settings),
     outOfService,
   };
+}
+
+/** Empty where every model speaks what its Provider does. */
+export function apisOfModels(type: ProviderType, place: CallPlace): Pick<CompiledProvider, 'apisOf'> {
+  const { apisOf } = PROVIDER_TYPES[type];
+  return apisOf === undefined ? {} : { apisOf: (upstreamModel) => apisOf(upstreamModel, place) };
+}
+
+export function placeOf({ authority }: Endpoint, settings: ProviderEntry['settings'] = {}): CallPlace {
+  return { host: authority, settings };
 }
 
 export function priceListOf(
@@ -191,7 +201,7 @@ export function priceListOf(
   settings: ProviderEntry['settings'] = {},
 ): PriceList {
   const { priceVendor: vendor, listNames } = PROVIDER_TYPES[type];
-  const place = { host: endpoint.authority, settings };
+  const place = placeOf(endpoint, settings);
   if (listNames !== undefined) {
     return {
       id: JSON.stringify([type, place]),

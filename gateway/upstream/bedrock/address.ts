@@ -1,6 +1,7 @@
 // Where does Bedrock serve a model? Its runtime has a path for each dialect; the hosts named mantle have paths of their own.
 // https://docs.aws.amazon.com/bedrock/latest/userguide/inference.html
 
+import { isMantle } from '../../../core/catalog/bedrock-models.ts';
 import type { AddressFor, UpstreamAsk } from '../address.ts';
 
 /**
@@ -22,7 +23,7 @@ function pathOf(host: string, { dialect, model, path, isStream }: UpstreamAsk): 
   if (dialect === 'bedrock-converse')
     return `/model/${encodeURIComponent(model)}/converse${isStream ? '-stream' : ''}`;
   if (dialect === 'anthropic-messages') return `/anthropic/v1${path}`;
-  const isPlain = host.startsWith('bedrock-mantle.') && !hasVendorPath.test(model);
+  const isPlain = isMantle(host) && !hasVendorPath.test(model);
   return `${isPlain ? '' : '/openai'}/v1${path}`;
 }
 

@@ -1,7 +1,7 @@
 // With what is a request to Bedrock signed in? With a key of Bedrock in a header, or signed: with access keys, with the identity of this pod, or
 // as a role that is assumed with either.
 
-import { regionOfBedrock } from '../../../core/catalog/bedrock-models.ts';
+import { isMantle, regionOfBedrock } from '../../../core/catalog/bedrock-models.ts';
 import { type AwsCredentials, parseAwsCredentials } from '../../../core/contract/aws-credentials.ts';
 import type { Caller } from '../../request/caller.ts';
 import { Secret } from '../../table/secret.ts';
@@ -19,7 +19,7 @@ export const bedrockCredential: CredentialFor = (provider, endpoint, means) => {
   const keys = endpoint.key && parseAwsCredentials(endpoint.key.secret.reveal());
   if (!keys && (endpoint.key || identity !== 'AWS')) return staticKey(provider, endpoint);
   const region = entry.settings?.region ?? regionOfBedrock(host);
-  const service = /(^|\.)bedrock-mantle\./.test(host) ? 'bedrock-mantle' : 'bedrock';
+  const service = isMantle(host) ? 'bedrock-mantle' : 'bedrock';
   const judge = judgeRefusal(host, means);
   const signedWith = (credentials: AwsCredentials): Pick<Lease, 'headers' | 'sign' | 'secrets'> => ({
     headers: [],

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bedrockApisOf } from '../../../core/catalog/bedrock-models.ts';
 import type { UpstreamDialectName } from '../../../core/contract/routing-table.ts';
+import { buildTableView } from '../../../gateway/table/view.ts';
+import { bedrockAddress } from '../../../gateway/upstream/bedrock/address.ts';
 import { type Bedrock, startBedrock } from '../../../simulator/clouds/bedrock.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { type AskOptions, ask, type Endpoint, errorOf, textOf } from '../../flow/ask.ts';
@@ -175,7 +177,53 @@ test.each<[string, readonly string[]]>([
   ['amazon.nova-pro-v1:0', ['Converse']],
   ['us.meta.llama4-maverick-17b-instruct-v1:0', ['Converse']],
 ])('the dialects of %s are known by its id', (model, apis) => {
-  expect(bedrockApisOf(model)).toEqual(apis);
+  expect(bedrockApisOf(model, { host: 'bedrock-runtime.us-east-1.amazonaws.com' })).toEqual(apis);
+});
+
+describe('at a host named mantle, which has no Converse,', () => {
+  test.each<[string, string, UpstreamDialectName, readonly string[], string]>([
+    ['anthropic.claude-sonnet-5', '/messages', 'anthropic-messages', ['Messages'], '/anthropic/v1/messages'],
+    [
+      'openai.gpt-oss-120b',
+      '/responses',
+      'openai-responses',
+      ['ChatCompletions', 'Responses'],
+      '/v1/responses',
+    ],
+    [
+      'openai.gpt-5.5',
+      '/responses',
+      'openai-responses',
+      ['ChatCompletions', 'Responses'],
+      '/openai/v1/responses',
+    ],
+    [
+      'xai.grok-4.7',
+      '/responses',
+      'openai-responses',
+      ['ChatCompletions', 'Responses'],
+      '/openai/v1/responses',
+    ],
+    ['qwen.qwen3-32b', '/chat/completions', 'openai-chat', ['ChatCompletions'], '/v1/chat/completions'],
+    [
+      'google.gemma-4-31b',
+      '/chat/completions',
+      'openai-chat',
+      ['ChatCompletions'],
+      '/openai/v1/chat/completions',
+    ],
+  ])('%s is served', (model, path, dialect, apis, sent) => {
+    for (const host of [
+      'bedrock-mantle.us-east-1.api.aws',
+      'vpce-1.bedrock-mantle.us-east-1.vpce.amazonaws.com',
+    ]) {
+      expect(bedrockApisOf(model, { host })).toEqual(apis);
+      const table = tableOf([{ ...target(model, [dialect]), baseUrl: `https://${host}/v1` }]);
+      const [provider] = buildTableView(table).providers.values();
+      const asked = { model, dialect, operation: 'generate', isStream: false, path, query: '' } as const;
+      expect(provider && bedrockAddress(provider, asked)).toEqual({ host, path: sent, query: '' });
+    }
+  });
 });
 
 describe('a refusal of Bedrock', () => {

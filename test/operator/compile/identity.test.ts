@@ -6,7 +6,7 @@ import type { CompileResult } from '../../../operator/compile/compile.ts';
 import { createPolicyJudge } from '../../../operator/compile/judge-policies.ts';
 import type { PlatformSettings, RawObject, SecretRecord } from '../../../operator/watch/snapshot.ts';
 import { makeCertificate } from '../../core/egress/certificates.ts';
-import { namespace, PLATFORM, provider, secret, snapshot, tenantPolicy } from '../make.ts';
+import { namespace, PLATFORM, provider, route, secret, snapshot, target, tenantPolicy } from '../make.ts';
 import { compileOnce, condition } from './support.ts';
 import { startTerm } from './term.ts';
 
@@ -206,6 +206,24 @@ describe('a Provider without keys whose present form is wrong', () => {
     ['a field that is unknown', { aws: { roleARN: role }, bogus: true }],
   ])('serves on in the form before: %s', (_, auth) => {
     expect(start()(edited(auth)).providers).toMatchObject([{ settings: { identity: 'AWS', roleArn: role } }]);
+  });
+
+  test.each([
+    ['of each model', undefined, ['bedrock-converse']],
+    ['that it says itself', ['ChatCompletions'], ['openai-chat']],
+  ])('is spoken to in the dialects %s as before', (_, apis, dialects) => {
+    const fields = apis === undefined ? {} : { apis };
+    const edit = (generation: number, auth: Fields) =>
+      withGeneration(ofTeam('AWS', { aws: { roleARN: role }, ...auth }, fields), generation);
+    const nova = route({
+      targets: [target({ upstreamModel: 'us.amazon.nova-pro-v1:0' })],
+      pricing: { inputPerMillion: '1', outputPerMillion: '1' },
+    });
+    const run = startTerm();
+    for (const object of [edit(1, {}), edit(2, { bogus: true })]) {
+      const { table } = run({ ...snapshot({ providers: [object], modelRoutes: [nova] }), platform });
+      expect(table.routes).toMatchObject([{ targets: [{ dialects }] }]);
+    }
   });
 
   test('leaves service at once where the right is gone', () => {
