@@ -206,8 +206,17 @@ function partiesOf(installation: Installation): Party[] {
       await untilExit(await startPoliciesJob(installation), signal);
     },
     async 'penstock-demo'(_, signal) {
-      const kinds = 'providers,modelroutes,apikeys';
-      await plane.mustKubectl(['delete', kinds, '--all', '-n', demoNamespace]);
+      // What is there cannot show the right to create. Its Provider counts as in use, whichever operator was the last to say so.
+      for (const kind of ['providers', 'modelroutes', 'apikeys']) {
+        const all = [`${kind}.penstock.dev`, '--all', '-n', demoNamespace];
+        await plane.mustKubectl([
+          'annotate',
+          ...all,
+          '--overwrite',
+          'penstock.dev/deletion-protection=false',
+        ]);
+        await plane.mustKubectl(['delete', ...all]);
+      }
       await untilExit(await startDemoJob(installation), signal);
     },
     async 'penstock-test'(_, signal) {
