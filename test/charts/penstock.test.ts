@@ -8,6 +8,7 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { limitMembers } from '../../core/catalog/limits.ts';
 import { INSTANCE_LABEL } from '../../core/contract/manifest.ts';
+import { parseAddressRules } from '../../core/egress/address-rules.ts';
 import { readSettings as readGatewaySettings } from '../../gateway/process/settings.ts';
 import { readSettings as readLedgerSettings } from '../../ledger/settings.ts';
 import { applyPolicies } from '../../operator/compile/apply-policies.ts';
@@ -322,6 +323,15 @@ describe('what is rendered', () => {
     const { env } = deploymentOf(await render(plane(), values), 'penstock-operator');
     expect(() => readOperatorSettings(env)).not.toThrow();
   });
+
+  test.each(['127.0.0.0/8', '::1/128', '0:0:0:0:0:0:0:1/128'])(
+    'loopback can be opened, for a model server in the pod: %s',
+    async (cidr) => {
+      const allow = [{ cidr, namespaces: ['*'] }];
+      const { egressAllow } = await platformIn(await render(plane(), { egress: { allow } }));
+      expect(parseAddressRules(egressAllow).allow.map((opened) => opened.cidr)).toEqual([cidr]);
+    },
+  );
 
   test('the settings are those of the values', async () => {
     const objects = await render(plane(), OPENED);

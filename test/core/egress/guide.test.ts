@@ -11,7 +11,9 @@ import {
 } from '../../../core/egress/address-ranges.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/providers-and-keys.md'), 'utf8');
-const [, never = '', refused = ''] = guide.split(/\n### (?:What can never|What is refused)/);
+const [, never = '', refused = ''] = guide.split(
+  /\n### Addresses that are (?:always refused|refused by default)/,
+);
 const cidrsIn = (text: string) => [...text.matchAll(/`([0-9a-f.:]+\/\d+)`/g)].map(([, cidr]) => cidr);
 
 test('what can never be opened', () => {
